@@ -142,6 +142,10 @@ class NeuronPage(TabularAnswer):
     show_all: bool = False
     is_signed: bool = False
 
+    def names_writing(self, places: pl.DataFrame) -> bool:
+        """Whether what it writes stands beside these places: a small activation below 0 writes the other list, too."""
+        return self.is_signed or bool((places["activation"] < 0).any())
+
     @property
     def sides(self) -> Mapping[str, str]:
         """The heading of each list of tokens."""
@@ -232,7 +236,7 @@ class NeuronPage(TabularAnswer):
         sides += self._concepts()
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
-        written = [pl.col("writes").list.head(_WRITTEN)] if self.is_signed else []
+        written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []
         contexts = self.contexts.select("activation", "domain", "before", "token", "after", *written)
         return [
             *sides,
@@ -242,7 +246,7 @@ class NeuronPage(TabularAnswer):
             *self._pushes(),
             *self.changed.sections(),
             Section(f"strongest places in {self.corpus}", contexts),
-            *window_sections(self.windows, self.corpus, is_signed=self.is_signed),
+            *window_sections(self.windows, self.corpus, is_signed=self.names_writing(self.windows)),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
 

@@ -325,7 +325,8 @@ def trace_page(
         raised=texts[traced.raised_token],
         raising=_raising(connection, model, traced),
         # A smooth non-linearity has coefficients a little below 0.
-        is_signed=model.is_signed or bool((traced.neurons["coefficient"] < 0).any()),
+        is_signed=model.is_signed
+        or any(bool((rows["coefficient"] < 0).any()) for rows in (traced.neurons, traced.raising)),
     )
 
 

@@ -52,7 +52,7 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
             if rows.is_empty():
                 st.caption(plain(f"It did not fire on the tokens of {page.corpus} that were seen."))
                 continue
-            shown = rows if page.is_signed else rows.drop("writes")
+            shown = rows if page.names_writing(rows) else rows.drop("writes")
             st.html(windows_html(shown.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
             st.caption(plain(told))
 

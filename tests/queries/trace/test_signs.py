@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,53 @@ def test_the_commands_name_the_pole(door: Neurothek) -> None:
         lines = result.stdout.splitlines()
         assert not [line for line in lines if line.strip() in ("promotes", "suppresses")]
         assert "positive coefficients" in result.stdout or "at a coefficient below 0" in result.stdout
+
+
+def silence(tensors: dict[str, torch.Tensor]) -> None:
+    """A neuron of GPT-2's layer 1 that reads nothing and writes a lot, always at GELU(-0.75) = -0.17."""
+    tensors["transformer.h.1.mlp.c_fc.weight"][:, 7] = 0
+    tensors["transformer.h.1.mlp.c_fc.bias"][7] = -0.75
+    tensors["transformer.h.1.mlp.c_proj.weight"][7] *= 40
+
+
+def test_a_coefficient_of_gelu_below_0_stands_beside_what_it_writes(tmp_path: Path) -> None:
+    (tmp_path / "prose").mkdir()
+    for number in range(8):
+        (tmp_path / "prose" / f"{number}.txt").write_text(SENTENCES)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    edit_tensors(build(tmp_path / "gelu", "gpt2", d_ffn=D_FFN, seed=5), silence)
+    jobs = ("projections", "activity", "contexts", "events")
+    ingests.measure(warehouse, tmp_path / "gelu", ingests.request((f"prose={tmp_path / 'prose'}",), jobs=jobs))
+    door = neurothek.open(tmp_path / "w.duckdb")
+    (low,) = door.sql("select bottom_tokens from neurons where address = 'gelu/L1N7'")["bottom_tokens"].to_list()
+
+    page = door.neuron("gelu/L1N7")
+    assert [section.title for section in page.sections()][:2] == ["promotes", "suppresses"]
+    assert page.summary.partition("Strongest at ")[2].startswith(f"-0.17, where it promotes {quoted(low[0])}")
+    tables = {section.title.partition(" in ")[0]: section.frame for section in page.sections()}
+    for title in ("strongest places", "sampled places"):
+        assert (tables[title]["activation"] < 0).all()
+        assert set(map(tuple, tables[title]["writes"])) == {tuple(low[:3])}
+    # A neuron that is above 0 at all its places is told as before.
+    above = next(
+        page
+        for page in (door.neuron(f"gelu/L1N{neuron}") for neuron in range(D_FFN))
+        if (page.contexts["activation"] > 0).all()
+    )
+    assert "writes" not in next(s.frame for s in above.sections() if s.title.startswith("strongest places")).columns
+    assert "Strongest at" not in above.summary
+
+    traced = door.trace("gelu", PROMPT, raising=40)
+    for frame in (traced.neurons, traced.raising):
+        rows = frame.to_dicts()
+        assert {row["coefficient"] < 0 for row in rows} == {True, False}
+        for row in rows:
+            assert row["writes"] == row["bottom_tokens" if row["coefficient"] < 0 else "top_tokens"]
+    shown = {section.title: section.frame.columns for section in traced.sections()}
+    assert all("top_tokens" not in columns for columns in shown.values())
+
+    pushed = door.sql("select * from pushers order by all").to_dicts()
+    lists = dict(door.sql("select address, bottom_tokens from neurons").rows())
+    below = [row for row in pushed if row["mean_coefficient"] < 0]
+    assert below
+    assert all(row["writes"] == lists[row["address"]] for row in below)
