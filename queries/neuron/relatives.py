@@ -14,12 +14,14 @@ from queries.ask.statements import ask_records, framed
 MATE_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,
     "centre_cosine": DOUBLE,
+    "pole": TEXT,
     "top_tokens": pl.List(TEXT),
 }
 NEIGHBOUR_COLUMNS: Mapping[str, pl.DataType] = {
     "rank": SMALL,
     "address": TEXT,
     "cosine": DOUBLE,
+    "pole": TEXT,
     "top_tokens": pl.List(TEXT),
 }
 COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
@@ -30,10 +32,11 @@ COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
     "null_99": DOUBLE,
     "is_beyond_null": FLAG,
     "is_mutual": FLAG,
+    "pole": TEXT,
     "top_tokens": pl.List(TEXT),
 }
 
-_OF_MATES = ("mate", "centre_cosine", "top_tokens")
+_OF_MATES = ("mate", "centre_cosine", "pole", "top_tokens")
 
 COMPARED_COLUMNS: Mapping[str, pl.DataType] = {
     "other_model": TEXT,
@@ -55,7 +58,8 @@ class Relatives:
         mates: the other neurons of its cluster, nearest to the cluster's centre first.
         neighbours: the neurons of largest cosine in the whole model.
         counterparts: the neurons of other models, at most five of each, that it overlaps with more than random vectors
-            do, with the columns of `COUNTERPART_COLUMNS`.
+            do, with the columns of `COUNTERPART_COLUMNS`; `pole` of a gated one is the sign of the coefficient at which
+            it does what the asked one does at its own, and `top_tokens` what it promotes there.
         below_chance: those among the five nearest of each other model that it does not: they are not counterparts.
         compared: one row a model that its model was compared with, with the columns of `COMPARED_COLUMNS`: how many
             counterparts it has there, its largest overlap (0 where it shares no listed token with any), and the one
@@ -95,19 +99,24 @@ class Relatives:
         shown = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
-            shown.append(first_of("other neurons of its cluster", self.mates, limit, remark))
+            shown.append(first_of("other neurons of its cluster", _named(self.mates), limit, remark))
         if not self.neighbours.is_empty():
-            shown.append(first_of("nearest value vectors", self.neighbours, limit))
+            shown.append(first_of("nearest value vectors", _named(self.neighbours), limit))
         # The rank within a model is the order of the rows, and the model stands in the address.
-        columns = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
+        columns = ("address", "overlap", "null_99", "is_mutual", "pole", "top_tokens")
         if not self.compared.is_empty():
             explained = [] if self.counterparts.is_empty() else [COUNTERPARTS_REMARK]
             remark = "\n".join([*explained, *self.none_above_chance()])
-            shown.append(Section("counterparts in other models", self.counterparts.select(columns), remark))
+            shown.append(Section("counterparts in other models", _named(self.counterparts.select(columns)), remark))
         if show_all and not self.below_chance.is_empty():
             title = "nearest in other models, no more similar than random vectors"
-            shown.append(Section(title, self.below_chance.select(columns), COUNTERPARTS_REMARK))
+            shown.append(Section(title, _named(self.below_chance.select(columns)), COUNTERPARTS_REMARK))
         return shown
+
+
+def _named(neurons: pl.DataFrame) -> pl.DataFrame:
+    """The neurons with the pole at which each does what the asked one does, where any of them is gated."""
+    return neurons.drop("pole") if neurons["pole"].is_null().all() else neurons
 
 
 def neuron_relatives(
@@ -134,7 +143,8 @@ def neuron_relatives(
     )
     nearest = [row for row in beside if row["rank"] is not None]
     others = list(dict.fromkeys(row["other_model"] for row in beside)) if "compared" in has else []
-    neighbours = ask_records(connection, "neuron_neighbours", parameters) if "neighbours" in has else []
+    pole = {"pole": facts["pole"]}
+    neighbours = ask_records(connection, "neuron_neighbours", parameters | pole) if "neighbours" in has else []
     return Relatives(
         mates=framed(mates, MATE_COLUMNS),
         neighbours=framed(neighbours, NEIGHBOUR_COLUMNS),

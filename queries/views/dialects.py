@@ -14,6 +14,13 @@ SPARK = "spark"
 
 _SPARKS = frozenset({"spark", "spark2", "databricks"})
 
+_IN_SPARK = {
+    "list_intersect": "f_array_intersect()",
+    "list_position": "f_array_position()",
+    "list_sum": "f_aggregate(cast(0 as double), lambda total, one: total + one)",
+}
+"""DuckDB's function -> Spark's behind a mark, under which no function is known, with what it takes beside the list."""
+
 
 _WITHOUT_NULL_ORDER = frozenset({"bigquery", "doris", "fabric", "mysql", "starrocks", "tsql"})
 
@@ -76,6 +83,12 @@ def spark_tables() -> str:
 
 def _portable(node: exp.Expression, dialect: str) -> exp.Expression:
     """What sqlglot leaves as DuckDB writes it."""
+    if isinstance(node, exp.Anonymous) and node.name.casefold() in _IN_SPARK and dialect in _SPARKS:
+        # The node itself, whose arguments are looked at as well.
+        call = sqlglot.parse_one(_IN_SPARK[node.name.casefold()], read="duckdb")
+        node.set("this", call.name.removeprefix("f_"))
+        node.set("expressions", [*node.expressions, *call.expressions])
+        return node
     if isinstance(node, exp.Anonymous) and node.name.casefold() == "list_extract":
         items, place = node.expressions
         return exp.Bracket(this=items, expressions=[place], offset=1, safe=True)

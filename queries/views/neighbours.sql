@@ -13,6 +13,7 @@
 --   other_neuron: The near neuron within its layer.
 --   other_address: Its address.
 --   other_top_tokens: Text of the first ten tokens that it promotes, best first.
+--   other_bottom_tokens: Text of the first ten tokens that it suppresses, lowest first.
 select
     models.name as model,
     near.layer,
@@ -24,6 +25,7 @@ select
     near.other_neuron,
     others.address as other_address,
     others.top_tokens as other_top_tokens,
+    others.bottom_tokens as other_bottom_tokens,
 from store.neighbours as near
 inner join store.models as models on models.model_id = near.model_id
 inner join store.neuron_facts as facts

@@ -97,6 +97,8 @@ def _card(row: Mapping[str, Any], measure: str, name: str, muted: Muted) -> str:
         told += f", random {row['null_99']:.2f}"
     if row.get("is_mutual"):
         told += ", mutual"
+    if row.get("pole"):
+        told += f", at its {row['pole']} pole"
     return card_html(
         link_html(row["address"], "neuron", css="nt-row", neuron=row["address"]),
         told,

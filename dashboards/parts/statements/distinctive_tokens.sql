@@ -1,17 +1,27 @@
 -- The tokens that tell some clusters of one model from its other neurons, at most $n for each, the most distinctive first.
--- A token is listed where it is among the first ten that a neuron promotes. It is distinctive of a cluster where at least
+-- A token is listed where it is among the first ten that a neuron promotes, of a gated model at the pole at which it
+-- writes what its cluster has in common. It is distinctive of a cluster where at least
 -- two of its neurons list it, and a larger share of them (p) than of all neurons of the model (q); in the order of
 -- p * ln(p / q), its part in the divergence of the cluster's lists from the model's.
 with named as (
-    select model_id, tokenizer_id
+    select model_id, tokenizer_id, activation_rule = 'gate > 0' as is_gated
     from store.models
     where name = $model
 ),
-members as (
-    select clusters.cluster_id, clusters.layer, clusters.neuron
+neurons as (
+    select
+        clusters.cluster_id,
+        clusters.layer,
+        clusters.neuron,
+        named.is_gated and coalesce(clusters.centre_cosine < 0, false) as is_negative,
     from store.clusters as clusters
     inner join named on named.model_id = clusters.model_id
-    where clusters.clustering_id = $clustering_id and list_contains($cluster_ids::integer[], clusters.cluster_id)
+    where clusters.clustering_id = $clustering_id
+),
+members as (
+    select *
+    from neurons
+    where list_contains($cluster_ids::integer[], cluster_id)
 ),
 sizes as (
     select cluster_id, count(*) as n_members
@@ -19,7 +29,13 @@ sizes as (
     group by cluster_id
 ),
 listed as (
-    select members.cluster_id, unnest(list_slice(projections.top_token_ids, 1, 10)) as token_id
+    select
+        members.cluster_id,
+        unnest(
+            list_slice(
+                case when members.is_negative then projections.bottom_token_ids else projections.top_token_ids end, 1, 10
+            )
+        ) as token_id,
     from members
     cross join named
     inner join store.projections as projections
@@ -42,13 +58,13 @@ everywhere as (
     from store.postings as postings
     inner join named on named.model_id = postings.model_id
     inner join wanted on wanted.token_id = postings.token_id
-    where postings.side = 'promoted' and postings.rank <= 10
+    inner join neurons on neurons.layer = postings.layer and neurons.neuron = postings.neuron
+    where postings.rank <= 10 and (postings.side = 'suppressed') = neurons.is_negative
     group by postings.token_id
 ),
-neurons as (
+counted as (
     select count(*) as n_neurons
-    from store.projections as projections
-    inner join named on named.model_id = projections.model_id
+    from neurons
 ),
 shares as (
     select
@@ -57,11 +73,11 @@ shares as (
         inside.n_inside,
         sizes.n_members,
         inside.n_inside / sizes.n_members as share_inside,
-        everywhere.n_listing / neurons.n_neurons as share_expected,
+        everywhere.n_listing / counted.n_neurons as share_expected,
     from inside
     inner join sizes on sizes.cluster_id = inside.cluster_id
     inner join everywhere on everywhere.token_id = inside.token_id
-    cross join neurons
+    cross join counted
 ),
 ranked as (
     select

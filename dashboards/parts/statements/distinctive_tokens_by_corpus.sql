@@ -1,16 +1,21 @@
 -- The tokens that tell some clusters of one model from a corpus, at most $n for each, the most distinctive first.
--- A token is listed where it is among the first ten that a neuron promotes. Its odds among all that a cluster's neurons
+-- A token is listed where it is among the first ten that a neuron promotes, of a gated model at the pole at which it
+-- writes what its cluster has in common. Its odds among all that a cluster's neurons
 -- list are held against its odds among the counted positions of the corpus, one half added to each of the four counts
 -- (Haldane 1956, Anscombe 1956): a token that the corpus lacks has the odds of half an occurrence. It is distinctive
 -- where at least two of the neurons list it, and the log odds ratio lies more than 1.96 of its standard errors (the root of
 -- the sum of the four reciprocal counts) above 0; in the order of the log odds ratio over its standard error.
 with named as (
-    select model_id, tokenizer_id
+    select model_id, tokenizer_id, activation_rule = 'gate > 0' as is_gated
     from store.models
     where name = $model
 ),
 members as (
-    select clusters.cluster_id, clusters.layer, clusters.neuron
+    select
+        clusters.cluster_id,
+        clusters.layer,
+        clusters.neuron,
+        named.is_gated and coalesce(clusters.centre_cosine < 0, false) as is_negative,
     from store.clusters as clusters
     inner join named on named.model_id = clusters.model_id
     where clusters.clustering_id = $clustering_id and list_contains($cluster_ids::integer[], clusters.cluster_id)
@@ -20,7 +25,11 @@ listed as (
         members.cluster_id,
         members.layer,
         members.neuron,
-        unnest(list_slice(projections.top_token_ids, 1, 10)) as token_id,
+        unnest(
+            list_slice(
+                case when members.is_negative then projections.bottom_token_ids else projections.top_token_ids end, 1, 10
+            )
+        ) as token_id,
     from members
     cross join named
     inner join store.projections as projections

@@ -19,7 +19,11 @@ select
     counterparts.null_99,
     counterparts.is_beyond_null,
     counterparts.is_mutual,
-    counterparts.other_top_tokens as top_tokens,
+    counterparts.other_pole as pole,
+    case
+        when counterparts.other_pole = 'negative' then counterparts.other_bottom_tokens
+        else counterparts.other_top_tokens
+    end as top_tokens,
 from others
 inner join store.models as models on models.model_id = others.model_id
 left join counterparts

@@ -3,6 +3,7 @@ select
     clusters_summary.*,
     members.address as mate,
     members.centre_cosine,
+    members.pole,
     case when members.pole = 'negative' then members.bottom_tokens else members.top_tokens end as top_tokens,
 from clusters_summary
 left join cluster_members as members
