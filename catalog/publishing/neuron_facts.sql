@@ -77,7 +77,13 @@ listed as (
                 then list_avg(
                     list_select((select by_id from logarithms), list_transform(top_token_ids, lambda i: i + 1))
                 )
-        end as top_token_log_frequency
+        end as top_log_frequency,
+        case
+            when exists (select 1 from shown) and (select is_signed from model)
+                then list_avg(
+                    list_select((select by_id from logarithms), list_transform(bottom_token_ids, lambda i: i + 1))
+                )
+        end as bottom_log_frequency
     from store.projections as projections
     where projections.model_id = $model_id
 ),
@@ -112,6 +118,19 @@ activities as (
     inner join domains on domains.domain = activity.domain
     where activity.model_id = $model_id
     group by activity.layer, activity.neuron
+),
+leaning as (
+    -- A neuron of a gated model is strongest at the sign of its largest coefficient; without any, of the longer tail.
+    select
+        grid.layer,
+        grid.neuron,
+        model.is_signed
+        and coalesce(nullif(activities.activation_max + activities.activation_min, 0), listed.score_skewness) < 0
+        as is_negative
+    from grid
+    cross join model
+    left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
+    left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
 ),
 unigrams as (
     select layer, neuron, n_active as unigram_active, n_covering_95 as unigrams_95
@@ -241,7 +260,10 @@ select
     listed.preactivation_bound,
     listed.top_tokens,
     listed.bottom_tokens,
-    listed.top_token_log_frequency,
+    case
+        when leaning.is_negative then listed.bottom_log_frequency
+        else listed.top_log_frequency
+    end as top_token_log_frequency,
     activities.n_positions,
     activities.n_active,
     activities.n_active_bos,
@@ -254,21 +276,9 @@ select
     answers.first_active::double / unigrams.unigram_active as trigger_share,
     answers.first_active::double / answers.first_occurrences as trigger_recall,
     -- A gated neuron does to its triggers what it writes at the pole at which it is strongest.
-    case
-        when
-            model.is_signed
-            and coalesce(nullif(activities.activation_max + activities.activation_min, 0), listed.score_skewness) < 0
-            then -answers.trigger_z
-        else answers.trigger_z
-    end as trigger_z,
+    case when leaning.is_negative then -answers.trigger_z else answers.trigger_z end as trigger_z,
     answers.detected_active,
-    case
-        when
-            model.is_signed
-            and coalesce(nullif(activities.activation_max + activities.activation_min, 0), listed.score_skewness) < 0
-            then -answers.detected_score
-        else answers.detected_score
-    end as detected_score,
+    case when leaning.is_negative then -answers.detected_score else answers.detected_score end as detected_score,
     answers.detected_tokens,
     profiles.n_sequences as n_position_sequences,
     profiles.mutual_information,
@@ -282,9 +292,12 @@ select
     clustered.clustering_id,
     clustered.cluster_id,
     clustered.cluster_size,
-    coherences.coherence,
-    coherences.coherence_z,
-    coherences.coherence_percentile,
+    case when leaning.is_negative then coherences.negative_coherence else coherences.coherence end as coherence,
+    case when leaning.is_negative then coherences.negative_coherence_z else coherences.coherence_z end as coherence_z,
+    case
+        when leaning.is_negative then coherences.negative_coherence_percentile
+        else coherences.coherence_percentile
+    end as coherence_percentile,
     case when exists (select 1 from events_measured) then coalesce(dominated.times_dominant, 0) end as times_dominant,
     case when exists (select 1 from events_measured) then coalesce(dominated.times_saturating, 0) end as times_saturating,
     lost.effect_on_loss,
@@ -293,6 +306,7 @@ from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
 left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
+left join leaning on leaning.layer = grid.layer and leaning.neuron = grid.neuron
 left join unigrams on unigrams.layer = grid.layer and unigrams.neuron = grid.neuron
 left join answers on answers.layer = grid.layer and answers.neuron = grid.neuron
 left join store.positions as profiles

@@ -233,14 +233,15 @@ EVENT_SAMPLES = Table(
 )
 
 _COHERENCE = {"coherence": DOUBLE, "coherence_z": DOUBLE, "coherence_percentile": DOUBLE}
+_NEGATIVE = {f"negative_{name}": kind for name, kind in _COHERENCE.items()}
 
 COHERENCES = Table(
     name="coherences",
     scope="model_corpus",
     key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, **_COHERENCE},
-    # Too few tokens come often enough, or the random vectors do not differ.
-    nullable=frozenset(_COHERENCE),
+    columns={"layer": SMALL, "neuron": INTEGER, **_COHERENCE, **_NEGATIVE},
+    # Too few tokens come often enough, the random vectors do not differ, or no coefficient is far below 0.
+    nullable=frozenset({*_COHERENCE, *_NEGATIVE}),
 )
 
 CONTROL_COHERENCES = Table(

@@ -22,7 +22,8 @@ N_TOKENS = 50
 """Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""
 
 _ACTIVITY = """
-    select layer, neuron, sum(n_active) / sum(n_positions) as frequency, sum(activation_sum) / sum(n_positions) as mean
+    select layer, neuron, sum(n_active) / sum(n_positions) as frequency, sum(activation_sum) / sum(n_positions) as mean,
+        max(activation_max) + min(activation_min) as leaning
     from store.activity
     where run_id = $run_id
     group by layer, neuron
@@ -86,12 +87,17 @@ class Shared:
     def tokens_of(self, chosen: ByLayer) -> list[Int[Tensor, " _"]]:
         """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
 
-        Together: by the scores of the sum of their value vectors.
+        Together: by the scores of the sum of their value vectors, in a gated model each at the sign of its largest
+        coefficient on the corpus.
         """
         transformer = self.transformer
         summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
         for layer, neurons in chosen.items():
-            summed += transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)].sum(0)
+            values = transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)]
+            if transformer.shape.is_gated:
+                signs = np.sign(self._column("leaning")[layer][neurons]).astype(np.float32)
+                values = values * torch.from_numpy(signs).to(values)[:, None]
+            summed += values.sum(0)
         scores = self.vocabulary.rows @ summed
         ids = torch.from_numpy(self.vocabulary.ids.astype(np.int64)).to(transformer.device)
         n = min(N_TOKENS, len(ids) // 2)

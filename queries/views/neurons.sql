@@ -52,14 +52,15 @@
 --   clustering_id: The clustering that cluster_id belongs to: the pinned one, else the one with most clusters.
 --   cluster_id: Cluster of its value vector; null before the job clusters ran.
 --   cluster_size: Neurons of that cluster, itself included.
---   coherence: Mean pairwise cosine of the centred embeddings of those of its top tokens that occur often enough in the corpus.
+--   coherence: Mean pairwise cosine of the centred embeddings of those of the tokens it promotes (at its pole) that occur often enough in the corpus.
 --   coherence_z: The same in standard deviations above random vectors of the layer; see coherence_separation first.
 --   coherence_percentile: Share of these random vectors that are less coherent, in percent.
 --   times_dominant: Examples in which its coefficient was not 0 and it was among the ten dominant neurons of its layer; null before events were measured.
 --   times_saturating: Examples whose saturation its FFN caused while it was dominant and raised the final token.
---   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
+--   top_token_log_frequency: Mean of ln(1 + corpus count) over the listed tokens that it promotes (at its pole): low where under-trained tokens crowd the list.
 --   effect_on_loss: What turning it off alone adds to the loss on the shown corpus, nats a token; null where `intervene --one-by-one` did not measure it. See the view neuron_effects.
 --   effect_percentile: Percent of the random neurons of its layer whose effect is smaller; of equal ones half counts.
+--   pole: Sign of the coefficient at which it is strongest (positive, negative), at which trigger_z, suppresses_triggers, coherence and top_token_log_frequency are taken: of a gated model; null in others.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -202,6 +203,12 @@ select
     measured.top_token_log_frequency,
     measured.effect_on_loss,
     measured.effect_percentile,
+    case
+        when models.activation_rule <> 'gate > 0' then null
+        when coalesce(nullif(measured.activation_max + measured.activation_min, 0), measured.score_skewness) < 0
+            then 'negative'
+        else 'positive'
+    end as pole,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

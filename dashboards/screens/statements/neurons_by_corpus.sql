@@ -42,7 +42,12 @@ counts as (
     select token_id, sum(n_occurrences) as n from store.token_counts where corpus_id = $corpus_id group by token_id
 ),
 tops as (
-    select projections.layer, projections.neuron, unnest(projections.top_token_ids) as token_id,
+    select
+        projections.layer,
+        projections.neuron,
+        unnest(
+            case when chosen.pole = 'negative' then projections.bottom_token_ids else projections.top_token_ids end
+        ) as token_id,
     from store.projections as projections
     inner join named on named.model_id = projections.model_id
     inner join chosen on chosen.layer = projections.layer and chosen.neuron = projections.neuron

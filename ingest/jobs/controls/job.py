@@ -55,7 +55,7 @@ class ControlsJob(PassJob):
 
     def parameters(self) -> dict[str, Any]:
         """How many vectors are drawn, how many tokens are compared, and which tokens count."""
-        signs = {"signs": "either"} if self.context.shape.is_gated else {}
+        signs = {"signs": "both"} if self.context.shape.is_gated else {}
         return {
             **signs,
             "n_random": self.n_random,
@@ -136,8 +136,9 @@ class _Layers:
         either_sign = job.context.shape.is_gated
         drawn = random_vectors(values, n=job.n_random, seed=job.seed, layer=layer, either_sign=either_sign)
         null = self.coherence.of(drawn)
+        negative = self.coherence.of(-values) if either_sign else np.full(len(values), np.nan)
         overlaps = [
-            self.overlap.row(values, layer=layer, kind="value"),
+            self.overlap.row(values, layer=layer, kind="value", either_sign=either_sign),
             self.overlap.row(drawn, layer=layer, kind="random"),
         ]
         kept: dict[ControlKind, Tensor] = {"random": drawn, "ffn_update": self.updates[layer]}
@@ -150,12 +151,14 @@ class _Layers:
         return {
             CONTROLS.name: pl.concat(lists),
             NORM_OVERLAPS.name: pl.concat(overlaps),
-            COHERENCES.name: _neurons_frame(judged(self.coherence.of(values), null), layer),
+            COHERENCES.name: _neurons_frame(judged(self.coherence.of(values), null), judged(negative, null), layer),
             CONTROL_COHERENCES.name: pl.concat(alike),
         }
 
 
-def _neurons_frame(found: Judged, layer: int) -> pl.DataFrame:
+def _neurons_frame(found: Judged, negative: Judged, layer: int) -> pl.DataFrame:
+    """Rows of `coherences`: of what neurons promote at coefficients above 0, and of what they do at those below 0."""
     n = len(found.coherence)
     place = pl.DataFrame({"layer": np.full(n, layer, dtype=np.int16), "neuron": np.arange(n, dtype=np.int32)})
-    return place.with_columns(found.columns()).cast(pl.Schema(COHERENCES.columns))
+    below = [column.alias(f"negative_{column.name}") for column in negative.columns()]
+    return place.with_columns(*found.columns(), *below).cast(pl.Schema(COHERENCES.columns))

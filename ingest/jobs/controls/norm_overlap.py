@@ -25,14 +25,21 @@ class NormOverlap:
         self._norm = norm
         self._scorer = Scorer(vocabulary.rows, keep=Kept(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
 
-    def row(self, vectors: Float[Tensor, "n d_model"], *, layer: int, kind: VectorKind) -> pl.DataFrame:
-        """A layer's row of `norm_overlaps`: means over the vectors, null where the model has no final norm."""
+    def row(
+        self, vectors: Float[Tensor, "n d_model"], *, layer: int, kind: VectorKind, either_sign: bool = False
+    ) -> pl.DataFrame:
+        """A layer's row of `norm_overlaps`: means over the vectors, null where the model has no final norm.
+
+        With `either_sign` over the opposite vectors, too: what neurons of a gated model promote below 0.
+        """
+        n = vectors.shape[0]
+        vectors = torch.cat([vectors, -vectors]) if either_sign else vectors
         overlaps: tuple[float | None, float | None] = (None, None)
         if self._norm is not None:
             raw = self._top(vectors)
             normed, unbiased = (self._top(self._norm(vectors, bias=bias)) for bias in (True, False))
             overlaps = (mean_overlap(raw, normed), mean_overlap(raw, unbiased))
-        row = (layer, kind, *overlaps, vectors.shape[0])
+        row = (layer, kind, *overlaps, n)
         return pl.DataFrame([row], schema=dict(NORM_OVERLAPS.columns), orient="row")
 
     def _top(self, vectors: Float[Tensor, "n d_model"]) -> Int[Tensor, "n k"]:

@@ -99,6 +99,7 @@ class InterventionsJob(AdditiveJob):
             "seed": self.seed,
             # Stated only where it is so: all other runs stay the same runs.
             **({"cut": True} if cuts(self.context.corpus, self.tokens_per_domain) else {}),
+            **({"signs": "strongest"} if self.context.shape.is_gated else {}),
             **self.runs_worked_on(),
         }
 

@@ -124,17 +124,21 @@ def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
         drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer, either_sign=measured.transformer.shape.is_gated)
         null = np.array([plain_coherence(measured, vector) for vector in drawn.double().numpy()])
         for row, vector in zip(measured.frames[layer]["coherences"], values.double().numpy(), strict=True):
-            if (layer, row["neuron"]) == (0, FLAT):
-                assert row["coherence"] is row["coherence_z"] is row["coherence_percentile"] is None
-                continue
-            expected = plain_coherence(measured, vector)
-            # Thirty float32 vectors of length 1 are added.
-            assert row["coherence"] == pytest.approx(expected, abs=1e-6)
-            assert row["coherence_z"] == pytest.approx((expected - null.mean()) / null.std(), abs=1e-3)
-            below = sum(
-                1.0 if one < expected - 1e-6 else 0.5 if one < expected + 1e-6 else 0.0 for one in null.tolist()
-            )
-            assert row["coherence_percentile"] == pytest.approx(100 * below / N_RANDOM, abs=1e-9)
+            # What a neuron promotes at coefficients below 0 is that of the opposite vector.
+            poles = (("", 1), ("negative_", -1))
+            for at, sign in poles:
+                names = [f"{at}{name}" for name in ("coherence", "coherence_z", "coherence_percentile")]
+                if (layer, row["neuron"]) == (0, FLAT) or (sign < 0 and not measured.transformer.shape.is_gated):
+                    assert [row[name] for name in names] == [None, None, None]
+                    continue
+                expected = plain_coherence(measured, sign * vector)
+                # Thirty float32 vectors of length 1 are added.
+                assert row[names[0]] == pytest.approx(expected, abs=1e-6)
+                assert row[names[1]] == pytest.approx((expected - null.mean()) / null.std(), abs=1e-3)
+                below = sum(
+                    1.0 if one < expected - 1e-6 else 0.5 if one < expected + 1e-6 else 0.0 for one in null.tolist()
+                )
+                assert row[names[2]] == pytest.approx(100 * below / N_RANDOM, abs=1e-9)
         controls = measured.frames[layer]["control_coherences"]
         drawn_only = [row for row in controls if row["kind"] == "random"]
         assert [row["control_id"] for row in drawn_only] == list(range(N_RANDOM))
@@ -168,7 +172,9 @@ def test_norm_overlap_equals_a_plain_loop(measured: Measured) -> None:
                 continue
             for name, beta in (("norm_overlap", norm.beta), ("norm_overlap_without_bias", 0 * norm.beta)):
                 found = []
-                for vector in vectors.double().numpy():
+                exact = vectors.double().numpy()
+                is_either = kind == "value" and measured.transformer.shape.is_gated
+                for vector in [*exact, *(-exact if is_either else ())]:
                     raw, normed = top(vector), top(replace(norm, beta=beta)(vector))
                     found.append(len(raw & normed) / len(raw | normed))
                 # Float32 scores may swap a 30th and a 31st token of one vector.
