@@ -1,7 +1,10 @@
 """The same gated model with some signs turned: no logit changes, and no answer but the named poles."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -9,16 +12,18 @@ import pytest
 import torch
 
 import neurothek
+from ingest.jobs import registry
 from ingest.models.checkpoints import find
+from ingest.models.tokenizer import load
 from ingest.models.transformer import open_transformer
 from queries.search.by_likeness import AlikeResult
 from queries.search.question import SIDES, Question
+from queries.views.install import View, all_views
 from tests.support.flipped import flip
-from tests.support.ingests import compare, measure, open_warehouse, request, write_corpus
-from tests.support.models import build
+from tests.support.ingests import WORDS, compare, measure, open_warehouse, request, write_corpus
+from tests.support.models import build, edit_tensors
 
 JOBS = ("projections", "activity", "ngrams", "clusters")
-OTHERS = {"pole", "pole_activation"}
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +45,18 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neurothek
     return doors[0], doors[1]
 
 
-@pytest.fixture(scope="module")
-def signs(doors: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> Mapping[str, int]:
+def signs_of(doors: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> Mapping[str, int]:
     """Address -> -1 where the sign is turned."""
     frames = [door.sql("select address, score_mean from neurons where model = 'one'") for door in doors]
     means = [dict(frame.rows()) for frame in frames]
     signs = {address: 1 if mean == pytest.approx(means[1][address]) else -1 for address, mean in means[0].items()}
     assert 20 < sum(sign < 0 for sign in signs.values()) < 76
     return signs
+
+
+@pytest.fixture(scope="module")
+def signs(doors: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> Mapping[str, int]:
+    return signs_of(doors)
 
 
 def same(one: pl.DataFrame, other: pl.DataFrame, what: object) -> None:
@@ -165,18 +174,212 @@ def test_likeness_is_the_same(doors: tuple[neurothek.Neurothek, ...], signs: Map
         assert set(one.neurons["model"]) == {"one", "two"}
 
 
-@pytest.mark.parametrize("view", ["counterparts", "neighbours", "clusters_summary", "cluster_members"])
-def test_views_are_the_same(doors: tuple[neurothek.Neurothek, ...], view: str, signs: Mapping[str, int]) -> None:
-    turned = {"top_tokens", "bottom_tokens", "other_top_tokens", "other_bottom_tokens", "cosine", "centre_cosine"}
-    frames = [door.sql(f"select * from {view} order by all") for door in doors]
-    keys = [name for name in frames[0].columns if name not in turned and name != "pole"]
-    one, other = (frame.select(keys).sort(keys[:-1] if len(keys) > 1 else keys) for frame in frames)
-    same(one, other, view)
-    if view == "neighbours":
-        cosines = [door.sql("select address, rank, abs(cosine) as c from neighbours order by all") for door in doors]
-        same(cosines[0], cosines[1], view)
+LISTS, OTHER_LISTS = ("top_tokens", "bottom_tokens"), ("other_top_tokens", "other_bottom_tokens")
+"""What a neuron promotes at coefficients above 0, and below 0: they exchange their contents with the sign."""
+
+NEGATED = frozenset(
+    {
+        # Of the value vector as it is stored: for a coefficient of 1.
+        *("score", "scores", "z_score", "score_centred", "control_scores", "score_mean", "skewness"),
+        # The coefficient itself, whose sign names the pole.
+        *("activation", "mean_activation", "mean_coefficient"),
+    }
+)
+"""Numbers and lists of numbers that change their sign with the neuron's."""
+
+RANGES = (("activation_min", "activation_max"), ("low", "high"), ("z_from", "z_to"))
+"""Lower and upper ends of what is negated: they exchange, and are negated."""
+
+OPPOSITES = {"promoted": "suppressed", "suppressed": "promoted", "positive": "negative", "negative": "positive"}
+OPPOSITE = frozenset({"side", "pole"})
+"""Columns of words that are exchanged by `OPPOSITES`."""
+
+COSINES = frozenset({"cosine", "centre_cosine"})
+"""Between two value vectors, the other's sign counting where there is another: of the vectors as they are stored."""
+
+OF_ONE_RUN: Mapping[str, frozenset[str]] = {
+    "models": frozenset({"source", "weights_sha256"}),
+    "annotations": frozenset({"annotation_id", "created_at"}),
+    "judgements": frozenset({"created_at"}),
+    # One list of the two stands there; `writes` is what it does.
+    "pushers": frozenset({"top_tokens"}),
+}
+"""View -> columns of the folder or the moment of a measurement. Everything else is the same."""
+
+NOT_COMPARED = {"runs": "when things were measured, and their keys"}
+
+WITHOUT_ROWS = {"plausibility": "people judge lists", "annotator_agreement": "of two annotators"}
+"""Views that have none where every job was run."""
 
 
-def test_suppression_is_the_same(doors: tuple[neurothek.Neurothek, ...]) -> None:
-    facts = "select address, suppresses_triggers, abs(trigger_z) as z from neurons where model = 'one' order by address"
-    same(doors[0].sql(facts), doors[1].sql(facts), "neurons")
+def exchanged(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
+    return {one: row[other], other: row[one]} if {one, other} <= row.keys() else {}
+
+
+def opposite(value: Any) -> Any:  # noqa: ANN401 - a number, numbers or a word
+    """What is said of a value vector, of the opposite one."""
+    if isinstance(value, list):
+        return [opposite(one) for one in value]
+    if value is None or isinstance(value, str):
+        return OPPOSITES.get(value, value) if value else value
+    return -value
+
+
+def turned(row: dict[str, Any], n_tokens: int) -> dict[str, Any]:
+    """A row of a neuron as it is where the neuron's sign is turned."""
+    said = row | exchanged(row, *LISTS)
+    said |= {name: opposite(row[name]) for name in (NEGATED | OPPOSITE | COSINES) & row.keys()}
+    for ends in RANGES:
+        if ends[0] in row and (ends[0] != "low" or "bin" in row):
+            said |= {name: opposite(value) for name, value in exchanged(row, *ends).items()}
+    if row.get("score_negative_share") is not None:
+        said["score_negative_share"] = 1 - row["score_negative_share"]
+    if row.get("rank_from_bottom") is not None:
+        said["rank_from_bottom"] = n_tokens + 1 - row["rank_from_bottom"]
+    if "bin" in row:
+        # Of coefficients 0 is in the middle, of z-scores the bins are 1 to 66.
+        said["bin"] = 67 - row["bin"] if "z_from" in row else -row["bin"]
+    return said
+
+
+def turned_beside(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of two neurons as it is where the other's sign is turned."""
+    names = (COSINES | {"other_pole"}) & row.keys()
+    return row | exchanged(row, *OTHER_LISTS) | {name: opposite(row[name]) for name in names}
+
+
+def sign_of(signs: Mapping[str, int], row: Mapping[str, Any], which: str = "") -> int:
+    """Of the row's neuron, or of the one that it is held against."""
+    model = row.get(f"{which}model", row.get("model"))
+    return signs.get(f"{model}/L{row.get(f'{which}layer')}N{row.get(f'{which}neuron')}", 1)
+
+
+def rows_of(door: neurothek.Neurothek, view: View, signs: Mapping[str, int] | None) -> dict[object, dict[str, Any]]:
+    """Key -> row, with rows of neurons turned by their signs where these are given."""
+    with door.reader() as connection:
+        n_tokens = connection.sql("select count(*) as n from store.tokens").pl().item()
+        rows = connection.sql(f"select * from {view.name}").pl().to_dicts()
+    found: dict[object, dict[str, Any]] = {}
+    for row in rows:
+        said = row
+        if signs is not None:
+            if sign_of(signs, row) < 0:
+                said = turned(said, n_tokens)
+            if sign_of(signs, row, "other_") < 0:
+                said = turned_beside(said)
+        left_out = OF_ONE_RUN.get(view.name, frozenset())
+        key = tuple(repr(said[name]) for name in view.key if name not in left_out)
+        if not key:
+            key = (repr(sorted((name, repr(value)) for name, value in said.items() if name not in left_out)),)
+        assert key not in found, (view.name, key)
+        found[key] = {name: value for name, value in said.items() if name not in left_out}
+    return found
+
+
+def is_near(one: object, other: object) -> bool:
+    """Floats as far as sums in another order go."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-5)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_near, one, other))
+    return one == other
+
+
+def differences(doors: tuple[neurothek.Neurothek, ...], view: View, signs: Mapping[str, int]) -> list[str]:
+    """What a view says otherwise where signs are turned: the columns, with a number of rows and an example."""
+    expected, found = rows_of(doors[0], view, signs), rows_of(doors[1], view, None)
+    if expected.keys() != found.keys():
+        lacking = sorted(expected.keys() ^ found.keys(), key=repr)
+        return [f"{view.name}: {len(lacking)} keys differ, such as {lacking[0]}"]
+    wrong: dict[str, list[str]] = {}
+    for key, row in expected.items():
+        for name, value in row.items():
+            if not is_near(value, found[key][name]):
+                wrong.setdefault(name, []).append(f"{key}: {value!r:.80} and {found[key][name]!r:.80}")
+    return [f"{view.name}.{name}: {len(rows)} of {len(found)}, {rows[0]}" for name, rows in wrong.items()]
+
+
+def test_all_views_are_the_same(doors: tuple[neurothek.Neurothek, ...], signs: Mapping[str, int]) -> None:
+    compared = [view for view in all_views().values() if view.name not in NOT_COMPARED]
+    wrong = [one for view in compared for one in differences(doors, view, signs)]
+    assert not wrong, "\n".join(wrong)
+
+
+DETECTORS = {3: "school", 5: "two", 7: "one", 9: "the"}
+"""Neuron of layer 0 -> the word at which alone its gate opens."""
+
+
+def plant(folder: Path) -> Path:
+    """Detectors: embeddings that nothing outweighs, and gates along them."""
+    tokenizer = load(folder)
+
+    def edit_(tensors: dict[str, torch.Tensor]) -> None:
+        embeddings = tensors["model.embed_tokens.weight"]
+        for neuron, word in DETECTORS.items():
+            first = int(tokenizer.encode([word])[0][0])
+            embeddings[first] *= 30
+            tensors["model.layers.0.mlp.gate_proj.weight"][neuron] = 10 * embeddings[first] / embeddings[first].norm()
+            tensors["model.layers.0.mlp.gate_proj.bias"][neuron] = -30
+
+    return edit_tensors(folder, edit_)
+
+
+def write_drill(folder: Path) -> tuple[str, ...]:
+    """Full-length sequences with the same words at the same places, so that detectors keep to positions; and prose."""
+    drill = " ".join(word for word in DETECTORS.values() for _ in range(4)).removesuffix(" the")
+    (folder / "drill.jsonl").write_text(110 * f'{{"text": "{drill}"}}\n')
+    (folder / "prose").mkdir()
+    chosen = Random(1)
+    for number in range(80):
+        words = " ".join(chosen.choice(WORDS) for _ in range(chosen.randrange(4, 12)))
+        (folder / "prose" / f"{number:03d}.txt").write_text(f"The {words}.")
+    return (f"drill={folder / 'drill.jsonl'}", f"prose={folder / 'prose'}")
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neurothek, neurothek.Neurothek]:
+    """The same with every job, detectors, interventions of every sort and annotations by rules."""
+    folder = tmp_path_factory.mktemp("every")
+    corpora = write_drill(folder)
+    text: dict[str, Any] = {"text": {"sequence_length": 16, "packing": False}}
+    plain = plant(build(folder / "one", "llama", d_ffn=48, gate_bias=True))
+    folders = (plain, flip(plain, folder / "turned"))
+    other = build(folder / "two", "llama", d_ffn=48, seed=5)
+    (folder / "words.txt").write_text("the\nriver\n")
+    written = {"prompts": ["the school", "one two"], "score": f"words:{folder / 'words.txt'}", "continuation": 4}
+    how: dict[str, Any] = {"tokens": 300, "sets": 2}
+    few = "layer = 1 and neuron < 9"
+    doors = []
+    for number, first in enumerate(folders):
+        warehouse = open_warehouse(folder / f"{number}.duckdb")
+        asked = {"clusters": (8, 30), "examples": 60, "baselines": False, "domains": ("prose",)}
+        measure(warehouse, f"one={first}", request(corpora, **text, jobs=registry.NAMES, **asked))
+        measure(warehouse, other, request(corpora, **text, jobs=("projections", "activity", "clusters")))
+        compare(warehouse, "one", "two")
+        door = neurothek.open(warehouse.path)
+        for wishes in (
+            {"where": few, "name": "few", **written},
+            {"where": few, "name": "mean", "set": "mean"},
+            {"words": ["school"], "limit": 6, "name": "school"},
+            {"each": "kind"},
+        ):
+            door.carry_out(door.plan_intervention("one", **how, **wishes))
+        door.carry_out(door.plan_intervention("one", where="layer = 1 and neuron < 2", one_by_one=True, tokens=300))
+        door.annotate_by_rules("one")
+        doors.append(door)
+    return doors[0], doors[1]
+
+
+@pytest.mark.long
+def test_views_of_every_job_are_the_same(everything: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> None:
+    signs = signs_of(everything)
+    wrong = []
+    for view in all_views().values():
+        if view.name not in NOT_COMPARED:
+            wrong += differences(everything, view, signs)
+        has_rows = bool(rows_of(everything[0], view, None))
+        if has_rows == (view.name in WITHOUT_ROWS):
+            wrong.append(f"{view.name}: {'rows' if has_rows else 'no rows'}")
+    assert not wrong, "\n".join(wrong)
+    poles = everything[0].sql("select distinct pole from suppression where model = 'one'")["pole"].to_list()
+    assert sorted(poles) == ["negative", "positive"]
