@@ -35,6 +35,7 @@ def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, 
         **_death(flat, model),
         **_position(flat),
         **_detection(flat),
+        "pole": _pole(flat) if model.is_signed else None,
     }
     return {name: labels[name] if name in labels else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
 
@@ -128,6 +129,13 @@ def _token_status(flat: FlatRow) -> str | None:
 def _suppresses(flat: FlatRow) -> bool | None:
     score = flat["detected_score"]
     return None if score is None else bool(score < thresholds("neurons")["suppression_bound"])
+
+
+def _pole(flat: FlatRow) -> str:
+    """The sign of its largest coefficient; without any, of the longer tail of its scores."""
+    least, most = flat["activation_min"], flat["activation_max"]
+    leaning = 0.0 if least is None or most is None else least + most
+    return "negative" if (leaning or flat["score_skewness"] or 0.0) < 0 else "positive"
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

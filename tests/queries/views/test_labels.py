@@ -30,6 +30,7 @@ ALONE: Mapping[str, Sequence[float | None]] = {
     "preactivation_bound": [None, *around(OF["dead_bound"], 1e-9)],
     "value_norm": [None, 0.5],
     "coherence": [None, 0.25],
+    "score_skewness": [None, -0.5, 0.0, 0.5],
     "clustering_id": [None, 0],
     "times_dominant": [None, 0, 3],
     "trigger_share": [None, 0.5],
@@ -42,6 +43,8 @@ TOGETHER: Sequence[Mapping[str, Sequence[float | None]]] = [
         "n_active_bos": [0, 0, 3],
         "n_positions": [0, 7, 1_000_003],
         "activation_sum": [-1.0, 0.0, 2.5],
+        "activation_min": [-2.0, -1.0, 0.0],
+        "activation_max": [0.0, 1.0, 2.0],
     },
     {
         "n_position_sequences": around(OF["least_sequences"]),
@@ -73,7 +76,7 @@ def drawn(draw: random.Random) -> dict[str, float | None]:
 
 @pytest.fixture(scope="module")
 def drawn_facts(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A warehouse whose neurons have drawn measurements; one model of two has exact zeros."""
+    """A warehouse whose neurons have drawn measurements; one model of two has exact zeros, the other is gated."""
     path = tmp_path_factory.mktemp("drawn") / "w.duckdb"
     shutil.copy(full_path, path)
     draw = random.Random(0)
@@ -84,6 +87,7 @@ def drawn_facts(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     with duckdb.connect(str(path)) as connection:
         connection.execute("delete from store.neuron_facts")
         connection.execute("update store.models set d_ffn = ?, has_exact_zeros = (model_id = 0)", [N_NEURONS])
+        connection.execute("update store.models set activation_rule = 'gate > 0' where model_id = 1")
         drawn_rows = pl.DataFrame(rows, infer_schema_length=None)
         connection.register("drawn_rows", drawn_rows)
         connection.execute("""
