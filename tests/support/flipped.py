@@ -9,7 +9,7 @@ from tests.support.models import edit_tensors
 
 
 def flip(folder: Path, copy: Path, *, seed: int = 3) -> Path:
-    """A copy of a tiny Llama, of which about half of the neurons have a negated up row and a negated value vector."""
+    """A copy of a tiny Llama, of which half of the neurons have negated up rows, biases of these and value vectors."""
     copytree(folder, copy)
     generator = torch.Generator().manual_seed(seed)
 
@@ -18,5 +18,8 @@ def flip(folder: Path, copy: Path, *, seed: int = 3) -> Path:
             signs = torch.where(torch.rand(len(tensors[name]), generator=generator) < 0.5, -1.0, 1.0)
             tensors[name].mul_(signs[:, None])
             tensors[name.replace("up_proj", "down_proj")].mul_(signs)
+            bias = tensors.get(name.replace(".weight", ".bias"))
+            if bias is not None:
+                bias.mul_(signs)
 
     return edit_tensors(copy, edit_)
