@@ -356,7 +356,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neur
     doors = []
     for number, first in enumerate(folders):
         warehouse = open_warehouse(folder / f"{number}.duckdb")
-        asked = {"clusters": (8, 30), "examples": 60, "baselines": False, "domains": ("prose",)}
+        asked: dict[str, Any] = {"clusters": (8, 30), "examples": 60, "baselines": False, "domains": ("prose",)}
         measure(warehouse, f"one={first}", request(corpora, **text, jobs=registry.NAMES, **asked))
         measure(warehouse, other, request(corpora, **text, jobs=("projections", "activity", "clusters")))
         compare(warehouse, "one", "two")

@@ -144,7 +144,7 @@ def neuron_relatives(
     nearest = [row for row in beside if row["rank"] is not None]
     others = list(dict.fromkeys(row["other_model"] for row in beside)) if "compared" in has else []
     pole = {"pole": facts["pole"]}
-    neighbours = ask_records(connection, "neuron_neighbours", parameters | pole) if "neighbours" in has else []
+    neighbours = ask_records(connection, "neuron_neighbours", {**parameters, **pole}) if "neighbours" in has else []
     return Relatives(
         mates=framed(mates, MATE_COLUMNS),
         neighbours=framed(neighbours, NEIGHBOUR_COLUMNS),
