@@ -3,8 +3,8 @@
 -- those with activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
 with thresholds as (
-    -- Those of the views corpus_ngrams and detected_ngrams: the flat rows hold sums that they decide.
-    select 10::bigint as min_occurrences, 0.95::double as least_recall
+    -- Those of the views corpus_ngrams, detected_ngrams and neuron_effects: the flat rows hold what they decide.
+    select 10::bigint as min_occurrences, 0.95::double as least_recall, 20 as least_sets
 ),
 model as (
     select
@@ -232,14 +232,17 @@ lost as (
         single.layer,
         single.neuron,
         any_value(single.effect) as effect_on_loss,
-        100 * avg(
-            case
-                when others.effect < single.effect then 1::double
-                when others.effect = single.effect then 0.5::double
-                when others.effect > single.effect then 0::double
-            end
-        ) as effect_percentile
+        case
+            when count(others.neuron) >= any_value(thresholds.least_sets) then 100 * avg(
+                case
+                    when others.effect < single.effect then 1::double
+                    when others.effect = single.effect then 0.5::double
+                    when others.effect > single.effect then 0::double
+                end
+            )
+        end as effect_percentile
     from single
+    cross join thresholds
     left join single as others
         on others.is_control and others.layer = single.layer and others.neuron <> single.neuron
     group by single.layer, single.neuron

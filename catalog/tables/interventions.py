@@ -2,6 +2,9 @@
 
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT, Table
 
+LEAST_SETS = 20
+"""A percentile among fewer random neurons, or sets of them, is not shown [ours]; `least_sets` in views."""
+
 INTERVENTIONS = Table(
     name="interventions",
     scope="model_corpus",

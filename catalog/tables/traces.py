@@ -267,7 +267,8 @@ class Switched:
         token: the token that the untouched model predicts.
         probability: its probability.
         n_candidates: how many neurons of the layer the random ones were drawn from.
-        percentile: percent of the random neurons whose divergence is smaller; of equal ones half counts.
+        percentile: percent of the random neurons whose divergence is smaller; of equal ones half counts; None of fewer
+            than 20.
         median_neuron: the random one whose divergence is their median, of an even number the lower one.
         neurons: rows of SWITCH_NEURONS: the neuron, then the random ones by divergence, the largest first. Its columns:
             `coefficient`, the neuron's own activation at the position; `kl`, the divergence KL(untouched || changed) of
@@ -285,7 +286,7 @@ class Switched:
     token: int
     probability: float
     n_candidates: int
-    percentile: float
+    percentile: float | None
     median_neuron: int
     neurons: pl.DataFrame
     changes: pl.DataFrame
@@ -303,7 +304,7 @@ class SwitchedTogether:
         token: the token that the untouched model predicts.
         probability: its probability.
         percentile: percent of the random sets whose divergence is smaller than that of all together; of equal ones half
-            counts.
+            counts; None of fewer than 20.
         sets: rows of SWITCH_SETS: of kind `alone` each neuron, in the order in which they were named; `together` all of
             them; `random` sets of as many neurons of each layer, by divergence, the largest first.
             `probability_of_token` is that of `token`; the other columns are as in SWITCH_NEURONS.
@@ -316,6 +317,6 @@ class SwitchedTogether:
     is_before: bool
     token: int
     probability: float
-    percentile: float
+    percentile: float | None
     sets: pl.DataFrame
     changes: pl.DataFrame

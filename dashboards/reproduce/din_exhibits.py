@@ -68,7 +68,7 @@ EXHIBITS = (
     Exhibit(
         "Parts",
         "Linear maps in the place of attention, the FFN or the norms of every block above a state: precision at 1, 5"
-        " and 10, and surprisal (section 6; figures 11, 34 and 35 among them).",
+        " and 10, and surprisal (section 6; figures 11, 34 and 35 among them, as we read the authors' plotting code).",
         (Sheet("shortcut_quality", _ALONG_STATES, "method <> 'id'", name="parts"),),
         ("parts", "parts-surprisal", "parts-5", "parts-10"),
         ("shortcuts",),

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from catalog.tables.interventions import LEAST_SETS
 from catalog.terminal.kinds import SHARES
 
 _number = st.column_config.NumberColumn
@@ -211,10 +212,16 @@ def _of_interventions() -> dict[str, Any]:
     return {
         "intervention": _text("intervention", width="large"),
         "effect": _number("effect", format="%+.4f", help="What it adds to the loss, nats a token."),
-        "percentile": _number("percentile", format="%.0f", help="Percent of the random sets whose effect is smaller."),
+        "percentile": _number(
+            "percentile",
+            format="%.0f",
+            help=f"Percent of the random sets whose effect is smaller, of {LEAST_SETS} or more.",
+        ),
         "effect_on_loss": _number("effect", format="%+.5f", help="What turning it off adds to the loss, nats a token."),
         "effect_percentile": _number(
-            "percentile", format="%.0f", help="Percent of the random neurons whose effect is smaller."
+            "percentile",
+            format="%.0f",
+            help=f"Percent of the random neurons whose effect is smaller, of {LEAST_SETS} or more.",
         ),
         "random_effect": _number("random, mean", format="%+.5f", help=beside),
         "random_effect_least": _number("random, least", format="%+.5f", help=beside),

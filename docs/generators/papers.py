@@ -34,9 +34,10 @@ opt-125m stands in for what sets it apart from GPT-2, ReLU; the [recipe](recipes
 The two sketches of the paper (Figures 1 and 5) show no measurement.
 """,
     "din": """\
-The paper repeats its charts for each model (figures 1 to 11, 34 and 35) and on a second text (figures 12 to 21). Here
-one chart holds all models, and `reproduce din MODELS --corpus A --corpus B` writes a folder for each text. The
-[recipe](recipes/din.md) measures the paper's own models.
+The paper repeats its charts for each model (figures 1 to 11, 34 and 35) and on a second text (figures 12 to 21); which
+of 11, 34 and 35 shows which number is our reading of the authors' plotting code. Here one chart holds all models, and
+`reproduce din MODELS --corpus A --corpus B` writes a folder for each text. The [recipe](recipes/din.md) measures the
+paper's own models.
 """,
 }
 

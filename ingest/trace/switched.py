@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from catalog.tables.interventions import LEAST_SETS
 from catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
 from ingest.jobs.interventions.errors import GatesInTheWay
 from ingest.lens.logit_lens import Lens
@@ -216,8 +217,10 @@ def _random_sets(
     return sets
 
 
-def percentile_of(own: float, others: Sequence[float]) -> float:
-    """Percent of the others that are smaller; of equal ones half counts."""
+def percentile_of(own: float, others: Sequence[float]) -> float | None:
+    """Percent of the others that are smaller; of equal ones half counts; None of fewer than 20."""
+    if len(others) < LEAST_SETS:
+        return None
     return 100 * sum((one < own) + (one == own) / 2 for one in others) / len(others)
 
 
@@ -327,8 +330,8 @@ class _Beside:
         # Where almost nothing changes, rounding leaves a sum just below 0.
         return [max(0.0, float((untouched.exp() * (untouched - one)).sum())) for one in changed]
 
-    def percentile(self) -> float:
-        """Percent of the random neurons whose divergence is smaller; of equal ones half counts."""
+    def percentile(self) -> float | None:
+        """Percent of the random neurons whose divergence is smaller, of equal ones by half; None of fewer than 20."""
         asked, *others = self.divergences
         return percentile_of(asked, others)
 

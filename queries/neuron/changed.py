@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from catalog.tables.interventions import LEAST_SETS
 from catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
 from queries.ask.answer import Section, first_of
 from queries.ask.statements import ask_records, framed
@@ -27,7 +28,7 @@ MOST_LISTED = 10
 
 INTERVENTIONS_REMARK = (
     "effect: what changing all their neurons adds to the loss, nats a token; random: the same for random sets of as"
-    " many neurons; percentile: percent of these sets whose effect is smaller"
+    f" many neurons; percentile: percent of these sets whose effect is smaller, of {LEAST_SETS} or more"
 )
 
 
@@ -51,12 +52,12 @@ class Changed:
             return ""
         row = self.alone
         said = f"Turned off alone, it changes the loss by {row['effect']:+.3g} nats a token"
-        if row["percentile"] is None:
+        if row["random_effect_least"] is None:
             return f"{said}; its layer has no random neurons to compare it with."
-        return (
-            f"{said}: percentile {row['percentile']:.3g} among random neurons of its layer"
-            f" ({row['random_effect_least']:+.3g} to {row['random_effect_most']:+.3g})."
-        )
+        others = f"({row['random_effect_least']:+.3g} to {row['random_effect_most']:+.3g})"
+        if row["percentile"] is None:
+            return f"{said}; its layer has fewer than {LEAST_SETS} random neurons to compare it with {others}."
+        return f"{said}: percentile {row['percentile']:.3g} among random neurons of its layer {others}."
 
     def sections(self) -> list[Section]:
         """The interventions that it was part of."""

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 import duckdb
 import polars as pl
 
+from catalog.tables.interventions import LEAST_SETS
 from queries.ask.answer import Section
 from queries.views.of_models import rows_of_models
 
 _N_SHOWN = 20
 _REMARK = (
     "random: the effects of random neurons of the layer that fire, itself left out;\n"
-    "percentile: percent of these whose effect is smaller: near 50, the neuron matters no more than another"
+    "percentile: percent of these whose effect is smaller: near 50, the neuron matters no more than another;\n"
+    f"it takes {LEAST_SETS} of them"
 )
 
 

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from catalog.spelling import visible
+from catalog.tables.interventions import LEAST_SETS
 from catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
 from catalog.tables.traces import Switched, SwitchedTogether
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
@@ -88,8 +89,8 @@ class SwitchPage(TabularAnswer):
         diverges = f"The next token diverges by {own['kl']:.3g} nats" if own["kl"] else "Nothing changes"
         return (
             f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {own['coefficient']:.3g}."
-            f" {self._next_token(own)} {diverges}: percentile {done.percentile:.3g} among {others} of its layer set"
-            f" likewise, whose median is {median['kl']:.3g}."
+            f" {self._next_token(own)} {diverges}"
+            f"{_among(done.percentile, f'{others} of its layer set likewise', median['kl'])}."
         )
 
     def _next_token(self, own: Mapping[str, Any]) -> str:
@@ -130,7 +131,7 @@ class SwitchPage(TabularAnswer):
         return (
             f"random: of {self.neurons.height - 1} neurons drawn from {done.n_candidates:,} of layer {done.layer} the"
             " one of median divergence; percentile: percent of them whose divergence is smaller, of equal ones half"
-            " counts; kl: nats"
+            f" counts, empty of fewer than {LEAST_SETS}; kl: nats"
         )
 
     def _changes(self, address: str) -> pl.DataFrame:
@@ -192,8 +193,8 @@ class TogetherPage(TabularAnswer):
         return (
             f"{self.model} at position {done.position} (0 to {len(done.tokens) - 1}), after {after}: it predicts"
             f" {visible(self.token)} ({100 * done.probability:.1f}%); with all {n} neurons set to {done.value:g} at"
-            f" every position{when} it predicts {predicted}. The next token diverges by {together['kl']:.3g} nats:"
-            f" percentile {done.percentile:.3g} among {sets}, whose median is {median:.3g}."
+            f" every position{when} it predicts {predicted}. The next token diverges by {together['kl']:.3g} nats"
+            f"{_among(done.percentile, sets, median)}."
         )
 
     def sections(self) -> list[Section]:
@@ -235,6 +236,13 @@ class TogetherPage(TabularAnswer):
             "percentile": done.percentile,
         }
         return {"switch": said, "sets": self.sets, "changes": self.changes}
+
+
+def _among(percentile: float | None, others: str, median: float) -> str:
+    """How a divergence stands among others, as the end of a sentence."""
+    if percentile is None:
+        return f"; the median of {others} is {median:.3g} (a percentile takes {LEAST_SETS})"
+    return f": percentile {percentile:.3g} among {others}, whose median is {median:.3g}"
 
 
 def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) -> NeuronAddress:

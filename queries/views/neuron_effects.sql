@@ -15,13 +15,16 @@
 --   is_control: Whether it is one of the up to 20 random neurons of its layer, among those that fire, that others are compared with.
 --   n_tokens: Tokens that were predicted.
 --   effect_on_loss: What setting its activation to 0 adds to the mean loss of these tokens, nats.
---   effect_percentile: Percent of the random neurons of its layer, itself left out, whose effect is smaller; of equal ones half counts.
+--   effect_percentile: Percent of the random neurons of its layer, itself left out, whose effect is smaller; of equal ones half counts; null of fewer than 20.
 --   random_effect: Mean effect of these random neurons.
 --   random_effect_least: Least effect of them.
 --   random_effect_most: Largest effect of them.
 --   kl: Mean divergence KL(untouched || without the neuron) of the predictions, nats.
 --   corpus: The shown corpus.
-with effects as (
+with thresholds as (
+    select 20 as least_sets,
+),
+effects as (
     select model_id, corpus_id, layer, neuron, is_control, n_tokens, (nll - nll_untouched) / n_tokens as effect, kl / n_tokens as kl,
     from store.neuron_effects
 ),
@@ -31,6 +34,7 @@ compared as (
         effects.corpus_id,
         effects.layer,
         effects.neuron,
+        count(others.neuron) as n_others,
         avg(others.effect) as random_effect,
         min(others.effect) as random_effect_least,
         max(others.effect) as random_effect_most,
@@ -62,13 +66,14 @@ select
     effects.is_control,
     effects.n_tokens,
     effects.effect as effect_on_loss,
-    compared.effect_percentile,
+    case when compared.n_others >= thresholds.least_sets then compared.effect_percentile end as effect_percentile,
     compared.random_effect,
     compared.random_effect_least,
     compared.random_effect_most,
     effects.kl,
     measured_corpora.corpus,
 from effects
+cross join thresholds
 inner join store.models as models on models.model_id = effects.model_id
 inner join measured_corpora
     on measured_corpora.model_id = effects.model_id and measured_corpora.corpus_id = effects.corpus_id

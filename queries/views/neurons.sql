@@ -59,7 +59,7 @@
 --   times_saturating: Examples whose saturation its FFN caused while it was dominant and raised the final token.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over the listed tokens that it promotes (at its pole): low where under-trained tokens crowd the list.
 --   effect_on_loss: What turning it off alone adds to the loss on the shown corpus, nats a token; null where `intervene --one-by-one` did not measure it. See the view neuron_effects.
---   effect_percentile: Percent of the random neurons of its layer whose effect is smaller; of equal ones half counts.
+--   effect_percentile: Percent of the random neurons of its layer, itself left out, whose effect is smaller; of equal ones half counts; null of fewer than 20.
 --   pole: Sign of the coefficient at which it is strongest (positive, negative), at which trigger_z, suppresses_triggers, coherence and top_token_log_frequency are taken: of a gated model; null in others.
 with thresholds as (
     select

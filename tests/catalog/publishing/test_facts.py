@@ -35,5 +35,5 @@ def test_the_constants_are_those_of_the_views() -> None:
         if cte.alias == "thresholds"
     ]
     (values,) = duckdb.execute(constants.sql(dialect="duckdb")).fetchall()
-    least = thresholds("corpus_ngrams")["min_occurrences"], thresholds("detected_ngrams")["least_recall"]
-    assert tuple(map(float, values)) == least
+    ngrams = thresholds("corpus_ngrams")["min_occurrences"], thresholds("detected_ngrams")["least_recall"]
+    assert tuple(map(float, values)) == (*ngrams, thresholds("neuron_effects")["least_sets"])

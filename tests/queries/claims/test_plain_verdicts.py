@@ -3,22 +3,39 @@
 Intervals and the rule for several places are written here from their definitions: Wilson 1927, Newcombe 1998 (method
 10), the percentile bootstrap with another generator, and "none against, most in favour, and so together". Rows are
 planted so that no interval ends near 0: other draws give the same verdict.
+
+`disagreements` does the same for a whole warehouse, from its tables and the words of the papers: no view, no statement.
 """
 
 import math
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
 
 import duckdb
 import polars as pl
 import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
+from catalog.store.warehouse import Warehouse
+from ingest.request import DEFAULT_JOBS
+from queries.annotate.by_rules import annotate_by_rules
 from queries.ask.statements import ask
+from queries.claims.claim import Outcome
 from queries.claims.din_shortcuts import SHORTCUTS
+from queries.claims.family import POSITIONAL, Family
 from queries.claims.geva_events import EVENTS
 from queries.claims.geva_vectors import VECTORS
+from queries.claims.verdicts import CLAIMS, judge_claims
+from tests.support import ingests
 from tests.support.claims import family
+from tests.support.models import Kind, build
+from tests.support.shortcuts import WORDS, write_sentences
+from tests.support.tokenizers import make_tokenizer
 
 Row = dict[str, Any]
 Ends = tuple[float, float, float]
@@ -316,3 +333,454 @@ def test_judgements_are_read_without_the_concepts_of_stop_words(full: duckdb.Duc
     columns = ("model", "condition", "annotator", "n_shown", "n_tokens", "n_concepts")
     assert sorted(found.select(columns).rows()) == rows
     assert {row[2] for row in rows} > {"rules"} or len(rows) > 3
+
+
+class Stored:
+    """What the tables of a warehouse hold of one model on its shown corpus, as rows."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        self.connection = connection
+        (self.model,) = self._rows("models", "name", name)
+        self.id, self.n_layers = self.model["model_id"], self.model["n_layers"]
+        ran: dict[int, set[str]] = {}
+        for row in self._rows("runs", "model_id", self.id):
+            if row["corpus_id"] is not None:
+                ran.setdefault(row["corpus_id"], set()).add(row["job"])
+        pinned = {row["corpus_id"] for row in self._rows("pins", "model_id", self.id)}
+        size = {row["corpus_id"]: row["n_tokens"] for row in self._rows("corpora", "true", True)}
+        of = {one: (one in pinned, "activity" in jobs, size[one], one) for one, jobs in ran.items()}
+        self.corpus = max(of, key=lambda one: of[one], default=None)
+
+    def _rows(self, table: str, column: str, value: object) -> list[Row]:
+        cursor = self.connection.execute(f"select * from store.{table} where {column} = $value", {"value": value})
+        names = [column[0] for column in cursor.description or []]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def rows(self, table: str, **of: object) -> list[Row]:
+        """Rows of a table about the model, of its shown corpus where the table knows corpora."""
+        found = self._rows(table, "model_id", self.id)
+        return [
+            row
+            for row in found
+            if row.get("corpus_id", self.corpus) == self.corpus and all(row[name] == one for name, one in of.items())
+        ]
+
+    def ten(self, of: str, kind: str) -> dict[tuple[int, int], list[float]]:
+        """Example and layer -> what ten neurons of a kind say of a token there."""
+        found: dict[tuple[int, int], list[float]] = {}
+        for row in self.rows("sub_updates", kind=kind):
+            if row[of] is not None:
+                found.setdefault((row["example_id"], row["layer"]), []).append(row[of])
+        return found
+
+    def events(self, event: str, kind: str = "dominant") -> dict[int, list[float]]:
+        """Example -> what ten neurons say of the token of its event, where an FFN caused it."""
+        scores = self.ten("score_final" if event == "saturation" else "score_candidate", kind)
+        places = [(row["example_id"], row["layer"]) for row in self.rows("events", kind=event) if row["by_ffn"]]
+        return {place[0]: scores[place] for place in places if place in scores}
+
+    def judged(self, condition: str, *, by_rules: bool) -> list[tuple[float, int]]:
+        """Of each list and annotator: the share under concepts, and their number, without stop words."""
+        said: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
+        for row in self.rows("annotations", condition=condition):
+            if (row["annotator"] == "rules") == by_rules:
+                number = row["control_id"] if row["neuron"] is None else row["neuron"]
+                key = (row["layer"], number, row["annotator"], tuple(row["shown_token_ids"]))
+                said.setdefault(key, {}).setdefault(row["created_at"], []).append(row)
+        lists = []
+        for key, by_time in said.items():
+            kept = [row for row in by_time[max(by_time)] if row["concept"] and row["class"] != "stopwords-punctuation"]
+            tied = {token for row in kept for token in row["token_ids"]}
+            lists.append((len(tied) / len(key[-1]), len(kept)))
+        return lists
+
+
+class Nothing(Exception):
+    """There is nothing to judge: the claim is neither held nor denied."""
+
+
+def mean_of(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def resampled(values: Sequence[float]) -> Ends:
+    """As `bootstrap`; one value says nothing of others, and none nothing at all."""
+    if len(values) > 1:
+        return bootstrap(values)
+    return (values[0] if values else math.nan), -math.inf, math.inf
+
+
+def each(models: Sequence[Stored], of: Callable[[Stored], Ends]) -> str:
+    parts = [of(model) for model in models]
+    return several(parts, pool([one for one in parts if not math.isnan(one[0])] or [(0.0, -math.inf, math.inf)]))
+
+
+def both(first: dict[int, list[float]], second: dict[int, list[float]]) -> list[tuple[list[float], list[float]]]:
+    return [(first[one], second[one]) for one in sorted(first.keys() & second.keys())]
+
+
+def least(*parts: Ends) -> Ends:
+    return min(parts, key=lambda one: one[0])
+
+
+def upper_half(models: Sequence[Stored]) -> str:
+    def of(model: Stored) -> Ends:
+        layers = [row["saturation_layer"] for row in model.rows("examples") if row["saturation_layer"] is not None]
+        if not layers:
+            raise Nothing
+        p, low, high = wilson(sum((one + 0.5) / model.n_layers > 0.5 for one in layers), len(layers))
+        return p - 0.5, low - 0.5, high - 0.5
+
+    return each(models, of)
+
+
+def table_4(of: Callable[[Stored], Ends]) -> Callable[[Sequence[Stored]], str]:
+    return lambda models: each(models, of)
+
+
+def promoted(model: Stored) -> Ends:
+    return resampled([mean_of(ten) for ten in model.events("saturation").values()])
+
+
+def far_above(model: Stored) -> Ends:
+    return resampled([max(ten) - 1.25 * abs(min(ten)) for ten in model.events("saturation").values()])
+
+
+def alike(model: Stored) -> Ends:
+    ends = [(max(ten), abs(min(ten))) for ten in model.events("elimination").values()]
+    return least(resampled([1.25 * b - a for a, b in ends]), resampled([1.25 * a - b for a, b in ends]))
+
+
+def promoted_more(model: Stored) -> Ends:
+    pairs = both(model.events("saturation"), model.events("elimination"))
+    return resampled([max(settled) - max(gone) for settled, gone in pairs])
+
+
+def near_zero(model: Stored) -> Ends:
+    pairs = both(model.events("saturation"), model.events("elimination"))
+    sides = ([0.1 * max(settled) - sign * mean_of(gone) for settled, gone in pairs] for sign in (1, -1))
+    return least(*map(resampled, sides))
+
+
+def far_below(kind: str) -> Callable[[Stored], Ends]:
+    def size(ten: list[float]) -> float:
+        return mean_of([abs(one) for one in ten])
+
+    def of(model: Stored) -> Ends:
+        pairs = both(model.events("saturation"), model.events("saturation", kind))
+        return resampled([0.2 * size(own) - size(other) for own, other in pairs])
+
+    return of
+
+
+def by_layer(model: Stored) -> tuple[list[dict[int, list[float]]], int]:
+    """By layer example -> scores for the candidate, and how many layers are the last ones."""
+    layers: dict[int, dict[int, list[float]]] = {}
+    for (example, layer), ten in model.ten("score_candidate", "dominant").items():
+        layers.setdefault(layer, {})[example] = ten
+    n_last = -(-len(layers) // 8)
+    if len(layers) <= n_last:
+        raise Nothing
+    return [layers[layer] for layer in sorted(layers)], n_last
+
+
+def averaged(layers: list[dict[int, list[float]]], of: Callable[[list[float]], float]) -> dict[int, float]:
+    return {one: mean_of([of(layer[one]) for layer in layers if one in layer]) for one in sorted(set().union(*layers))}
+
+
+def not_negative(models: Sequence[Stored]) -> str:
+    parts, wholes = [], []
+    for model in models:
+        layers, n_last = by_layer(model)
+        parts += [resampled([*averaged([layer], mean_of).values()]) for layer in layers[:-n_last]]
+        wholes.append(resampled([*averaged(layers[:-n_last], mean_of).values()]))
+    return several(parts, pool(wholes))
+
+
+def spreading(models: Sequence[Stored]) -> str:
+    parts, wholes = [], []
+
+    def spread(ten: list[float]) -> float:
+        return max(ten) - min(ten)
+
+    def apart(first: dict[int, float], second: dict[int, float]) -> Ends:
+        return resampled([first[one] - second[one] for one in first])
+
+    for model in models:
+        layers, n_last = by_layer(model)
+        wide, low = averaged(layers[-n_last:], spread), averaged(layers[-n_last:], min)
+        against = [*([layer] for layer in layers[:-n_last]), layers[:-n_last]]
+        wider = [apart(wide, averaged(some, spread)) for some in against]
+        lower = [apart(averaged(some, min), low) for some in against]
+        parts += [*wider[:-1], *lower[:-1]]
+        wholes.append((wider[-1], lower[-1]))
+    return several(parts, least(*(pool(some) for some in zip(*wholes, strict=True))))
+
+
+def concepts(control: str, of: int, *, by_rules: bool) -> Callable[[Sequence[Stored]], str]:
+    def judge(model: Stored) -> Ends:
+        sides = [[one[of] for one in model.judged(side, by_rules=by_rules)] for side in ("value", control)]
+        if not all(sides):
+            raise Nothing
+        return welch(*sides) if min(map(len, sides)) > 1 else (math.nan, -math.inf, math.inf)
+
+    return lambda models: each(models, judge)
+
+
+def overlaps(model: Stored, kind: str) -> dict[int, Row]:
+    found = {row["layer"]: row for row in model.rows("norm_overlaps", kind=kind) if row["norm_overlap"] is not None}
+    if not found and kind == "value":
+        raise Nothing
+    return found
+
+
+def norm_keeps(models: Sequence[Stored]) -> str:
+    kept = []
+    for model in models:
+        rows = overlaps(model, "value").values()
+        kept.append(sum(row["n"] * row["norm_overlap"] for row in rows) / sum(row["n"] for row in rows))
+    return "holds" if min(kept) > 0.5 else "does not hold"
+
+
+def norm_keeps_more(model: Stored) -> Ends:
+    own, other = (overlaps(model, kind) for kind in ("value", "random"))
+    return resampled([own[one]["norm_overlap"] - other[one]["norm_overlap"] for one in sorted(own.keys() & other)])
+
+
+def dominance(model: Stored) -> Ends:
+    held: dict[str, dict[int, list[float]]] = {}
+    for kind in ("dominant", "random"):
+        for (example, _), ten in sorted(model.ten("share", kind).items()):
+            held.setdefault(kind, {}).setdefault(example, []).extend(ten)
+    if len(held) < 2:
+        raise Nothing
+    return resampled([10 * (mean_of(own) - mean_of(other)) for own, other in both(held["dominant"], held["random"])])
+
+
+def few_clusters(model: Stored) -> Ends:
+    of = {(row["layer"], row["neuron"]): row["cluster_id"] for row in model.rows("neuron_facts")}
+    of = {place: cluster for place, cluster in of.items() if cluster is not None}
+    samples = model.rows("event_samples")
+    if not samples:
+        raise Nothing
+    bound = 10 if model.model["architecture"] == "gpt2" else samples[0]["extreme_score"]
+    fired: dict[int, int] = {}
+    for row in model.rows("sub_updates", kind="dominant"):
+        place = (row["layer"], row["neuron"])
+        if abs(row["score_candidate"]) >= bound and place in of:
+            fired[of[place]] = fired.get(of[place], 0) + 1
+    total = sum(fired.values())
+    if total < 10:
+        raise Nothing
+    made, neurons = 0, 0
+    for cluster in sorted(fired, key=lambda one: (-fired[one], one)):
+        made += fired[cluster]
+        neurons += sum(one == cluster for one in of.values())
+        if 2 * made >= total:
+            break
+    p, low, high = wilson(made, total)
+    bound = 10 * neurons / model.model["n_neurons"]
+    return p - bound, low - bound, high - bound
+
+
+def stops_early(models: Sequence[Stored]) -> str:
+    signs = []
+    for model in models:
+        rows = [row for row in model.rows("exits", method="cluster_ranks") if row["seed"] is not None]
+        if not rows:
+            raise Nothing
+        signs.append(sign(resampled([row["layers_saved"] for row in rows])))
+        signs.append(sign(resampled([row["accuracy"] - 0.9 for row in rows])))
+    return "does not hold" if "does not hold" in signs else "undecided" if "undecided" in signs else "holds"
+
+
+def read_off(model: Stored, method: str, of: str) -> dict[tuple[int, int], float]:
+    """State and sentence -> a number, below the last state."""
+    found = {}
+    for row in model.rows("shortcut_readings", method=method):
+        if row["state"] < model.n_layers:
+            found[row["state"], row["sentence_id"]] = float(row["rank_in_model"] == 1) if of == "first" else row[of]
+    if not found:
+        raise Nothing
+    return found
+
+
+def differences(model: Stored, pair: tuple[str, str], of: str) -> dict[int, dict[int, float]]:
+    """State -> sentence -> the first method's number minus the second's."""
+    first, second = (read_off(model, method, of) for method in pair)
+    apart: dict[int, dict[int, float]] = {}
+    for state, sentence in sorted(first.keys() & second.keys()):
+        apart.setdefault(state, {})[sentence] = first[state, sentence] - second[state, sentence]
+    return apart
+
+
+def over_sentences(several_states: Sequence[dict[int, float]]) -> Ends:
+    sentences = sorted(set().union(*several_states))
+    return resampled([mean_of([state[one] for state in several_states if one in state]) for one in sentences])
+
+
+def at_every_state(pair: tuple[str, str], of: str) -> Callable[[Sequence[Stored]], str]:
+    def judge(models: Sequence[Stored]) -> str:
+        found = [differences(model, pair, of) for model in models]
+        parts = [resampled([*state.values()]) for states in found for state in states.values()]
+        return several(parts, pool([over_sentences([*states.values()]) for states in found]))
+
+    return judge
+
+
+def parts_beat(models: Sequence[Stored]) -> str:
+    parts, wholes = [], []
+    for model in models:
+        found = [differences(model, (part, "mat"), "first") for part in ("mat_attn", "mat_ffn", "mat_ln1_ln2")]
+        last = [states[max(states)] for states in found]
+        parts += [resampled([*one.values()]) for one in last]
+        wholes.append(over_sentences(last))
+    return several(parts, pool(wholes))
+
+
+def fits(models: Sequence[Stored]) -> str:
+    is_so = []
+    for model in models:
+        r2 = {(row["method"], row["source_state"], row["target_state"]): row["r2"] for row in model.rows("shortcuts")}
+        is_so += [r2["mat", s, t] > r2["id", s, t] for method, s, t in r2 if method == "mat"]
+    if not is_so:
+        raise Nothing
+    return "holds" if all(is_so) else "does not hold"
+
+
+def saved_at_95(model: Stored, method: str) -> float | None:
+    """Layers: where the curve, by layers run, first comes from below 95% to it, on the straight line between."""
+    rows = sorted(model.rows("exits", method=method), key=lambda row: (row["layers_run"], row["parameter"]))
+    for one, other in pairwise(rows):
+        if one["accuracy"] < 0.95 <= other["accuracy"]:
+            way = (0.95 - one["accuracy"]) / (other["accuracy"] - one["accuracy"])
+            run: float = one["layers_run"] + way * (other["layers_run"] - one["layers_run"])
+            return model.n_layers - run
+    return None
+
+
+def saves_more(method: str, other: str) -> Callable[[Sequence[Stored]], str]:
+    def judge(models: Sequence[Stored]) -> str:
+        pairs = [(saved_at_95(model, method), saved_at_95(model, other)) for model in models]
+        if any(None in pair for pair in pairs):
+            raise Nothing
+        return "holds" if all(one > than for one, than in pairs) else "does not hold"  # type: ignore[operator]
+
+    return judge
+
+
+PLAIN: dict[str, Callable[[Sequence[Stored]], str]] = {
+    "of random vectors, as people judge.": concepts("random", 0, by_rules=False),
+    "of random vectors, as rules judge.": concepts("random", 0, by_rules=True),
+    "of whole FFN updates, as rules judge.": concepts("ffn_update", 0, by_rules=True),
+    "more concepts than a random vector, as people judge.": concepts("random", 1, by_rules=False),
+    "more concepts than a random vector, as rules judge.": concepts("random", 1, by_rules=True),
+    "leaves most of the highest tokens": norm_keeps,
+    "leaves more of them in place": lambda models: each(models, norm_keeps_more),
+    "Ten dominant sub-updates hold": lambda models: each(models, dominance),
+    "Few clusters of neurons": lambda models: each(models, few_clusters),
+    "clusters of dominant neurons saves": stops_early,
+    "settled in the upper half": upper_half,
+    "promote the token that saturates": table_4(promoted),
+    "far above the smallest": table_4(far_above),
+    "the smallest score for it are alike": table_4(alike),
+    "more than they promote a token that is eliminated": table_4(promoted_more),
+    "its own mean score is near 0": table_4(near_zero),
+    "Random sub-updates promote": table_4(far_below("random")),
+    "Random sub-updates of active": table_4(far_below("random_active")),
+    "mean that is not negative": not_negative,
+    "In the last layers the scores spread": spreading,
+    "mat tells a later state": fits,
+    "From every layer mat": at_every_state(("mat", "id"), "first"),
+    "What mat says surprises": at_every_state(("id", "mat"), "surprisal"),
+    "confidence of mat saves more": saves_more("mat", "id"),
+    "where mat is confident": saves_more("mat", "fixed_mat"),
+    "where id is confident": saves_more("id", "fixed_id"),
+    "From some layer on": parts_beat,
+    "better than the FFN.": at_every_state(("mat_attn", "mat_ffn"), "first"),
+    "better than the norms.": at_every_state(("mat_attn", "mat_ln1_ln2"), "first"),
+}
+"""Words of a claim -> its verdict from the stored rows; what was written (6.1) and plausible lists are left out."""
+
+
+def disagreements(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Words of a claim -> what a plain loop says, and what the module says with its numbers, where these differ."""
+    judged = judge_claims(connection, models, papers=("geva", "din"))
+    stored = [Stored(connection, model) for model in judged.models]
+    found = {}
+    for words, plain in PLAIN.items():
+        (one,) = [one for one in judged.judged if words in one.claim.text]
+        try:
+            expected = plain(stored)
+        except Nothing:
+            expected = "nothing"
+        is_decided = one.finding.outcome in ("holds", "does not hold")
+        if one.finding.outcome != expected and (expected != "nothing" or is_decided):
+            found[words] = (expected, f"{one.finding.verdict}: {one.finding.numbers}")
+    return found
+
+
+def test_stored_rows_give_the_same_verdicts(full: duckdb.DuckDBPyConnection) -> None:
+    families: dict[str, list[str]] = {}
+    for family_name, model in full.execute("select family, name from store.models order by name").fetchall():
+        families.setdefault(family_name, []).append(model)
+    asked = [*families.values(), *([model] for models in families.values() for model in models)]
+    assert {tuple(models): found for models in asked if (found := disagreements(full, models))} == {}
+
+
+KINDS: tuple[Kind, ...] = ("opt", "gpt2", "llama", "neox")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tiny models of each kind, and two GPT-2 as transformers initialises them, one of them called untrained."""
+    folder = tmp_path_factory.mktemp("tiny")
+    draw = random.Random(6)
+    (folder / "long.txt").write_text(" ".join(draw.choice(WORDS) for _ in range(9_000)))
+    text = (write_sentences(folder), f"long={folder / 'long.txt'}")
+    jobs = (*DEFAULT_JOBS, "clusters", "controls", "events", "shortcuts", "exits")
+    asked = ingests.request(text, jobs=jobs, examples=120, batch_tokens=4096)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for kind in KINDS:
+        model = build(folder / kind, kind, n_layers=3, d_ffn=40, d_model=16, context_length=32)
+        ingests.measure(warehouse, model, replace(asked, family=kind))
+    for seed, variant in enumerate((None, "step 0")):
+        torch.manual_seed(seed)
+        config = GPT2Config(
+            vocab_size=400, n_embd=32, n_layer=4, n_head=4, n_positions=32, bos_token_id=0, eos_token_id=0
+        )
+        GPT2LMHeadModel(config).save_pretrained(folder / f"fresh-{seed}")
+        make_tokenizer("gpt2", 392).save_pretrained(folder / f"fresh-{seed}")
+        ingests.measure(warehouse, folder / f"fresh-{seed}", replace(asked, family="fresh", variant=variant))
+    annotate_by_rules(warehouse)
+    return warehouse.path
+
+
+@pytest.mark.long
+def test_models_of_every_kind_have_outcomes_that_are_known_and_those_of_plain_loops(tiny: Path) -> None:
+    known, wrong = set(get_args(Outcome)), []
+    with Warehouse(tiny).reader() as connection:
+        for kind in (*KINDS, "fresh"):
+            judged = judge_claims(connection, family=kind)
+            assert len(judged.judged) == len(CLAIMS)
+            outcomes = {one.claim.text: one.finding.outcome for one in judged.judged}
+            wrong += [(kind, text, one) for text, one in outcomes.items() if one not in known]
+            wrong += [(kind, one.claim.text, "says nothing") for one in judged.judged if not one.finding.numbers]
+            wrong += [(kind, *one) for one in disagreements(connection, [judged.models[0]]).items()]
+            dead = {one for text, one in outcomes.items() if "ead neurons are in the first half" in text}
+            wrong += [(kind, "dead", dead)] if (dead == {"does not apply"}) == (kind == "opt") else []
+    assert wrong == []
+
+
+@pytest.mark.long
+def test_an_untrained_model_is_no_evidence_of_positional_neurons(tiny: Path) -> None:
+    """Fresh position embeddings make neurons differ by position: counted alone, they would make the claim hold."""
+    with Warehouse(tiny).reader() as connection:
+        (claim,) = [one for one in CLAIMS if one.text.startswith("Some neurons fire by position")]
+        alone, beside = (Family.of(connection, models, family="fresh") for models in (["fresh-0"], []))
+        assert claim.on(alone).outcome == "does not apply"
+        assert "an untrained model has positional neurons too" in claim.on(alone).numbers
+        n_positional, n = alone.count("fresh-0", POSITIONAL)
+        assert (n, n_positional > n / 2) == (512, True)
+        assert claim.on(beside).outcome in ("does not hold", "undecided")
+        assert beside.untrained() == {"fresh-0": "fresh-1"}

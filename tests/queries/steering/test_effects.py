@@ -9,9 +9,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from catalog.publishing.facts import rebuild_facts
 from catalog.store.warehouse import Warehouse
+from catalog.tables.interventions import LEAST_SETS
+from catalog.tables.migrations import scripts
 from queries.steering.effects import effects_of
 from queries.views.install import all_views
+from queries.views.thresholds import thresholds
 from tests.support import continuation_rows, intervention_rows
 from tests.support import event_warehouse as made
 from tests.support.cookbook import wilson
@@ -242,24 +246,60 @@ def test_effects_of_single_neurons(connection: duckdb.DuckDBPyConnection) -> Non
     }
     found = ask(connection, "from neuron_effects")
     assert len(found) == len(effect) > 0
-    percentiles = set()
     for row in found:
         model, layer, neuron = row["model"], row["layer"], row["neuron"]
         own = effect[model, layer, neuron]
         others = [effect[model, layer, one] for one in range(continuation_rows.N_CONTROLS) if one != neuron]
-        less = sum(1.0 if one < own else 0.5 if one == own else 0.0 for one in others)
         assert row["effect_on_loss"] == pytest.approx(own)
-        assert row["effect_percentile"] == pytest.approx(100 * less / len(others))
+        assert row["effect_percentile"] is None
         assert row["random_effect"] == pytest.approx(sum(others) / len(others))
         assert (row["random_effect_least"], row["random_effect_most"]) == pytest.approx((min(others), max(others)))
         assert row["is_control"] == (neuron < continuation_rows.N_CONTROLS)
         assert row["address"] == f"{model}/L{layer}N{neuron}"
-        percentiles.add(row["effect_percentile"])
-    assert len(percentiles) > 2
     by_address = {row["address"]: row for row in found}
-    neurons = ask(connection, "select address, effect_on_loss, effect_percentile from neurons")
+    neurons = ask(connection, "select address, effect_on_loss from neurons")
     assert len(neurons) > len(found)
     for row in neurons:
-        told = by_address.get(row["address"], {})
-        assert row["effect_on_loss"] == told.get("effect_on_loss")
-        assert row["effect_percentile"] == told.get("effect_percentile")
+        assert row["effect_on_loss"] == by_address.get(row["address"], {}).get("effect_on_loss")
+
+
+@pytest.mark.parametrize("n_controls", [19, 20])
+def test_a_neuron_has_a_percentile_among_twenty_others_at_least(path: Path, tmp_path: Path, n_controls: int) -> None:
+    """By a plain loop; the views, the flat rows and the migration of older ones say the same."""
+    copy = Path(shutil.copy(path, tmp_path / "w.duckdb"))
+    stale = "update store.neuron_facts set effect_percentile = 50 where effect_on_loss is not null"
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("delete from store.neuron_effects where is_control")
+        connection.execute(
+            "insert into store.neuron_effects by name select effects.* replace (100 + n as neuron, true as is_control,"
+            " nll_untouched + n / 16 - 0.5 as nll) from store.neuron_effects as effects, range($n) as numbers(n)"
+            " where neuron = 3",
+            {"n": n_controls},
+        )
+        for model_id, _ in made.MEASURED:
+            rebuild_facts(connection, model_id)
+    with Warehouse(copy).reader() as connection:
+        rows = ask(connection, "from neuron_effects")
+        told = ask(connection, "select address, effect_percentile from neurons where effect_on_loss is not null")
+    others = [(number / 16 - 0.5) / 64 for number in range(n_controls)]
+    percentiles = {row["address"]: row["effect_percentile"] for row in rows if not row["is_control"]}
+    for row in rows:
+        own = row["effect_on_loss"]
+        less = sum(1.0 if one < own else 0.5 if one == own else 0.0 for one in others)
+        # A random neuron is not among its own others, of which there are fewer.
+        has_one = n_controls == 20 and not row["is_control"]
+        assert row["effect_percentile"] == (pytest.approx(100 * less / 20) if has_one else None)
+    assert len(set(percentiles.values())) > 2 or n_controls == 19
+    assert percentiles == {row["address"]: row["effect_percentile"] for row in told}
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(stale)
+        connection.execute(scripts()[26])
+        kept = connection.execute("select distinct effect_percentile from store.neuron_facts where effect_on_loss > -9")
+        assert kept.fetchall() == [(50.0 if n_controls == 20 else None,)]
+
+
+def test_a_percentile_takes_as_many_everywhere() -> None:
+    """Constants of SQL cannot be imported: each says what the program's own one does."""
+    of_views = [thresholds(name).get("least_sets") for name in all_views()]
+    assert {one for one in of_views if one is not None} == {LEAST_SETS}
+    assert sum(one is not None for one in of_views) == 4

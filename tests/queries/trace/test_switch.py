@@ -94,7 +94,8 @@ def test_a_summary_says_what_makes_way(door: Neurothek) -> None:
     assert replaced
     for page in replaced:
         assert f"makes way for {visible(page.neurons['token'][0])} (" in page.summary
-        assert "among one random neuron of" in page.summary
+        assert "; the median of one random neuron of its layer set likewise is" in page.summary
+        assert page.data()["switch"]["percentile"] is None
     off = door.switch("tiny", PROMPT, "L1N3", pre=True, set=-1)
     assert "before the non-linearity" in off.summary
     assert f"{visible(off.token)} (" in off.summary
