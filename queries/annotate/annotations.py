@@ -120,7 +120,8 @@ def _refuse_contradictions(entries: Sequence[Entry], places: Sequence[_Place]) -
 
 def _places(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> list[_Place]:
     samples: dict[tuple[str, int], Sample] = {}
-    named = [None if one.handle else _named(connection, one) for one in entries]
+    models: dict[str, KnownModel] = {}
+    named = [None if one.handle else _named(connection, one, models) for one in entries]
     lists: dict[tuple[int, Key], tuple[int, ...]] = {}
     for model in {model.model_id: model for model, _ in filter(None, named)}.values():
         keys = [key for one, key in filter(None, named) if one.model_id == model.model_id]
@@ -153,8 +154,8 @@ def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tupl
     return _Place(sample.model.model_id, vector.key, vector.token_ids)
 
 
-def _named(connection: duckdb.DuckDBPyConnection, one: Entry) -> tuple[KnownModel, Key]:
-    """The model and the vector that are named openly."""
+def _named(connection: duckdb.DuckDBPyConnection, one: Entry, models: dict[str, KnownModel]) -> tuple[KnownModel, Key]:
+    """The model and the vector that are named openly; a model that is not among those known yet joins them."""
     if one.address is not None:
         with at(one.place, "address"):
             neuron = find_neuron(connection, one.address)
@@ -162,9 +163,10 @@ def _named(connection: duckdb.DuckDBPyConnection, one: Entry) -> tuple[KnownMode
             return model, ("value", neuron.layer, neuron.neuron)
     assert one.model is not None
     assert one.key is not None
-    with at(one.place, "model"):
-        model = choose_model(connection, one.model)
-    return model, one.key
+    if one.model not in models:
+        with at(one.place, "model"):
+            models[one.model] = choose_model(connection, one.model)
+    return models[one.model], one.key
 
 
 def _spoken(model: KnownModel, key: Key) -> str:

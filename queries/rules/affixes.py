@@ -40,17 +40,25 @@ class Affixes:
             if token_id in self.vocabulary.first_parts:
                 yield True, letters[:length]
 
+    @cached_property
+    def _known(self) -> Mapping[int, tuple[Affix, ...]]:
+        """Those of `counts` that each token has: thousands of lists hold the same tokens."""
+        return {
+            token_id: tuple(affix for affix in self.of(token_id) if affix in self.counts)
+            for token_id in self.vocabulary.letters
+        }
+
     def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
         """The affixes that the tokens of a list share by more than chance, the rarest by chance first."""
         having: dict[Affix, list[int]] = defaultdict(list)
         for token_id in token_ids:
-            for affix in self.of(token_id):
+            for affix in self._known.get(token_id, ()):
                 having[affix].append(token_id)
         n_shown, n_tokens = len(token_ids), len(self.vocabulary.texts)
         found = [
             (tail(len(tokens), n_shown, self.counts[affix], n_tokens), -len(affix[1]), affix)
             for affix, tokens in having.items()
-            if affix in self.counts
+            if len(tokens) >= LEAST_MARKED
             and len(tokens) >= least_found(n_shown, self.counts[affix], n_tokens, n_properties=len(self.counts))
         ]
         return list(_named(having, (affix for _, _, affix in sorted(found))))

@@ -1,6 +1,7 @@
 """Words near each other in a model's own unembedding: groups of a list that random lists seldom hold."""
 
 import random
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import duckdb
@@ -59,15 +60,21 @@ class Neighbourhoods:
 
     def groups(self, token_ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """The words of a list in groups of linked ones, each in the list's order, without the lone ones."""
-        left = [token_id for token_id in token_ids if token_id in self._words]
-        while left:
-            group, frontier = {left[0]}, [left[0]]
+        shown = [token_id for token_id in token_ids if token_id in self._words]
+        of_word: dict[str, list[int]] = defaultdict(list)
+        for token_id in shown:
+            of_word[self._words[token_id]].append(token_id)
+        left = set(shown)
+        for first in shown:
+            if first not in left:
+                continue
+            group, frontier = {first}, [first]
             while frontier:
                 one = frontier.pop()
-                linked = {other for other in left if other not in group and self._is_linked(one, other)}
+                linked = left.intersection(self._near.get(one, ())).union(of_word[self._words[one]]) - group
                 group |= linked
                 frontier += linked
-            left = [token_id for token_id in left if token_id not in group]
+            left -= group
             if len(group) > 1:
                 yield tuple(token_id for token_id in token_ids if token_id in group)
 

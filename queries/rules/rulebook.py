@@ -1,5 +1,6 @@
 """All rules of a model together: from the tokens of a list to the patterns that they follow."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -40,6 +41,11 @@ class Rulebook:
     def __init__(self, vocabulary: Vocabulary, near: Near) -> None:
         self.vocabulary = vocabulary
         self.families = {name: properties(vocabulary) for name, properties in _CLOSED.items()}
+        self._closed = [(one, len(properties)) for properties in self.families.values() for one in properties]
+        self._places: dict[int, list[int]] = defaultdict(list)
+        for place, (one, _) in enumerate(self._closed):
+            for token_id in one.token_ids:
+                self._places[token_id].append(place)
         self.affixes = Affixes(vocabulary)
         said = ("stop words", "numbers")
         left_out = frozenset().union(*(one.token_ids for name in said for one in self.families[name]))
@@ -59,12 +65,14 @@ class Rulebook:
 
     def _of_closed_families(self, shown: Sequence[int]) -> Iterator[Pattern]:
         n_tokens = len(self.vocabulary.texts)
-        for properties in self.families.values():
-            for one in properties:
-                found = tuple(token_id for token_id in shown if token_id in one.token_ids)
-                n_members, n_properties = len(one.token_ids), len(properties)
-                if len(found) >= least_found(len(shown), n_members, n_tokens, n_properties=n_properties):
-                    yield Pattern(one.concept, one.concept_class, found)
+        having: dict[int, list[int]] = defaultdict(list)
+        for token_id in shown:
+            for place in self._places.get(token_id, ()):
+                having[place].append(token_id)
+        for place, found in sorted(having.items()):
+            one, n_properties = self._closed[place]
+            if len(found) >= least_found(len(shown), len(one.token_ids), n_tokens, n_properties=n_properties):
+                yield Pattern(one.concept, one.concept_class, tuple(found))
 
 
 def read_rulebook(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> Rulebook:

@@ -31,7 +31,7 @@ from queries.claims.family import POSITIONAL, Family
 from queries.claims.geva_events import EVENTS
 from queries.claims.geva_vectors import VECTORS
 from queries.claims.verdicts import CLAIMS, judge_claims
-from tests.support import ingests
+from tests.support import event_warehouse, ingests
 from tests.support.claims import family
 from tests.support.models import Kind, build
 from tests.support.shortcuts import WORDS, write_sentences
@@ -335,6 +335,10 @@ def test_judgements_are_read_without_the_concepts_of_stop_words(full: duckdb.Duc
     assert {row[2] for row in rows} > {"rules"} or len(rows) > 3
 
 
+class Nothing(Exception):
+    """There is nothing to judge: the claim is neither held nor denied."""
+
+
 class Stored:
     """What the tables of a warehouse hold of one model on its shown corpus, as rows."""
 
@@ -375,6 +379,8 @@ class Stored:
 
     def events(self, event: str, kind: str = "dominant") -> dict[int, list[float]]:
         """Example -> what ten neurons say of the token of its event, where an FFN caused it."""
+        if not self.rows("event_samples"):
+            raise Nothing
         scores = self.ten("score_final" if event == "saturation" else "score_candidate", kind)
         places = [(row["example_id"], row["layer"]) for row in self.rows("events", kind=event) if row["by_ffn"]]
         return {place[0]: scores[place] for place in places if place in scores}
@@ -393,10 +399,6 @@ class Stored:
             tied = {token for row in kept for token in row["token_ids"]}
             lists.append((len(tied) / len(key[-1]), len(kept)))
         return lists
-
-
-class Nothing(Exception):
-    """There is nothing to judge: the claim is neither held nor denied."""
 
 
 def mean_of(values: Sequence[float]) -> float:
@@ -720,12 +722,19 @@ def disagreements(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
     return found
 
 
-def test_stored_rows_give_the_same_verdicts(full: duckdb.DuckDBPyConnection) -> None:
-    families: dict[str, list[str]] = {}
-    for family_name, model in full.execute("select family, name from store.models order by name").fetchall():
-        families.setdefault(family_name, []).append(model)
-    asked = [*families.values(), *([model] for models in families.values() for model in models)]
-    assert {tuple(models): found for models in asked if (found := disagreements(full, models))} == {}
+def test_stored_rows_give_the_same_verdicts(full_path: Path, tmp_path: Path) -> None:
+    """Of families and of single models; of warehouses with and without events."""
+    event_warehouse.create(tmp_path / "events.duckdb")
+    wrong = {}
+    for path in (full_path, tmp_path / "events.duckdb"):
+        with Warehouse(path).reader() as connection:
+            families: dict[str, list[str]] = {}
+            rows = connection.execute("select family, name from store.models order by name").fetchall()
+            for family_name, model in rows:
+                families.setdefault(family_name, []).append(model)
+            for models in (*families.values(), *([model] for _, model in rows)):
+                wrong[path.stem, *models] = disagreements(connection, models)
+    assert {models: found for models, found in wrong.items() if found} == {}
 
 
 KINDS: tuple[Kind, ...] = ("opt", "gpt2", "llama", "neox")
