@@ -196,7 +196,7 @@ def concepts(opened: Neurothek) -> str:
             f"{100 * row[name]:.1f}% [{100 * row[f'{name}_low']:.1f}, {100 * row[f'{name}_high']:.1f}]"
             for name in ("with_concept_share", "token_share", "token_share_without_stopwords")
         ]
-        lines.append(f"| {row['model']} | {kinds[row['condition']]} | {row['n_vectors']} | {' | '.join(cells)} |")
+        lines.append(f"| {row['model']} | {kinds[row['condition']]} | {row['n_vectors']:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
