@@ -713,7 +713,7 @@ def disagreements(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
     for words, plain in PLAIN.items():
         (one,) = [one for one in judged.judged if words in one.claim.text]
         try:
-            expected = plain(stored)
+            expected = plain(stored) if stored else "nothing"
         except Nothing:
             expected = "nothing"
         is_decided = one.finding.outcome in ("holds", "does not hold")
