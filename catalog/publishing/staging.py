@@ -26,8 +26,8 @@ MANIFEST = "manifest.json"
 
 _PROBE_SECONDS = 1.0
 
-_HANDED, _HANDED_ROWS = "handed_over", 122_880
-"""What rows are called while a statement reads them, and how many are in memory at a time: DuckDB's own group."""
+_HANDED, _HANDED_ROWS, _BUFFER_BYTES = "handed_over", 8_192, 1 << 16
+"""What rows are called while a statement reads them, how many are in memory at a time, and how much of a column."""
 
 # Rows longer than the first are stored in groups of about the second.
 _WIDE_BYTES, _GROUP_BYTES = 1 << 10, 1 << 20
@@ -248,11 +248,13 @@ def rows_of(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> Ite
     import pyarrow.parquet as pq  # noqa: PLC0415  (likewise)
 
     schema = pq.read_schema(files[0])
+    # The pool of PyArrow's own keeps what it is given back.
+    pa.set_memory_pool(pa.system_memory_pool())
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files:
-            with pq.ParquetFile(path, pre_buffer=False) as file:
-                for batch in file.iter_batches(_HANDED_ROWS):
+            with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+                for batch in file.iter_batches(_HANDED_ROWS, use_threads=False):
                     yield batch if batch.schema.equals(schema) else batch.select(schema.names).cast(schema)
 
     connection.register(_HANDED, pa.RecordBatchReader.from_batches(schema, batches()))
