@@ -105,7 +105,7 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
     for answer, text in (
         (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
         (elsewhere, "no shortcut of tiny is kept on words; they were measured on prose: name that corpus"),
-        (missing, "is missing; make it again with `neurothek ingest"),
+        (missing, "or make it again with `neurothek ingest"),
         (changed, "is not the matrix that was kept"),
     ):
         assert (answer.exit_code, answer.stdout) == (2, "")
