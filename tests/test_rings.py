@@ -44,7 +44,7 @@ def test_what_only_computes_is_inner() -> None:
 
 def test_a_process_that_nobody_foresaw_fails_where_the_inner_ring_runs_alone(request: pytest.FixtureRequest) -> None:
     if "not outer" not in request.config.option.markexpr:
-        assert os.popen("true").close() is None  # noqa: S605, S607 - a process is no failure among all tests
+        assert os.popen("true").close() is None
         return
     with pytest.raises(AssertionError, match="inner ring"):
         os.popen("true")
