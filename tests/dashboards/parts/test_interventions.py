@@ -116,9 +116,12 @@ def test_single_neurons_are_listed_the_largest_effect_first(page: Opener, whole_
             {"model": MEASURED[0]},
         ).fetchall()
     assert 0 < len(expected) <= MOST_NEURONS
-    found = pl.from_pandas(table).select("address", "effect_on_loss", "effect_percentile").rows()
-    assert [row[0] for row in found] == [row[0] for row in expected]
-    assert [row[1:] for row in found] == [pytest.approx(row[1:]) for row in expected]
+    found = pl.from_pandas(table)
+    assert found["address"].to_list() == [row[0] for row in expected]
+    assert found["effect_on_loss"].to_list() == pytest.approx([row[1] for row in expected])
+    # Among so few random neurons nobody has a percentile, and no empty column stands there.
+    assert {row[2] for row in expected} == {None}
+    assert "effect_percentile" not in found.columns
 
 
 def test_every_caption_says_what_random_neurons_did_and_whose_figure_it_is(page: Opener, whole_path: Path) -> None:
