@@ -11,8 +11,8 @@ def percent(share: float, digits: int = 2) -> str:
     It is never 0% of what is not 0, nor 100% of what is not all: these are told as <0.01% and >99%.
     """
     per_cent = 100 * share
-    if per_cent == 0:
-        return "0%"
+    if per_cent in (0, _ALL):
+        return f"{per_cent:.0f}%"
     if 0 < per_cent < 10 ** (-digits):
         return f"<{10 ** (-digits):.{digits}f}%"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(per_cent))))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from queries.claims.intervals import share_difference
@@ -99,6 +99,7 @@ def test_percentages(values: list[float], said: list[str]) -> None:
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=4))
+@example(values=[1.0, 1e-83, 1e-253])
 def test_zero_and_all_are_said_of_nothing_else(values: list[float]) -> None:
     for value, said in zip(values, percentages(values), strict=True):
         assert (said == "0%") == (value == 0)
