@@ -12,7 +12,7 @@ def percent(share: float, digits: int = 2) -> str:
     """
     per_cent = 100 * share
     if per_cent in (0, _ALL):
-        return f"{per_cent:.0f}%"
+        return f"{abs(per_cent):.0f}%"
     if 0 < per_cent < 10 ** (-digits):
         return f"<{10 ** (-digits):.{digits}f}%"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(per_cent))))
