@@ -16,7 +16,7 @@ INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
-HERE := not slow and not crash and not cuda and not browser and not spark and not ray
+LOCAL := not slow and not crash and not cuda and not browser and not spark and not ray
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
@@ -29,12 +29,12 @@ demo: $(INSTALLED)
 	$(BIN)/neurothek demo
 
 test: $(INSTALLED)
-	$(PYTEST) -m "not outer and not long and $(HERE)"
+	$(PYTEST) -m "not outer and not long and $(LOCAL)"
 
 # With processes, pages and whole warehouses, again and again: the wheel's demo, exports and merges, every number verified from
 # the weights.
 test-all: $(INSTALLED)
-	$(PYTEST) -m "$(HERE)"
+	$(PYTEST) -m "$(LOCAL)"
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)

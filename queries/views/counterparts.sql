@@ -1,8 +1,8 @@
 -- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same tokens.
 -- Why: which neuron of a larger model, or of another seed, does this one's job. From: store.counterparts,
 -- store.neuron_facts, store.projections. Source: this project; lists of tokens compared rank by rank, at most five for
--- each neuron and pair of models, of gated ones at equal and at opposite signs. Every neuron has a nearest one, and in small models under-trained tokens crowd the lists
--- and everything overlaps: where n_beyond_null is 0 there is none above chance.
+-- each neuron and pair of models, of gated ones at equal and at opposite signs. Every neuron has a nearest one, and in small
+-- models under-trained tokens crowd the lists and everything overlaps: where n_beyond_null is 0 there is none above chance.
 -- Kinds of rows: is_beyond_null, because a row without it is not a counterpart.
 -- key: model, layer, neuron, other_model, rank
 -- columns:
@@ -28,58 +28,52 @@
 --   other_bottom_tokens: The same of the other model's neuron.
 --   pole: Sign of the coefficient at which it does what the other does at other_pole: where both are gated the one at which it is strongest; null of a model that is not.
 --   other_pole: Sign of the other's coefficient (positive, negative): of a gated model; null in others.
-with found as (
+with turned as (
+    -- Of pairs with a gated model: those whose lists overlap more at opposite signs.
     select
         found.model_id,
         found.layer,
         found.neuron,
         found.other_model_id,
         found.rank,
-        found.other_layer,
-        found.other_neuron,
-        found.overlap,
-        found.null_99,
-        found.is_mutual,
-        case
-            when models.activation_rule <> 'gate > 0' and other_models.activation_rule <> 'gate > 0' then 1
-            when
-                coalesce(list_sum(
-                    list_transform(
-                        list_intersect(mine.top_token_ids, theirs.top_token_ids),
-                        lambda t: 1 / log2(1 + greatest(list_position(mine.top_token_ids, t), list_position(theirs.top_token_ids, t)))
-                    )
-                ), 0)
-                + coalesce(list_sum(
-                    list_transform(
-                        list_intersect(mine.bottom_token_ids, theirs.bottom_token_ids),
-                        lambda t: 1 / log2(1 + greatest(list_position(mine.bottom_token_ids, t), list_position(theirs.bottom_token_ids, t)))
-                    )
-                ), 0)
-                >= coalesce(list_sum(
-                    list_transform(
-                        list_intersect(mine.top_token_ids, theirs.bottom_token_ids),
-                        lambda t: 1 / log2(1 + greatest(list_position(mine.top_token_ids, t), list_position(theirs.bottom_token_ids, t)))
-                    )
-                ), 0)
-                + coalesce(list_sum(
-                    list_transform(
-                        list_intersect(mine.bottom_token_ids, theirs.top_token_ids),
-                        lambda t: 1 / log2(1 + greatest(list_position(mine.bottom_token_ids, t), list_position(theirs.top_token_ids, t)))
-                    )
-                ), 0)
-                then 1
-            else -1
-        end as sign,
     from store.counterparts as found
     inner join store.models as models on models.model_id = found.model_id
     inner join store.models as other_models on other_models.model_id = found.other_model_id
-    left join store.projections as mine
+    inner join store.projections as mine
         on mine.model_id = found.model_id and mine.layer = found.layer and mine.neuron = found.neuron
-    left join store.projections as theirs
+    inner join store.projections as theirs
         on
             theirs.model_id = found.other_model_id
             and theirs.layer = found.other_layer
             and theirs.neuron = found.other_neuron
+    where
+        (models.activation_rule = 'gate > 0' or other_models.activation_rule = 'gate > 0')
+        and (
+            coalesce(list_sum(
+                list_transform(
+                    list_intersect(mine.top_token_ids, theirs.bottom_token_ids),
+                    lambda t: 1 / log2(1 + greatest(list_position(mine.top_token_ids, t), list_position(theirs.bottom_token_ids, t)))
+                )
+            ), 0)
+            + coalesce(list_sum(
+                list_transform(
+                    list_intersect(mine.bottom_token_ids, theirs.top_token_ids),
+                    lambda t: 1 / log2(1 + greatest(list_position(mine.bottom_token_ids, t), list_position(theirs.top_token_ids, t)))
+                )
+            ), 0)
+            > coalesce(list_sum(
+                list_transform(
+                    list_intersect(mine.top_token_ids, theirs.top_token_ids),
+                    lambda t: 1 / log2(1 + greatest(list_position(mine.top_token_ids, t), list_position(theirs.top_token_ids, t)))
+                )
+            ), 0)
+            + coalesce(list_sum(
+                list_transform(
+                    list_intersect(mine.bottom_token_ids, theirs.bottom_token_ids),
+                    lambda t: 1 / log2(1 + greatest(list_position(mine.bottom_token_ids, t), list_position(theirs.bottom_token_ids, t)))
+                )
+            ), 0)
+        )
 )
 select
     models.name as model,
@@ -108,26 +102,23 @@ select
         when models.activation_rule <> 'gate > 0' then null
         when
             case
-                when other_models.activation_rule <> 'gate > 0' then found.sign
-                else coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness, 1)
-            end < 0
+                when other_models.activation_rule <> 'gate > 0' then turned.rank is not null
+                else coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness, 1) < 0
+            end
             then 'negative'
         else 'positive'
     end as pole,
     case
         when other_models.activation_rule <> 'gate > 0' then null
         when
-            case
-                when
-                    models.activation_rule = 'gate > 0'
-                    and coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness, 1) < 0
-                    then -found.sign
-                else found.sign
-            end < 0
+            (turned.rank is not null) <> (
+                models.activation_rule = 'gate > 0'
+                and coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness, 1) < 0
+            )
             then 'negative'
         else 'positive'
     end as other_pole,
-from found
+from store.counterparts as found
 inner join store.models as models on models.model_id = found.model_id
 inner join store.models as other_models on other_models.model_id = found.other_model_id
 inner join store.neuron_facts as facts
@@ -137,3 +128,10 @@ inner join store.neuron_facts as others
         others.model_id = found.other_model_id
         and others.layer = found.other_layer
         and others.neuron = found.other_neuron
+left join turned
+    on
+        turned.model_id = found.model_id
+        and turned.layer = found.layer
+        and turned.neuron = found.neuron
+        and turned.other_model_id = found.other_model_id
+        and turned.rank = found.rank
