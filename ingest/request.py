@@ -111,6 +111,8 @@ class Intervention:
         kind: the kind of neurons that they are; None where they were chosen in another way.
         watched: ids of tokens whose probability is asked for.
         positions: at which positions of every sequence, such as 0-7 or 5-; None: at all.
+        negative: those that are set to the negated value, as they do what was asked at their negative pole, while
+            random ones are set at the pole at which they are strongest; None: all are set to the value itself.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Intervention:
     kind: str | None = None
     watched: tuple[int, ...] = ()
     positions: str | None = None
+    negative: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True)

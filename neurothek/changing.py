@@ -56,7 +56,8 @@ class Changing(Opened):
             limit: how many of them, for words; None: 10.
             neurons: their addresses, or a file with one a line.
             each: "kind" for every kind of neurons in its turn.
-            set: 0, another number, "mean", or "x0.5" to scale.
+            set: 0, another number, "mean", or "x0.5" to scale. Of a gated model a number is the coefficient at the pole
+                at which a neuron promotes `words`: 3 sets it to -3 where that is the negative one.
             pre: set them before the non-linearity instead of after it.
             at: positions at which they are changed, such as "0-7" or "5-", from 0, a BOS counted; None: all.
             name: what the intervention is called; None: what was asked.
@@ -147,7 +148,7 @@ class Changing(Opened):
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
                 raise NotMeasured("frequencies are known", "activity")
-            chosen = neurons_asked(
+            chosen, poles = neurons_asked(
                 connection,
                 model,
                 where=where,
@@ -159,7 +160,7 @@ class Changing(Opened):
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
             has_texts = has_continuations(connection, known.model_id, read.corpus_id)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
-        made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
+        made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched, poles=poles)
         request = request_for(
             made,
             corpus_id=read.corpus_id,

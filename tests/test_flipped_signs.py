@@ -365,6 +365,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neur
             {"where": few, "name": "few", **written},
             {"where": few, "name": "mean", "set": "mean"},
             {"words": ["school"], "limit": 6, "name": "school"},
+            {"words": ["school"], "limit": 6, "name": "school on", "set": 3},
             {"each": "kind"},
         ):
             door.carry_out(door.plan_intervention("one", **how, **wishes))

@@ -70,17 +70,31 @@ def unpacked(text: str) -> tuple[tuple[int, int], ...]:
 def as_parameters(intervention: Intervention) -> dict[str, Any]:
     """What changes its numbers, and what it is called by."""
     said = {name: getattr(intervention, name) for name in _FIELDS}
-    return {"neurons": packed(intervention.neurons), **said, "watched": list(intervention.watched)}
+    # Stated only where it is so: all other runs stay the same runs.
+    negative = {} if intervention.negative is None else {"negative": packed(intervention.negative)}
+    return {"neurons": packed(intervention.neurons), **said, "watched": list(intervention.watched), **negative}
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
     """The intervention that a run with such parameters measured; earlier releases knew fewer of them."""
     fields: dict[str, Any] = {field: parameters.get(field) for field in _FIELDS}
-    return Intervention(name, unpacked(parameters["neurons"]), **fields, watched=tuple(parameters.get("watched", ())))
+    negative = parameters.get("negative")
+    return Intervention(
+        name,
+        unpacked(parameters["neurons"]),
+        **fields,
+        watched=tuple(parameters.get("watched", ())),
+        negative=None if negative is None else unpacked(negative),
+    )
 
 
 def changes(
-    intervention: Intervention, neurons: ByLayer, means: Mapping[int, Float[np.ndarray, " _"]], device: torch.device
+    intervention: Intervention,
+    neurons: ByLayer,
+    means: Mapping[int, Float[np.ndarray, " _"]],
+    device: torch.device,
+    *,
+    signs: Mapping[int, Float[np.ndarray, " _"]] | None = None,
 ) -> Changes:
     """What becomes of neurons: those that were asked for, or others in their place.
 
@@ -89,6 +103,7 @@ def changes(
         neurons: which ones.
         means: layer -> mean coefficient of each neuron, where they are set to it.
         device: where the model runs.
+        signs: layer -> sign of the value that each neuron is set to; None: above 0.
     """
     made = {}
     positions = None if intervention.positions is None else parse_positions(intervention.positions)
@@ -101,6 +116,8 @@ def changes(
             values = torch.from_numpy(means[layer][some].astype(np.float32)).to(device)
         else:
             values = torch.full((len(some),), float(intervention.value or 0.0), device=device)
+            if signs is not None:
+                values *= torch.from_numpy(signs[layer][some]).to(values)
         made[layer] = Change(
             torch.from_numpy(some).to(device),
             values,

@@ -131,7 +131,7 @@ class Planned:
             beside = f"{read}, beside up to 20 random ones of each layer"
             return [asked, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"])]
         asked_for = [
-            f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}"
+            f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}{_told_poles(one)}"
             for one in request.interventions
         ]
         n_sets = request.random_sets
@@ -152,6 +152,12 @@ class Planned:
         ]
 
 
+def _told_poles(one: Intervention) -> str:
+    if not one.negative or one.value is None:
+        return ""
+    return f", {len(one.negative):,} of them set to {-one.value:g}: they promote the words at their negative pole"
+
+
 def _duration(hours: float) -> str:
     seconds = hours * 3600
     if seconds < 120:
@@ -160,7 +166,13 @@ def _duration(hours: float) -> str:
 
 
 def interventions(
-    chosen: Mapping[str, Neurons], way: Way, *, name: str | None, of_kinds: bool, watched: tuple[int, ...] = ()
+    chosen: Mapping[str, Neurons],
+    way: Way,
+    *,
+    name: str | None,
+    of_kinds: bool,
+    watched: tuple[int, ...] = (),
+    poles: Mapping[tuple[int, int], str | None] | None = None,
 ) -> list[Intervention]:
     """One intervention for each set of neurons, by how they were chosen.
 
@@ -170,7 +182,12 @@ def interventions(
         name: what the only one is called; None: what was asked.
         of_kinds: whether the words are names of kinds.
         watched: ids of tokens whose probability is asked for.
+        poles: the pole at which each does what was asked, where it is known.
     """
+    negative = None
+    if way.how == "set" and way.value and poles and any(poles.values()):
+        chosen = {f"{asked} at either pole": neurons for asked, neurons in chosen.items()}
+        negative = tuple(sorted(neuron for neuron, pole in poles.items() if pole == "negative"))
     return [
         Intervention(
             name=_called(asked, way) if name is None else name,
@@ -182,6 +199,7 @@ def interventions(
             kind=asked if of_kinds else None,
             watched=watched,
             positions=way.positions,
+            negative=negative,
         )
         for asked, neurons in chosen.items()
     ]

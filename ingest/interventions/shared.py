@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ingest.interventions.chosen import ByLayer, by_layer
+from ingest.interventions.changed import Changes
+from ingest.interventions.chosen import ByLayer, by_layer, changes
 from ingest.interventions.random_sets import matched_sets
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer
@@ -84,18 +85,38 @@ class Shared:
             self._drawn = {intervention.name: [chosen, *drawn]}
         return self._drawn[intervention.name]
 
-    def tokens_of(self, chosen: ByLayer) -> list[Int[Tensor, " _"]]:
+    def signs(self, intervention: Intervention) -> Mapping[int, np.ndarray] | None:
+        """[d_ffn] a layer: 1 or -1, the sign of the coefficient at which a neuron is turned on; None where all are 1.
+
+        Those that were asked for are turned on at the pole at which they do what was asked, all others at the one at
+        which they are strongest on the corpus.
+        """
+        if intervention.negative is None:
+            return None
+        signs = {layer: np.where(some < 0, -1.0, 1.0) for layer, some in self._column("leaning").items()}
+        for neurons, sign in ((intervention.neurons, 1.0), (intervention.negative, -1.0)):
+            for layer, neuron in neurons:
+                signs[layer][neuron] = sign
+        return signs
+
+    def changes(self, intervention: Intervention) -> list[Changes]:
+        """What becomes of the neurons that were asked for, then of each random set."""
+        device, signs = self.transformer.device, self.signs(intervention)
+        return [changes(intervention, neurons, self.means, device, signs=signs) for neurons in self.sets(intervention)]
+
+    def tokens_of(self, intervention: Intervention) -> list[Int[Tensor, " _"]]:
         """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
 
-        Together: by the scores of the sum of their value vectors, in a gated model each at the sign of its largest
-        coefficient on the corpus.
+        Together: by the scores of the sum of their value vectors, in a gated model each at the pole at which it was
+        asked for, or at the sign of its largest coefficient on the corpus.
         """
         transformer = self.transformer
         summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
-        for layer, neurons in chosen.items():
+        for layer, neurons in by_layer(intervention).items():
             values = transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)]
             if transformer.shape.is_gated:
-                signs = np.sign(self._column("leaning")[layer][neurons]).astype(np.float32)
+                poles = self.signs(intervention) or self._column("leaning")
+                signs = np.sign(poles[layer][neurons]).astype(np.float32)
                 values = values * torch.from_numpy(signs).to(values)[:, None]
             summed += values.sum(0)
         scores = self.vocabulary.rows @ summed

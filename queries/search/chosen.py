@@ -1,6 +1,6 @@
 """The neurons of one model that a query finds, for whoever does something with them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import duckdb
@@ -18,6 +18,9 @@ from queries.search.question import Question
 Neurons = tuple[tuple[int, int], ...]
 """Layer and neuron of each, in ascending order, none twice."""
 
+Poles = Mapping[tuple[int, int], str | None]
+"""Neurons that promote words -> the pole at which they do, in a gated model; None in others."""
+
 
 def neurons_asked(
     connection: duckdb.DuckDBPyConnection,
@@ -28,19 +31,20 @@ def neurons_asked(
     limit: int = 10,
     addresses: Sequence[str] | None = None,
     weights: OpenWeights | None = None,
-) -> dict[str, Neurons]:
-    """What was asked in words -> its neurons, of the one way that is given, or of every kind if none is.
+) -> tuple[dict[str, Neurons], Poles]:
+    """What was asked in words -> its neurons, of the one way that is given, or of every kind if none is; their poles.
 
     Raises:
         NeurothekError: as the function for that way.
     """
     if where is not None:
-        return {f"where {where}": neurons_where(connection, model, where)}
+        return {f"where {where}": neurons_where(connection, model, where)}, {}
     if words:
-        return {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit, weights=weights)}
+        poles = neurons_found(connection, model, words, limit=limit, weights=weights)
+        return {f"promote {', '.join(words)}": tuple(poles)}, poles
     if addresses is not None:
-        return {"named": neurons_named(connection, model, addresses)}
-    return neurons_of_kinds(connection, model)
+        return {"named": neurons_named(connection, model, addresses)}, {}
+    return neurons_of_kinds(connection, model), {}
 
 
 def watched_tokens(
@@ -87,8 +91,8 @@ def neurons_found(
     *,
     limit: int,
     weights: OpenWeights | None = None,
-) -> Neurons:
-    """The first `limit` that a search for words finds: those that promote them most.
+) -> Poles:
+    """The first `limit` that a search for words finds: those that promote them most, in ascending order.
 
     Raises:
         UnknownModel, UnknownWord: there is no such model or word.
@@ -96,7 +100,8 @@ def neurons_found(
     """
     found = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
     asked = f"the first {limit} that promote {', '.join(words)}"
-    return _some(model, asked, list(zip(found["layer"].to_list(), found["neuron"].to_list(), strict=True)))
+    poles = {(layer, neuron): pole for layer, neuron, pole in found.select("layer", "neuron", "pole").iter_rows()}
+    return {one: poles[one] for one in _some(model, asked, list(poles))}
 
 
 def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: Sequence[str]) -> Neurons:

@@ -19,7 +19,12 @@ from catalog.terminal.printing import show_tables
 @click.option("--neurons", type=UserPath(dir_okay=False), help="File of addresses, one per line.")
 @click.option("--each", type=click.Choice(["kind"]), help="Change each kind of neurons, one kind at a time.")
 @click.option(
-    "--set", "value", default="0", show_default=True, metavar="V", help="0, another number, mean, or x0.5 to scale."
+    "--set",
+    "value",
+    default="0",
+    show_default=True,
+    metavar="V",
+    help="0, another number, mean, or x0.5 to scale; with --search, in a gated model, at the pole that promotes it.",
 )
 @click.option("--pre", is_flag=True, help="Set before the non-linearity instead of after it.")
 @click.option("--at", metavar="POSITIONS", help="Positions to change them at, from 0: 3, 0-7 or 5-.  [default: all]")

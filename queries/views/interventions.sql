@@ -12,7 +12,7 @@
 --   asked: How the neurons were chosen.
 --   kind: The kind of neurons that was changed; null where they were chosen in another way.
 --   how: set, scale, or mean (of the corpus).
---   value: What they were set to or multiplied by; null for mean.
+--   value: What they were set to or multiplied by; null for mean. Of "promote ... at either pole": at the pole at which each promotes it.
 --   moment: before or after the non-linearity.
 --   positions: Positions at which they were changed, such as 0-7 or 5-; null for all.
 --   n_neurons: Neurons that were changed.

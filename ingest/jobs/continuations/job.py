@@ -14,7 +14,6 @@ from catalog.files import written
 from catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
 from catalog.tables.table import Table
 from ingest.interventions.baselines import self_debiasing, word_filter
-from ingest.interventions.chosen import changes
 from ingest.interventions.continued import BATCH_PROMPTS, Adjust
 from ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
@@ -231,10 +230,7 @@ class ContinuationsJob(AdditiveJob):
 
     def _methods(self, one: Steered, shared: Shared, prompts: PromptIds) -> dict[_Method, dict[str, Any]]:
         """Every method with what it does to the model, as arguments of `continue_prompts`."""
-        device, intervention = self.context.transformer.device, one.intervention
-        chosen, *random_sets = (
-            {"changes": changes(intervention, neurons, shared.means, device)} for neurons in shared.sets(intervention)
-        )
+        chosen, *random_sets = ({"changes": some} for some in shared.changes(one.intervention))
         return {
             ("untouched", 0): {},
             ("changed", 0): chosen,

@@ -17,7 +17,7 @@ from torch import Tensor
 from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from catalog.tables.table import Table
 from ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
-from ingest.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
+from ingest.interventions.chosen import as_parameters, from_parameters
 from ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
 from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
@@ -127,7 +127,7 @@ class InterventionsJob(AdditiveJob):
             return {
                 INTERVENTIONS.name: self._described(intervention),
                 INTERVENTION_NEURONS.name: neurons_frame(intervention, sets),
-                INTERVENTION_EFFECTS.name: self._effects(shared, intervention, sets),
+                INTERVENTION_EFFECTS.name: self._effects(shared, intervention),
             }
 
         yield measure
@@ -197,12 +197,12 @@ class InterventionsJob(AdditiveJob):
         """The exact texts of some tokens as a JSON list; None for none."""
         return json.dumps(self.context.tokenizer.texts(np.array(ids)), ensure_ascii=False) if ids else None
 
-    def _effects(self, shared: Shared, intervention: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
+    def _effects(self, shared: Shared, intervention: Intervention) -> pl.DataFrame:
         """Sums over tokens, for each set, domain and range of positions."""
         device = self.context.transformer.device
-        ways = [changes(intervention, neurons, shared.means, device) for neurons in sets]
+        ways = shared.changes(intervention)
         groups = [
-            *shared.tokens_of(by_layer(intervention)),
+            *shared.tokens_of(intervention),
             torch.tensor(intervention.watched, dtype=torch.int64, device=device),
         ]
         rows: list[dict[str, Any]] = []
@@ -218,7 +218,7 @@ class InterventionsJob(AdditiveJob):
                     **dict(zip(SUMMED, sums[number, place].tolist(), strict=True)),
                     **({} if intervention.watched else dict.fromkeys(OF_WATCHED)),
                 }
-                for number in range(len(sets))
+                for number in range(len(ways))
                 for place in np.flatnonzero(counts).tolist()
             ]
         return pl.DataFrame(rows, schema=dict(INTERVENTION_EFFECTS.columns))

@@ -37,6 +37,10 @@ def test_text_is_read_as_it_was_written(neurons: set[tuple[int, int]]) -> None:
 def test_parameters_hold_all_of_an_intervention() -> None:
     one = Intervention("mine", NEURONS, "where x", "scale", 0.5, "before", "dead")
     assert from_parameters("mine", as_parameters(one)) == one
+    assert "negative" not in as_parameters(one)
+    for negative in ((), NEURONS[:2]):
+        turned = Intervention("mine", NEURONS, "promote x at either pole", "set", 3.0, negative=negative)
+        assert from_parameters("mine", as_parameters(turned)) == turned
 
 
 def test_layers() -> None:

@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from catalog.errors import NeurothekError
 from catalog.publishing.staging import RunBusy, adding
 from catalog.store.warehouse import Warehouse
 from ingest.errors import AskedByQuery, CausalNeeded
-from ingest.interventions.chosen import ByLayer
 from ingest.interventions.planned import Way, interventions
 from ingest.interventions.shared import Shared
 from ingest.jobs.additive import OtherSettings
@@ -185,6 +185,58 @@ def test_tokens_are_those_that_the_sum_of_value_vectors_scores(door: Neurothek, 
         assert found[name].sum() == pytest.approx(expected, rel=1e-3)
 
 
+def test_neurons_of_a_gated_model_are_turned_on_at_the_pole_that_promotes_the_word(
+    door: Neurothek, folder: Path
+) -> None:
+    """The value vectors of the file say which pole that is; random neurons are turned on where they are strongest."""
+    planned = door.plan_intervention("llama", words="school", limit=8, set=3, tokens=90, sets=2)
+    door.carry_out(planned)
+    (name,) = planned.names
+    assert name == "promote school at either pole set to 3"
+    chosen = rows(door.warehouse, "intervention_neurons", "llama", name)
+    effects = rows(door.warehouse, "intervention_effects", "llama", name)
+    strongest = door.sql("select layer, neuron, pole = 'negative' as turned from neurons where model = 'llama'")
+    signs = {(layer, neuron): -1 if turned else 1 for layer, neuron, turned in strongest.iter_rows()}
+    query = "select token_id, word from store.tokens inner join store.models using (tokenizer_id) where name = 'llama'"
+    tokens = door.sql(query)
+    spellings = tokens.filter(word="school")["token_id"].to_list()
+    model = loaded(folder / "llama")
+    unembedding = model.get_output_embeddings().weight.detach()
+    neurons = chosen.filter(set_number=0).select("layer", "neuron").rows()
+    for layer, neuron in neurons:
+        down: Any = model.get_submodule(f"model.layers.{layer}.mlp.down_proj").weight
+        scores = unembedding @ down[:, neuron].detach()
+        centred = (scores[spellings] - scores[tokens["token_id"].to_list()].mean()).tolist()
+        signs[layer, neuron] = 1 if max(centred, key=abs) > 0 else -1
+    n_negative = sum(signs[one] < 0 for one in neurons)
+    assert 0 < n_negative < len(neurons)
+    assert f", {n_negative} of them set to -3: they promote the words at their negative pole" in planned.told()[0]
+    for number in range(3):
+        nll, read = 0.0, {"long": 0, "short": 0}
+        some = chosen.filter(set_number=number).select("layer", "neuron").rows()
+        hooks = [
+            model.get_submodule(f"model.layers.{layer}.mlp.down_proj").register_forward_pre_hook(
+                partial(with_set, neuron, 3.0 * signs[layer, neuron])
+            )
+            for layer, neuron in some
+        ]
+        for domain, ids in sequences(door, "llama"):
+            if read[domain] < 90:
+                read[domain] += len(ids)
+                with torch.no_grad():
+                    nll += float(model(torch.tensor([ids]), labels=torch.tensor([ids])).loss) * (len(ids) - 1)
+        for hook in hooks:
+            hook.remove()
+        assert effects.filter(set_number=number)["nll"].sum() == pytest.approx(nll, rel=1e-4), number
+
+
+def with_set(neuron: int, value: float, _: object, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Coefficients with one of them set, before the down projection reads them."""
+    changed = inputs[0].clone()
+    changed[..., neuron] = value
+    return (changed,)
+
+
 def test_neurons_that_never_fire_change_nothing_to_the_bit(folder: Path, tmp_path: Path) -> None:
     """A bias of -1000 keeps them silent, whatever they read."""
     import safetensors.torch  # noqa: PLC0415 - of one test
@@ -214,9 +266,9 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     measured: list[str] = []
     real = InterventionsJob._effects
 
-    def watched(self: InterventionsJob, shared: Shared, one: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
+    def watched(self: InterventionsJob, shared: Shared, one: Intervention) -> pl.DataFrame:
         measured.append(one.name)
-        return real(self, shared, one, sets)
+        return real(self, shared, one)
 
     monkeypatch.setattr(InterventionsJob, "_effects", watched)
     door.carry_out(door.plan_intervention("gpt2", neurons=["gpt2/L0N2", "gpt2/L1N2"], name="mine", **asked))
@@ -304,11 +356,11 @@ def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monke
     measured: list[str] = []
     real = InterventionsJob._effects
 
-    def stopped(self: InterventionsJob, shared: Shared, one: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
+    def stopped(self: InterventionsJob, shared: Shared, one: Intervention) -> pl.DataFrame:
         if one.asked == "second" and measured == ["first"]:
             raise KeyboardInterrupt
         measured.append(one.asked)
-        return real(self, shared, one, sets)
+        return real(self, shared, one)
 
     monkeypatch.setattr(InterventionsJob, "_effects", stopped)
     with pytest.raises(KeyboardInterrupt):
