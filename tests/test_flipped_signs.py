@@ -12,10 +12,17 @@ import pytest
 import torch
 
 import neurothek
+from dashboards.parts.explore.promoted import with_promoted_at_pole
+from dashboards.session import hand_over
+from dashboards.widgets.figures import statement
+from dashboards.widgets.reading import Reading
 from ingest.jobs import registry
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import load
 from ingest.models.transformer import open_transformer
+from queries.ask.one_query import run_query
+from queries.names.corpora import measured_corpora
+from queries.names.models import choose_models
 from queries.search.by_likeness import AlikeResult
 from queries.search.question import SIDES, Question
 from queries.views.install import View, all_views
@@ -172,6 +179,45 @@ def test_likeness_is_the_same(doors: tuple[neurothek.Neurothek, ...], signs: Map
         poles_turn(one.neurons, other.neurons, signs, address)
         assert (one.pole == other.pole) == (signs.get(address, 1) > 0)
         assert set(one.neurons["model"]) == {"one", "two"}
+
+
+def test_neurons_by_what_they_fire_on_are_the_same(
+    doors: tuple[neurothek.Neurothek, ...], signs: Mapping[str, int]
+) -> None:
+    one, other = (door.search(triggered_by=["the", "school"], model="one", limit=40).neurons for door in doors)
+    same(one, other, "triggers")
+    poles_turn(one, other, signs, "triggers")
+
+
+def test_rows_of_neurons_on_pages_are_the_same(
+    doors: tuple[neurothek.Neurothek, ...], signs: Mapping[str, int]
+) -> None:
+    """What stands under *promotes* on the pages of a model, of a layer, of positions and of what stands out."""
+    found: list[list[pl.DataFrame]] = []
+    for door in doors:
+        hand_over(door)
+        with door.reader() as connection:
+            (read,) = measured_corpora(connection, ("one",))
+            frames = [
+                run_query(connection, statement(f"{name}{where}"), {"model": "one", **some, **on})
+                for name, some in (("layer_neurons", {"layer": 1}), ("model_neurons", {"n": 96}))
+                for where, on in (("", {}), ("_by_corpus", {"corpus_id": read.corpus_id}))
+            ]
+            (model,) = choose_models(connection, ["one"])
+            places = connection.sql("select address, layer, neuron from neurons where model = 'one'").pl()
+            frames.append(with_promoted_at_pole(connection, model, places))
+            with Reading(connection, ["one"], read.corpus) as reader:
+                frames.append(with_promoted_at_pole(reader, model, places))
+        found.append([frame.sort("address") for frame in frames])
+    for one, other in zip(*found, strict=True):
+        shown = ["address", "pole", "top_tokens"]
+        same(one.select(shown), other.select(shown), "pages")
+        if "activation_min" in one.columns:
+            ends = [frame.select(least="activation_min", most="activation_max") for frame in (one, other)]
+            sizes = [[sorted((abs(least), abs(most))) for least, most in frame.iter_rows()] for frame in ends]
+            assert all(a == pytest.approx(b, rel=1e-5) for a, b in zip(*sizes, strict=True))
+        poles_turn(one, other, signs, "pages")
+        assert set(one["pole"]) == {"positive", "negative"}
 
 
 LISTS, OTHER_LISTS = ("top_tokens", "bottom_tokens"), ("other_top_tokens", "other_bottom_tokens")

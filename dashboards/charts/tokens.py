@@ -102,8 +102,8 @@ def detector_table(detectors: pl.DataFrame, theme: str = "light") -> alt.LayerCh
     Tokens that it fires on are bold where they stand among those that it promotes or suppresses.
 
     Args:
-        detectors: rows with address, detected_tokens, recalls, scores, detected_share, n_active, and with top_tokens
-            and bottom_tokens, which are null where projections were not measured.
+        detectors: rows with address, detected_tokens, recalls, scores, detected_share, n_active, pole, and with
+            top_tokens and bottom_tokens, which are null where projections were not measured.
         theme: light or dark.
     """
     cells = [cell for place, row in enumerate(detectors.to_dicts()) for cell in _cells(row, place)]
@@ -149,8 +149,9 @@ def _cells(detector: Mapping[str, Any], place: int) -> Iterator[dict[str, Any]]:
     yield _cell(detector["address"], 0, first, "ink")
     yield _cell(f"{detector['detected_share']:.0%} of {detector['n_active']:,} times", 0, first + 1, "number")
     more = len(triggers) - _LINES
-    if more > 0:
-        yield _cell(f"{more} more tokens", 0, first + 2, "number")
+    said = [f"{more} more tokens"] * (more > 0) + [f"at its {detector['pole']} pole"] * (detector["pole"] is not None)
+    for line, text in enumerate(said, start=2):
+        yield _cell(text, 0, first + line, "number")
     for line, (token, recall, score) in enumerate(triggers[:_LINES]):
         yield _cell(shortened(token), _COLUMNS["fires on"], first + line, "ink")
         # A blank as wide as a figure: others are dropped where a text begins.

@@ -91,6 +91,7 @@ def _detectors(rows: GalleryRows, look: Look) -> Drawing | None:
         " their activations.",
         f"There are none in {', '.join(without)}." if without else "",
         "Scores are raw: negative where the neuron suppresses what it fires on. Bold: a token that it fires on.",
+        "" if detectors["pole"].is_null().all() else "Where a pole is named, scores and lists are those of that pole.",
         *not_comparable(detectors, look),
         "Figures 5 and 6 of Voita et al. 2023 give such examples; these are of these models.",
     )

@@ -107,7 +107,9 @@ def _of_neurons() -> dict[str, Any]:
         "n_suppressed": _number("both suppress", format="localized"),
         "token_status": _text("detector"),
         "neighbours": _text("other tokens of its list", width="large"),
-        "top_tokens": _text("promotes", width="large", help="At activations above 0; at those below 0 suppresses."),
+        "top_tokens": _text(
+            "promotes", width="large", help="At activations above 0; where a pole is named, at that pole."
+        ),
         "mean_activation": _number("mean activation", format="%.4f"),
         "activation_min": _number("smallest", format="%.3f"),
         "activation_max": _number("largest", format="%.3f"),

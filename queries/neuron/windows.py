@@ -42,14 +42,14 @@ _BEFORE, _AFTER = 12, 6
 
 
 def written_at(activation: float, facts: Mapping[str, Any]) -> list[str] | None:
-    """The first tokens that a neuron promotes at an activation: below 0 those at the bottom of its list.
+    """The first tokens that a neuron promotes at an activation: below 0 those at the bottom of its list, at 0 none.
 
     Args:
         activation: its coefficient.
         facts: what is known of it, with `top_tokens` and `bottom_tokens`.
     """
     tokens: list[str] | None = facts["bottom_tokens" if activation < 0 else "top_tokens"]
-    return tokens
+    return tokens if activation else None
 
 
 def windows_frame(rows: Sequence[Row], texts: Mapping[int, str], facts: Mapping[str, Any]) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms
 from queries.search.condition import filtered_records, null_labels
 from queries.search.found import FoundNeurons
+from queries.search.poles import at_pole, poles_shown
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
 from queries.views.on_corpus import on_corpus
@@ -44,10 +45,12 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "frequency": DOUBLE,
     "token_status": TEXT,
     "corpus": TEXT,
+    "pole": TEXT,
 }
-"""Columns of a result: `recalls` and its companions hold one entry per word that triggers the neuron."""
+"""Columns of a result: `recalls` and its companions hold one entry per word that triggers the neuron;
+`top_tokens` are what it promotes, in a gated model at `pole`, at which it is strongest."""
 
-FACTS = ("address", "depth", "top_tokens", "frequency", "token_status", "corpus")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole")
 """What is said of a neuron beside how it fires on the words."""
 
 KEPT = (
@@ -87,7 +90,12 @@ class TriggeredResult(FoundNeurons):
             shown = {name: new for name, new in shown.items() if name != "matched"}
             columns = [pl.col("matched"), *[pl.col(name).list.first().alias(new) for name, new in shown.items()]]
         return self.neurons.select(
-            place, "address", pl.col("strength"), *columns, pl.col("top_tokens").alias("promotes")
+            place,
+            "address",
+            pl.col("strength"),
+            *columns,
+            *poles_shown(self.neurons),
+            pl.col("top_tokens").alias("promotes"),
         )
 
 
@@ -122,9 +130,10 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
 def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_elsewhere: bool) -> TriggeredResult:
     asked = models_asked(connection, question)
     rows, terms = _rows(connection, question, asked.models, limit=question.limit)
+    facts = with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere)
     return TriggeredResult(
         question=question,
-        neurons=framed(with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere), COLUMNS),
+        neurons=framed([at_pole(row) for row in facts], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
             *_notes(terms),

@@ -369,7 +369,8 @@ def _with_facts(
     for row in rows:
         fact = known[row["layer"], row["neuron"]]
         row |= {name: fact[name] for name in names}
-        row["writes"] = fact["bottom_tokens" if row["coefficient"] < 0 else "top_tokens"]
+        written = fact["bottom_tokens" if row["coefficient"] < 0 else "top_tokens"]
+        row["writes"] = written if row["coefficient"] else None
         row["kind"] = _kind(fact)
     return rows
 

@@ -13,7 +13,7 @@
 --   layer: Layer, 0-based.
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
---   top_tokens: Text of the first ten tokens it promotes, best first.
+--   top_tokens: Text of the first ten tokens it promotes at a coefficient above 0, best first.
 --   centre_cosine: Cosine of its value vector with the sum of its cluster's unit vectors; null for one shorter than 1e-6. Of a gated model the vectors are summed at the signs that make the sum longest, and the cosine is below 0 at the other one.
 --   bottom_tokens: Text of the first ten tokens it suppresses, lowest first.
 --   pole: Sign of the coefficient at which it writes what its cluster has in common (positive, negative): of a gated model; null in others.

@@ -22,7 +22,7 @@
 --   is_beyond_null: Whether the overlap exceeds null_99; otherwise the neuron is not a counterpart.
 --   n_beyond_null: How many of its best in the other model exceed it; 0: none above chance.
 --   is_mutual: Whether each of the two is the other's best match.
---   top_tokens: Text of the first ten tokens that it promotes, best first.
+--   top_tokens: Text of the first ten tokens that it promotes at a coefficient above 0, best first.
 --   other_top_tokens: The same of the other model's neuron.
 --   bottom_tokens: Text of the first ten tokens that it suppresses, lowest first.
 --   other_bottom_tokens: The same of the other model's neuron.

@@ -12,7 +12,7 @@
 --   other_layer: Layer of the near neuron.
 --   other_neuron: The near neuron within its layer.
 --   other_address: Its address.
---   other_top_tokens: Text of the first ten tokens that it promotes, best first.
+--   other_top_tokens: Text of the first ten tokens that it promotes at a coefficient above 0, best first.
 --   other_bottom_tokens: Text of the first ten tokens that it suppresses, lowest first.
 select
     models.name as model,

@@ -1,9 +1,11 @@
--- The token detectors of each model whose detected tokens hold most of their activations, with what they promote.
+-- The token detectors of each model whose detected tokens hold most of their activations, with what they promote. Of a gated
+-- model scores and lists are those of the pole at which the neuron is strongest.
 with ranked as (
     select
         token_detectors.*,
         neurons.top_tokens,
         neurons.bottom_tokens,
+        neurons.pole,
         row_number() over (
             partition by token_detectors.model
             order by
@@ -24,11 +26,12 @@ select
     address,
     detected_tokens,
     recalls,
-    scores,
+    case when pole = 'negative' then list_transform(scores, lambda score: -score) else scores end as scores,
     detected_share,
     n_active,
-    top_tokens,
-    bottom_tokens,
+    pole,
+    case when pole = 'negative' then bottom_tokens else top_tokens end as top_tokens,
+    case when pole = 'negative' then top_tokens else bottom_tokens end as bottom_tokens,
     corpus,
 from ranked
 where place <= $most

@@ -8,7 +8,7 @@ import streamlit as st
 from dashboards.charts.maps import neuron_map
 from dashboards.charts.maps.neuron_map import By
 from dashboards.parts.explore.opening import open_chosen
-from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.explore.promoted import with_promoted_at_pole
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked_among, own_key, remember
 from dashboards.widgets.figures import data_of, show_figure
@@ -45,7 +45,7 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
         missing(reader.shown, what, [model.name], jobs=("projections",))
         return
     if model.d_ffn * n_layers <= MOST_TOLD:
-        cells = with_told(with_promoted(reader, model, cells))
+        cells = with_told(with_promoted_at_pole(reader, model, cells))
     chosen = show_figure(
         "All of its neurons",
         lambda theme: neuron_map.neuron_map(cells, by, theme),
@@ -102,8 +102,10 @@ def with_told(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells with the first tokens that their neurons promote in a line, `told`, in place of the list.
 
     Args:
-        cells: rows with top_tokens.
+        cells: rows with top_tokens, and with the pole at which these are promoted.
     """
+    at_pole = pl.format(" (at its {} pole)", "pole").fill_null("")
+    promotes = tables.marked("top_tokens", pl.List(pl.String))
     return cells.with_columns(pl.col("top_tokens").list.head(_TOLD)).select(
-        pl.exclude("top_tokens"), tables.marked("top_tokens", pl.List(pl.String)).alias("told")
+        pl.exclude("top_tokens", "pole"), (promotes + at_pole).alias("told")
     )

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.explore.promoted import with_promoted_at_pole
 from dashboards.parts.muted import Muted, muted_at, muted_of
 from dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
 from dashboards.widgets.figures import Data, data_of, show_source, title_row
@@ -35,7 +35,7 @@ def striking(reader: Reader, model: KnownModel, layer: int | None = None) -> Dat
         layer: one of its layers; None: all.
     """
     data = data_of(reader, "striking_neurons", {"model": model.name, "layer": layer, "n": 1})
-    return data.showing(data.name, with_promoted(reader, model, data.frame))
+    return data.showing(data.name, with_promoted_at_pole(reader, model, data.frame))
 
 
 def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | None = None) -> None:
@@ -68,16 +68,18 @@ def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
 
 def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
     tokens = row["detected_tokens"] if row["what"] == "detector" else row["top_tokens"]
+    is_at_pole = row["pole"] is not None and row["what"] != "detector"
     return card_html(
         neuron_html(row["address"], short=True),
         NAMES[row["what"]],
-        told(row, examples),
+        told(row, examples) + (f"; promotes at its {row['pole']} pole" if is_at_pole else ""),
         tokens_html((tokens or [])[:MOST_TOKENS], muted=muted),
     )
 
 
 def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
     sentence = f"overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
+    sentence += f"; promotes at its {row['other_pole']} pole" if row["other_pole"] else ""
     tokens = tokens_html((row["other_top_tokens"] or [])[:MOST_TOKENS], muted=muted)
     links = f"{neuron_html(row['other_address'])} {tokens}"
     return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)

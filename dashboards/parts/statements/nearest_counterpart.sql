@@ -6,6 +6,7 @@ select
     overlap,
     null_99,
     is_mutual,
+    other_pole,
     case when other_pole = 'negative' then other_bottom_tokens else other_top_tokens end as other_top_tokens,
 from counterparts
 where model = $model and layer = $layer and is_beyond_null

@@ -17,7 +17,10 @@ from dashboards.widgets.pickers import pick_corpus
 from dashboards.widgets.reading import Reading
 from queries.names.models import KnownModel, choose_models
 
-LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
+LISTED = (
+    *("address", "frequency", "is_dead", "kurtosis", "value_norm"),
+    *("activation_min", "activation_max", "pole", "top_tokens"),
+)
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

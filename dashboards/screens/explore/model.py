@@ -24,7 +24,10 @@ from queries.views import contents
 DRAWN = 5000
 """Neurons drawn at random for the charts."""
 
-LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
+LISTED = (
+    *("address", "frequency", "is_dead", "kurtosis", "value_norm"),
+    *("activation_min", "activation_max", "pole", "top_tokens"),
+)
 BARS = "Lengths are relative to the largest of their column. Click a layer to open it."
 
 

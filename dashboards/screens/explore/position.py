@@ -10,7 +10,7 @@ from dashboards.colours import KINDS
 from dashboards.parts.explore.headlines import positions_headline, team_told
 from dashboards.parts.explore.neuron_rows import rows_html, told_muted
 from dashboards.parts.explore.opening import open_chosen
-from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.explore.promoted import with_promoted_at_pole
 from dashboards.parts.muted import pick_muted
 from dashboards.parts.sizes.selection import sequences
 from dashboards.widgets import tables
@@ -45,6 +45,7 @@ LISTED = {
     "mutual_information_corrected": ("nats", ".3f"),
     "domain_agreement": ("lowest of any domain", ".3f"),
     "frequency": ("frequency", ".2%"),
+    "pole": ("pole", ""),
 }
 """Columns of the list: label, and format."""
 
@@ -110,7 +111,7 @@ def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
     remember(order=None if order == "information" else order)
     column, is_falling = ORDERS[order]
     ordered = neurons.sort(column, descending=is_falling, nulls_last=True, maintain_order=True)
-    rows = with_promoted(reader, model, ordered)
+    rows = with_promoted_at_pole(reader, model, ordered)
     st.html(rows_html(rows, LISTED, muted))
     if told := told_muted(rows, muted):
         st.caption(told)

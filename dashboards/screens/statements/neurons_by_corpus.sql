@@ -7,6 +7,24 @@ with chosen as (
     select * from neurons where model = $model order by hash(layer, neuron) limit $n
     /* end of a model is asked for */
 ),
+-- Which pole a neuron of a gated model is strongest at hangs on the corpus, too.
+poles as (
+    select
+        chosen.layer,
+        chosen.neuron,
+        case
+            when chosen.pole is null then null
+            when coalesce(nullif(activity.activation_max + activity.activation_min, 0), chosen.skewness) < 0
+                then 'negative'
+            else 'positive'
+        end as pole,
+    from chosen
+    left join neurons_by_corpus as activity
+        on activity.model = chosen.model
+        and activity.layer = chosen.layer
+        and activity.neuron = chosen.neuron
+        and activity.corpus_id = $corpus_id
+),
 named as (
     select models.model_id, tokenizers.bos_token_id is not null as has_bos
     from store.models as models
@@ -46,11 +64,11 @@ tops as (
         projections.layer,
         projections.neuron,
         unnest(
-            case when chosen.pole = 'negative' then projections.bottom_token_ids else projections.top_token_ids end
+            case when poles.pole = 'negative' then projections.bottom_token_ids else projections.top_token_ids end
         ) as token_id,
     from store.projections as projections
     inner join named on named.model_id = projections.model_id
-    inner join chosen on chosen.layer = projections.layer and chosen.neuron = projections.neuron
+    inner join poles on poles.layer = projections.layer and poles.neuron = projections.neuron
 ),
 frequent as (
     select tops.layer, tops.neuron, avg(ln(1 + coalesce(counts.n, 0))) as top_token_log_frequency,
@@ -62,6 +80,7 @@ select
     chosen.address,
     activity.frequency,
     activity.mean_activation,
+    case when poles.pole is not null then activity.activation_min end as activation_min,
     activity.activation_max,
     chosen.value_norm,
     chosen.kurtosis,
@@ -75,10 +94,12 @@ select
     activity.is_dead,
     activity.never_active,
     activity.n_tokens_seen,
-    chosen.top_tokens,
+    poles.pole,
+    case when poles.pole = 'negative' then chosen.bottom_tokens else chosen.top_tokens end as top_tokens,
     chosen.neuron,
     activity.corpus,
 from chosen
+inner join poles on poles.layer = chosen.layer and poles.neuron = chosen.neuron
 left join neurons_by_corpus as activity
     on activity.model = chosen.model
     and activity.layer = chosen.layer

@@ -1,8 +1,11 @@
--- Neurons with all that is known of each as a number: all of one layer, or always the same few of one model.
+-- Neurons with all that is known of each as a number: all of one layer, or always the same few of one model. Of a gated
+-- model the tokens are those that a neuron promotes at the pole at which it is strongest.
 select
     address,
     frequency,
     mean_activation,
+    -- What a coefficient below 0 does hangs on its pole: of other models its size tells nothing.
+    case when pole is not null then activation_min end as activation_min,
     activation_max,
     value_norm,
     kurtosis,
@@ -16,7 +19,8 @@ select
     is_dead,
     never_active,
     n_tokens_seen,
-    top_tokens,
+    pole,
+    case when pole = 'negative' then bottom_tokens else top_tokens end as top_tokens,
     neuron,
     corpus,
 from neurons

@@ -94,6 +94,7 @@ DETECTORS = pl.DataFrame(
         "scores": [[-0.5, 0.25, 0.1, 0.1, 0.1, 0.1], [1.0]],
         "detected_share": [0.96, 1.0],
         "n_active": [1234, 100],
+        "pole": ["negative", None],
         "top_tokens": [["a", *(f"t{number}" for number in range(1, 12))], None],
         "bottom_tokens": [[" the", "z"], None],
     }
@@ -118,7 +119,7 @@ def test_a_detector_stands_beside_what_it_promotes_and_suppresses() -> None:
     assert [text for text in by_role["suppressed"] if "%" not in text] == ["·the", "z"]
     assert "100% -0.50" in by_role["suppressed"]
     assert " 96% +0.25" in by_role["promoted"]
-    assert {"a/L0N1", "96% of 1,234 times", "1 more tokens"} <= {cell["text"] for cell in cells}
+    assert {"a/L0N1", "96% of 1,234 times", "1 more tokens", "at its negative pole"} <= {cell["text"] for cell in cells}
     # What it fires on is bold where it is promoted or suppressed, and nothing else is.
     assert [cell["text"] for cell in cells if cell["is_bold"]] == ["a", "·the"]
 

@@ -17,10 +17,16 @@ def test_the_caption_says_what_a_cell_and_a_row_is() -> None:
 
 
 def test_a_cell_tells_the_first_five_tokens_with_their_white_space() -> None:
-    cells = pl.DataFrame({"cell": [0, 1], "top_tokens": [[" a", "b", "\n", "d", "e", "f"], None]})
+    cells = pl.DataFrame(
+        {
+            "cell": [0, 1, 2],
+            "top_tokens": [[" a", "b", "\n", "d", "e", "f"], None, ["g"]],
+            "pole": [None, "positive", "negative"],
+        }
+    )
     told = with_told(cells)
     assert told.columns == ["cell", "told"]
-    assert told["told"].to_list() == ["·a b ↵ d e", None]
+    assert told["told"].to_list() == ["·a b ↵ d e", None, "g (at its negative pole)"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from dashboards.parts.explore.promoted import promoted, with_promoted
+from dashboards.parts.explore.promoted import promoted, with_promoted, with_promoted_at_pole
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_model
 
@@ -21,6 +21,10 @@ def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) 
         neurons = pl.DataFrame(places, schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
         with Reading(connection, ["tiny-2m"], None) as reader:
             whole = with_promoted(reader, model, neurons)
+            # Without gates there is no pole.
+            at_pole = with_promoted_at_pole(reader, model, neurons)
+            assert at_pole["pole"].is_null().all()
+            assert at_pole.drop("pole").equals(whole.drop("bottom_tokens"))
         assert whole.select("layer", "neuron").rows() == places
         assert whole["top_tokens"].to_list() == [expected[place] for place in places]
         assert with_promoted(connection, model, neurons.clear()).is_empty()
