@@ -93,11 +93,29 @@ def test_pairs_know_more_than_their_sides() -> None:
 
 
 def test_means_of_draws_with_replacement_from_all_values() -> None:
-    # Half of the draws of two values hold both, and a quarter each of them alone, far more than 2.5%.
+    # Half of the draws of two values hold both, and a quarter each of them alone, far more than 2.5%: the ends are the
+    # values themselves, as far from the mean as Student's t of one degree of freedom asks and as draws fall short.
     found = mean([0.0, 1.0])
-    assert (found.value, found.low, found.high, found.n) == (0.5, 0, 1, 2)
+    wider = 12.706 / NORMAL_975 * math.sqrt(2)
+    assert (found.value, found.n) == (0.5, 2)
+    assert (found.low, found.high) == pytest.approx((0.5 - wider / 2, 0.5 + wider / 2), rel=1e-4)
     constant = mean([2.5] * 7)
     assert (constant.low, constant.value, constant.high, constant.n) == (2.5, 2.5, 2.5, 7)
+
+
+def test_few_observations_decide_no_more_often_than_many() -> None:
+    """Where the mean is 0 the interval leaves it out in one of twenty samples; bare draws of two do in every second."""
+    draw = random.Random(5)
+    found = [mean([draw.gauss(0, 1), draw.gauss(0, 1)]).is_positive for _ in range(40)]
+    # Seven or more of forty have a chance of 0.3% where it is one of twenty.
+    assert 40 - found.count("undecided") < 7
+
+
+def test_eight_observations_have_nearly_the_interval_of_student() -> None:
+    values = [random.Random(6).gauss(0.5, 1) + 0.3 * number for number in range(8)]
+    half = stats.t.ppf(0.975, 7) * float(np.std(values, ddof=1)) / math.sqrt(8)
+    found = mean(values)
+    assert (found.value - found.low, found.high - found.value) == pytest.approx((half, half), rel=0.1)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])

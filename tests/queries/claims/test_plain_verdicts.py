@@ -1,11 +1,8 @@
 """Verdicts on Geva et al. 2022 and Din et al. 2023 worked out again by slow loops over made-up rows.
 
-Intervals and the rule for several places are written here from their definitions: Wilson 1927, Newcombe 1998 (method
-10), the percentile bootstrap with another generator, and "none against, most in favour, and so together". Rows are
-planted so that no interval ends near 0: other draws give the same verdict.
+Rows are planted so that no interval ends near 0: other draws give the same verdict.
 """
 
-import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,57 +16,11 @@ from queries.claims.din_shortcuts import SHORTCUTS
 from queries.claims.geva_events import EVENTS
 from queries.claims.geva_vectors import VECTORS
 from tests.support.claims import family
+from tests.support.plain_intervals import Ends, bootstrap, newcombe, pool, several, sign, welch
 
 Row = dict[str, Any]
-Ends = tuple[float, float, float]
-"""An estimate and the ends of its interval."""
 
 MODELS = ("made-a", "made-b")
-
-
-def bootstrap(values: Sequence[float]) -> Ends:
-    draw = random.Random(7)
-    means = sorted(math.fsum(draw.choices(values, k=len(values))) / len(values) for _ in range(300))
-    return math.fsum(values) / len(values), means[7], means[292]
-
-
-def wilson(k: int, n: int) -> Ends:
-    z, p = 1.96, k / n
-    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return p, (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
-
-
-def newcombe(first: tuple[int, int], second: tuple[int, int]) -> Ends:
-    (p, p_low, p_high), (q, q_low, q_high) = wilson(*first), wilson(*second)
-    return p - q, p - q - math.hypot(p - p_low, q_high - q), p - q + math.hypot(p_high - p, q - q_low)
-
-
-def welch(first: Sequence[float], second: Sequence[float]) -> Ends:
-    means = [math.fsum(some) / len(some) for some in (first, second)]
-    errors = [
-        math.fsum((one - mean) ** 2 for one in some) / (len(some) - 1) / len(some)
-        for some, mean in zip((first, second), means, strict=True)
-    ]
-    apart, half = means[0] - means[1], 1.96 * math.sqrt(sum(errors))
-    return apart, apart - half, apart + half
-
-
-def sign(found: Ends) -> str:
-    return "holds" if found[1] > 0 else "does not hold" if found[2] < 0 else "undecided"
-
-
-def pool(parts: Sequence[Ends]) -> Ends:
-    value = sum(one[0] for one in parts) / len(parts)
-    below = math.sqrt(sum((one[0] - one[1]) ** 2 for one in parts)) / len(parts)
-    above = math.sqrt(sum((one[2] - one[0]) ** 2 for one in parts)) / len(parts)
-    return value, value - below, value + above
-
-
-def several(parts: Sequence[Ends], whole: Ends) -> str:
-    signs = [sign(one) for one in parts]
-    if "does not hold" in (*signs, sign(whole)):
-        return "does not hold"
-    return sign(whole) if 2 * signs.count("holds") > len(parts) else "undecided"
 
 
 def outcome(text: str, rows: dict[str, list[Row]]) -> str:
