@@ -6,9 +6,9 @@ from queries.claims.claim import Paper
 from queries.claims.verdicts import tally
 
 
-def table(warehouse: Neurothek, paper: Paper) -> str:
-    """The claims of a paper as a table in Markdown, and how many of each verdict there are."""
-    judged = warehouse.claims(paper=paper).of_paper(paper)
+def table(warehouse: Neurothek, paper: Paper, *models: str) -> str:
+    """The claims of a paper on some models, else on all, as a table in Markdown; how many of each verdict there are."""
+    judged = warehouse.claims(*models, paper=paper).of_paper(paper)
     if not judged:
         raise NeurothekError(f"no claims of {paper} were judged")
     lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]

@@ -90,5 +90,5 @@ if __name__ == "__main__":
         page = with_block(page, "single neurons", findings_controls.single_neurons(warehouse))
         page = with_block(page, "shortcuts", findings_shortcuts.quality(warehouse))
         page = with_block(page, "exits", findings_shortcuts.saved(warehouse))
-        page = with_block(page, "shortcut claims", table(warehouse, "din"))
+        page = with_block(page, "shortcut claims", table(warehouse, "din", *findings_shortcuts.FITTED))
     PAGE.write_text(page, "utf-8")

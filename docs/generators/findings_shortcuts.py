@@ -3,6 +3,9 @@
 from neurothek import Neurothek
 
 METHODS = ("mat", "id", "mat_attn", "mat_ffn", "mat_ln1_ln2")
+FITTED = ("mini-opt-0.7m", "mini-opt-2m")
+"""The sizes whose shortcuts the demo fits."""
+
 FIXED_MAT, FIXED_ID = "fixed_mat", "fixed_id"
 
 QUALITY = """
