@@ -1,8 +1,11 @@
 """The same gated model with some signs turned: no logit changes, and no answer but the named poles."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,6 +32,7 @@ from queries.views.install import View, all_views
 from tests.support.flipped import flip
 from tests.support.ingests import WORDS, compare, measure, open_warehouse, request, write_corpus
 from tests.support.models import build, edit_tensors
+from tests.support.pages import open_page, shown_text
 
 JOBS = ("projections", "activity", "ngrams", "clusters")
 
@@ -275,10 +279,10 @@ def opposite(value: Any) -> Any:  # noqa: ANN401 - a number, numbers or a word
     return -value
 
 
-def turned(row: dict[str, Any], n_tokens: int) -> dict[str, Any]:
+def turned(row: dict[str, Any], n_tokens: int, *, negated: frozenset[str] = NEGATED) -> dict[str, Any]:
     """A row of a neuron as it is where the neuron's sign is turned."""
     said = row | exchanged(row, *LISTS)
-    said |= {name: opposite(row[name]) for name in (NEGATED | OPPOSITE | COSINES) & row.keys()}
+    said |= {name: opposite(row[name]) for name in (negated | OPPOSITE | COSINES) & row.keys()}
     for ends in RANGES:
         if ends[0] in row and (ends[0] != "low" or "bin" in row):
             said |= {name: opposite(value) for name, value in exchanged(row, *ends).items()}
@@ -422,6 +426,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neur
 
 
 @pytest.mark.long
+@pytest.mark.xdist_group("every-sign")
 def test_views_of_every_job_are_the_same(everything: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> None:
     signs = signs_of(everything)
     wrong = []
@@ -434,3 +439,127 @@ def test_views_of_every_job_are_the_same(everything: tuple[neurothek.Neurothek, 
     assert not wrong, "\n".join(wrong)
     poles = everything[0].sql("select distinct pole from suppression where model = 'one'")["pole"].to_list()
     assert sorted(poles) == ["negative", "positive"]
+
+
+PROMPT = "the school on the river one two three"
+N_TOKENS = 392
+"""Of the vocabulary of tiny models."""
+
+
+def frames_of(answer: Any, within: str = "") -> Iterator[tuple[str, list[dict[str, Any]]]]:  # noqa: ANN401 - an answer
+    """Name -> rows of every frame of an answer, and of the facts of a neuron's page."""
+    for field in fields(answer):
+        name, value = f"{within}{field.name}", getattr(answer, field.name)
+        if isinstance(value, pl.DataFrame):
+            yield name, value.to_dicts()
+        elif name == "facts":
+            yield name, [dict(value)]
+        elif is_dataclass(value) and field.name not in {"traced", "switched"}:
+            yield from frames_of(value, f"{name}.")
+
+
+def as_turned(row: dict[str, Any], own: int, signs: Mapping[str, int], negated: frozenset[str]) -> dict[str, Any]:
+    """A row of an answer as it is where signs are turned: of its own neuron, or of the one that the answer is about."""
+    sign = signs.get(row["address"], 1) if "address" in row else own
+    said = turned(row, N_TOKENS, negated=negated) if sign < 0 else row
+    # A neighbour's cosine is with the neuron that the answer is about.
+    return said | {"cosine": opposite(said["cosine"])} if own < 0 and "cosine" in row else said
+
+
+def unlike(signs: Mapping[str, int], what: str, answers: list[Any]) -> list[str]:
+    """What two answers say otherwise but for poles and coefficients: the frame, the column and an example."""
+    own = signs.get(getattr(answers[0], "address", ""), 1)
+    # What a trace says of tokens is of what is written, whose sign is that of the model's function.
+    negated = frozenset({"coefficient"}) if what == "trace" else NEGATED | {"coefficient", "activations"}
+    wrong = []
+    for (name, one), (_, other) in zip(*map(frames_of, answers), strict=True):
+        expected = sorted((as_turned(row, own, signs, negated) for row in one), key=row_key)
+        found = sorted(other, key=row_key)
+        if len(expected) != len(found):
+            wrong.append(f"{what} {name}: {len(expected)} and {len(found)} rows")
+            continue
+        for row, said in zip(expected, found, strict=True):
+            names = [column for column in row if column != "created_at" and not is_near(row[column], said[column])]
+            wrong += [f"{what} {name}.{column}: {row[column]!r:.80} and {said[column]!r:.80}" for column in names]
+    return wrong
+
+
+def row_key(row: dict[str, Any]) -> str:
+    """Everything exact; a bin by its ends."""
+    exact = [value for value in row.values() if isinstance(value, str | int | None)]
+    return repr([*exact, row.get("z_from") or 0.0, row.get("z_to") or 0.0])
+
+
+ASKED: Mapping[str, Callable[[neurothek.Neurothek], Any]] = {
+    "compare": lambda door: door.compare("one", "two"),
+    "claims": lambda door: door.claims("one"),
+    "trace": lambda door: door.trace("one", PROMPT, effects=True, raising=30),
+    "grid": lambda door: door.trace_grid("one", PROMPT),
+    "switch": lambda door: door.switch("one", PROMPT, "one/L0N3"),
+    "activations": lambda door: door.activations("one/L0N3", PROMPT),
+    **{
+        f"neuron {place}": partial(neurothek.Neurothek.neuron, address=f"one/{place}")
+        for place in ("L0N3", "L0N19", "L1N40")
+    },
+}
+"""What Python answers beside searches."""
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("every-sign")
+def test_answers_of_python_are_the_same(everything: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> None:
+    signs, wrong = signs_of(everything), []
+    for what, ask in ASKED.items():
+        answers = [ask(door) for door in everything]
+        wrong += unlike(signs, what, answers)
+        texts = [getattr(answer, "summary", "") for answer in answers]
+        if words_of(texts[0]) != words_of(texts[1]):
+            wrong.append(f"{what}: {texts[0]} and {texts[1]}")
+    assert not wrong, "\n".join(wrong)
+
+
+NUMBER = r"\d[\d,.]*(?:e[+-]?\d+)?"
+
+
+def words_of(text: str) -> Counter[str]:
+    """The words of a text and how often each stands there, but for poles and numbers."""
+    return Counter(re.findall(r"[^\W\d]+", re.sub(rf"\b(?:positive|negative)\b|{NUMBER}", " ", text)))
+
+
+def sizes_of(text: str) -> list[float]:
+    """The sizes of all numbers in a text, the smallest first."""
+    return sorted(float(re.sub(r"[,.]+$", "", number).replace(",", "")) for number in re.findall(NUMBER, text))
+
+
+SHOWN: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("search", {"words": "school", "models": "one"}),
+    ("search", {"triggered_by": "the", "models": "one"}),
+    ("search", {"like": "one/L0N3"}),
+    ("model", {"model": "one"}),
+    ("layer", {"model": "one", "layer": "1"}),
+    ("neuron", {"neuron": "one/L0N3"}),
+    ("clusters", {"model": "one"}),
+    ("position", {"model": "one"}),
+    ("trace", {"model": "one", "prompt": PROMPT}),
+    ("events", {"model": "one", "word": "school"}),
+    ("interventions", {"model": "one"}),
+)
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("every-sign")
+def test_pages_show_the_same(everything: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> None:
+    """The same words and sizes of numbers: poles are named, and a neuron's two lists stand in the order of theirs."""
+    wrong = []
+    for name, asked in SHOWN:
+        texts = [shown_text(open_page(door.path, name, **asked)).replace(str(door.path), "") for door in everything]
+        one, other = map(words_of, texts)
+        if one != other:
+            wrong.append(f"{name} {asked}: {one - other} and {other - one}")
+        sizes = [sizes_of(text) for text in texts]
+        # Rounded to two digits at least, whichever way.
+        unequal = [pair for pair in zip(*sizes, strict=False) if not math.isclose(*pair, rel_tol=0.02, abs_tol=0.02)]
+        if unequal or len(sizes[0]) != len(sizes[1]):
+            wrong.append(f"{name} {asked}: {unequal[:5]}")
+        assert one.total() > 30, name
+    assert not wrong, "\n".join(wrong)

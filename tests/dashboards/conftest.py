@@ -11,15 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from catalog.store.warehouse import Warehouse
-from dashboards.addresses import script_of
 from dashboards.papers.material import Material
 from dashboards.session import hand_over
 from queries.sql import processes
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
+from tests.support.pages import open_page
 from tests.support.paper_figures import material
 
-APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
 OF_TEXT = ("corpus_id", "top_token_log_frequency", "n_positions", "n_active", "n_active_bos", "activation_sum")
 MORE_OF_TEXT = ("activation_min", "activation_max", "first_active")
@@ -85,15 +84,6 @@ def _a_desk() -> None:
 @pytest.fixture
 def page() -> Iterator[Opener]:
     """Opens a page of the dashboard on a warehouse, as a browser would with an address and its parameters."""
-
-    def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
-        hand_over(neurothek.open(path))
-        app = AppTest.from_file(str(APP), default_timeout=30)
-        if name != "compare":
-            app.switch_page(script_of(name))
-        for key, value in parameters.items():
-            app.query_params[key] = value
-        return app.run()
 
     yield open_page
     # The page on SQL has one wait for the next question.
