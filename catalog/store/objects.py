@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,7 +44,7 @@ _ALL = """
     select 'trigger', schema_name, trigger_name, null from system.main.duckdb_triggers()
 """
 
-_CAST = re.compile(r"\bAS ([a-z][a-z0-9_]*)((?:\[\d*\])*\))")
+_CAST = re.compile(r"AS(?<=\bAS) ([a-z][a-z0-9_]*)((?:\[\d*\])*\))")
 """A type that is cast to, in the spelling of the statement: files of newer storage versions keep it, others do not."""
 
 _VERSIONS = "table store.schema_versions"
@@ -99,7 +100,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
 
     Raises:
         WarehouseInvalid: it is of something else or of a newer release, a macro of it could stand in for a function of
-            DuckDB, or a table is not as its release made it.
+            DuckDB, a table is not as its release made it, or two models have one name.
     """
     macro = next((key for key in held if key.startswith("macro ")), None)
     if macro is not None:
@@ -114,6 +115,11 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         raise WarehouseInvalid(path, "a newer neurothek wrote it" if version > LATEST else _IS_ELSE)
     tables = _tables(version)
     _require_same(path, held, tables)
+    names = sorted(name for (name,) in connection.execute("select name from store.models").fetchall())
+    twice = next((one for one, other in pairwise(names) if one == other), None)
+    if twice is not None:
+        # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
+        raise WarehouseInvalid(path, f"it holds two models called {readable(twice)}")
     ours = _of_views(views)
     has_our_views = version == LATEST and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
     rest = held.keys() - tables.keys() - ours.keys() - {"schema store"}

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,17 @@ from catalog.tables.migrations import LATEST, migrate
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
 
-_HELD: dict[Path, tuple[object, Objects]] = {}
-"""The objects of files that were opened, and what the files looked like then."""
+
+@dataclass
+class _Held:
+    """The objects of a file that was opened, what the file looked like then, and what was found of them."""
+
+    state: object
+    objects: Objects
+    judgements: dict[ViewInstaller | None, Judgement] = field(default_factory=dict)
+
+
+_HELD: dict[Path, _Held] = {}
 
 _RETRY_SECONDS = 0.02
 _UPGRADE_SECONDS = 2.0
@@ -238,7 +247,9 @@ class Warehouse:
             shared_reader(self.path, lambda: self._open_reader(wait)) as (connection, held),
             keyboard_interrupts(connection),
         ):
-            yield connection, judged(self.path, connection, held, self.views)
+            if self.views not in held.judgements:
+                held.judgements[self.views] = judged(self.path, connection, held.objects, self.views)
+            yield connection, held.judgements[self.views]
 
     def _is_writable(self) -> bool:
         return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
@@ -246,18 +257,18 @@ class Warehouse:
     def _gate(self) -> Gate:
         return Gate(self.path)
 
-    def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, Objects]:
+    def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, _Held]:
         with self._gate().shared(wait):
             state = (_state_of(self.path), _state_of(log_of(self.path)))
             connection = self._connect(wait, read_only=True)
         try:
             with keyboard_interrupts(connection):
                 lock_down(connection, self.reader_settings)
-                known = _HELD.get(self.path)
-                if known is None or known[0] != state:
+                held = _HELD.get(self.path)
+                if held is None or held.state != state:
                     # As long to list as a file is to open: pages that open it again and again do so once.
-                    known = _HELD[self.path] = (state, objects_of(connection))
-                return connection, known[1]
+                    held = _HELD[self.path] = _Held(state, objects_of(connection))
+                return connection, held
         except duckdb.Error as error:
             close(connection)
             raise damaged(self.path, error) from error

@@ -1,15 +1,35 @@
 """Files that a stranger made: an honest warehouse with one object of every kind that DuckDB's catalog knows."""
 
 import os
+import sys
+import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 SECRET = "what-no-warehouse-holds"
+
+KINDS = {
+    *("columns", "constraints", "functions", "indexes", "schemas", "sequences", "tables", "triggers", "types", "views"),
+}
+"""What a file can hold, as the functions `duckdb_KIND()` list it: `objects` has each of them.
+
+Triggers are new in DuckDB 2.0, in files of its own storage version only, which a stranger may choose.
+"""
+
+OF_AN_INSTANCE = {
+    *("approx_database_count", "available_metrics", "connection_count", "coordinate_systems", "databases"),
+    *("dependencies", "dialects", "eviction_queues", "extension_repositories", "extensions", "external_file_cache"),
+    *("external_resource_types", "external_resources", "grammar_extensions", "keywords", "log_contexts", "logs"),
+    *("logs_parsed", "memory", "optimizers", "prepared_statements", "profiling_settings", "secret_type_parameters"),
+    *("secret_types", "secrets", "settings", "table_sample", "temporary_files", "variables"),
+}
+"""What the other functions of that name list: nothing of a file."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +43,11 @@ class Canary:
         """A file whose content no answer may hold."""
         return self.folder / "secret.txt"
 
-    def make(self) -> None:
+    def make(self) -> "Canary":
         self.folder.mkdir()
         self.secret.write_text(SECRET)
         self._age()
+        return self
 
     def _age(self) -> None:
         # Whoever reads a file that is read for the first time since it was written leaves a later time of access.
@@ -43,6 +64,60 @@ class Canary:
             done.append("its file was changed")
         self._age()
         return ", ".join(done)
+
+
+_CHANGING = ("os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate")
+_LISTING = ("os.listdir", "os.scandir")
+_STARTING = ("os.exec", "os.posix_spawn", "os.system", "socket.connect", "subprocess.Popen")
+_WATCHES: list[Callable[[str, tuple[Any, ...]], None]] = []
+
+
+@contextmanager
+def watched(own: Path) -> Iterator[list[str]]:
+    """What Python opens, changes and starts meanwhile beyond a folder: a list that fills.
+
+    Python reads itself, its libraries and the caches of these tests. What DuckDB does is the canary's to notice.
+    """
+    if not hasattr(watched, "hook"):
+
+        def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            for watch in _WATCHES:
+                watch(event, arguments)
+
+        # Hooks stay as long as the process does: one, which is idle while nobody watches.
+        sys.addaudithook(hook)
+        watched.hook = hook  # type: ignore[attr-defined]
+    seen: list[str] = []
+    caches = [os.environ[name] for name in ("XDG_CACHE_HOME", "HF_HOME")]
+    writable = [os.path.realpath(one) for one in (own, *caches)]
+    code = [sys.prefix, sys.base_prefix, *(path for path in sys.path if path), "/dev/null", "/proc", "/sys", "/usr/share"]
+    readable = [*writable, *(os.path.realpath(one) for one in code), *code]
+
+    # Found here: to find it opens files, under a lock.
+    spilled = f"{tempfile.gettempdir()}/neurothek-"
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        # A query that a person typed runs in a Python of its own.
+        if event in _STARTING and arguments[0] != sys.executable:
+            seen.append(f"{event} {arguments[:2]}")
+        if event not in ("open", *_LISTING, *_CHANGING) or not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        is_reading = event in _LISTING or (
+            event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        )
+        for one in arguments[: 1 + (event in ("os.rename", "os.link"))]:
+            path = os.path.abspath(os.fsdecode(one))  # noqa: PTH100 - links are not followed: that would list folders
+            is_code = "__pycache__" in path
+            among = readable if is_reading or is_code else writable
+            is_ours = any(path == one or path.startswith(f"{one}{os.sep}") for one in among)
+            if not is_ours and not path.startswith(spilled):
+                seen.append(f"{event} {path}")
+
+    _WATCHES.append(watch)
+    try:
+        yield seen
+    finally:
+        _WATCHES.remove(watch)
 
 
 def objects(canary: Canary) -> Mapping[str, Sequence[str]]:
@@ -89,6 +164,10 @@ def objects(canary: Canary) -> Mapping[str, Sequence[str]]:
         "type": ["create type mood as enum ('a')"],
         "sequence": ["create sequence numbers"],
         "index": ["create index i on store.models (name)"],
+        "trigger": [
+            "create trigger t after update on store.models insert into store.installed_views values ('a', 'b')",
+            "create trigger u before insert on store.installed_views delete from store.pins",
+        ],
         "schema": [f'create schema "{name}"', f'create table "{name}".t as select 1 as a'],
         "schema of DuckDB's name": ["create schema temp", "create schema system"],
         "remark": [f"comment on table store.models is '{evil.replace(chr(39), chr(39) * 2)}'"],
@@ -123,17 +202,61 @@ def at_once(canary: Canary) -> Mapping[str, Sequence[str]]:
     kinds = objects(canary)
     alone = {kind: statements for kind, statements in kinds.items() if kind in REFUSED}
     healed = [one for kind, statements in kinds.items() if kind in HEALED for one in statements]
-    left = [one for kind, statements in kinds.items() if kind not in REFUSED | HEALED for one in statements]
-    return {**alone, "healed": healed, "left alone": left}
+    # A file with triggers is of another storage version.
+    ours = REFUSED | HEALED | {"trigger"}
+    left = [one for kind, statements in kinds.items() if kind not in ours for one in statements]
+    return {**alone, "healed": healed, "left alone": left, "trigger": kinds["trigger"]}
 
 
 def strangers(honest: Path, path: Path, statements: Sequence[str]) -> Path:
-    """A copy of a warehouse in which somebody ran statements."""
-    path.write_bytes(honest.read_bytes())
+    """A copy of a warehouse in which somebody ran statements; triggers need a file of DuckDB's latest storage."""
+    if any(statement.startswith("create trigger") for statement in statements):
+        path.unlink(missing_ok=True)
+        with duckdb.connect() as connection:
+            connection.execute(f"attach '{honest}' as honest (read_only)")
+            connection.execute(f"attach '{path}' as copy (storage_version 'v2.0.0')")
+            connection.execute("copy from database honest to copy")
+    else:
+        path.write_bytes(honest.read_bytes())
     with duckdb.connect(str(path)) as connection:
         for statement in statements:
             connection.execute(statement)
     return path
+
+
+TEXTS = (
+    "'; drop table store.models; --" + "../../out" + '"x"" || y' + "\x1b[2J\x00<script>alert(1)</script>\n{{",
+    "CANARY",
+    "null",
+    "",
+)
+"""What may stand in any column of text; CANARY is for the path of a folder, which stands for the source of weights."""
+
+
+def of_text(honest: Path, path: Path, text: str) -> Path:
+    """A copy of a warehouse with one text in all columns of text of all tables."""
+    path.write_bytes(honest.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        columns = connection.execute(
+            "select table_name, column_name from duckdb_columns() where schema_name = 'store'"
+            " and data_type = 'VARCHAR' and not starts_with(table_name, 'kept_')"
+        ).fetchall()
+        for table, column in columns:
+            # Names differ: files in which they do not are refused.
+            value = "? || model_id" if (table, column) == ("models", "name") else "?"
+            connection.execute(f'update store.{table} set "{column}" = {value}', [text])
+    return path
+
+
+def two_of_one_name(honest: Path, path: Path) -> Path:
+    """A copy of a warehouse in which another model has the name of one."""
+    renamed = "update store.models set name = 'tiny-1m' where name = 'tiny-2m'"
+    return strangers(honest, path, [renamed])
+
+
+def twice(honest: Path, path: Path, tables: Sequence[str]) -> Path:
+    """A copy of a warehouse in which every row of some tables is there twice."""
+    return strangers(honest, path, [f"insert into store.{table} from store.{table}" for table in tables])
 
 
 @contextmanager
