@@ -158,6 +158,23 @@ def _refuse_other_models(
         differences = config_differences(configured_of(our), configured_of(row))
         if differences:
             raise ModelsDiffer(name, f"config.json ({', '.join(differences)})", other)
+    # One vocabulary may be split in several ways: the model's runs on texts would not have read the same ids.
+    read, would_read = _tokenizers_read(ours), _tokenizers_read(theirs)
+    for name in sorted(read.keys() & would_read.keys()):
+        if would_read[name] - read[name]:
+            raise ModelsDiffer(name, "tokenizers", other)
+
+
+def _tokenizers_read(connection: duckdb.DuckDBPyConnection) -> dict[str, frozenset[str]]:
+    """Name of each model -> the tokenizers whose ids its runs read, as far as that is known."""
+    query = """
+        select models.name, list(distinct runs.tokenizer_identity)
+        from store.runs as runs
+        inner join store.models as models on models.model_id = runs.model_id
+        where runs.corpus_id is not null and runs.tokenizer_identity is not null
+        group by models.name
+    """
+    return {name: frozenset(identities) for name, identities in connection.execute(query).fetchall()}
 
 
 def _refuse_other_runs(

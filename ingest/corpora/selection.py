@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse, first_row
 from ingest.corpora import corpus
 from ingest.corpora.asked import require_name, stored_name
 from ingest.corpora.corpus import Corpus, Recipe
@@ -117,6 +117,24 @@ def other_ids(warehouse: Warehouse, model: str, prepared: Corpus, tokenizer: Tok
         for row in rows
         if _content(row["recipe"]) == _content(prepared.recipe)
     ]
+
+
+def known_as(warehouse: Warehouse, prepared: Corpus) -> str | None:
+    """The name under which a warehouse has the ids of a text; None if it has them not."""
+    if not warehouse.exists():
+        return None
+    query = """
+        select corpora.name
+        from store.corpora as corpora
+        inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = corpora.tokenizer_id
+        where
+            corpora.sha256 = $sha256 and corpora.sequence_length = $sequence_length
+            and tokenizers.sha256 = $tokenizer_sha256
+    """
+    values = {name: getattr(prepared, name) for name in ("sha256", "sequence_length", "tokenizer_sha256")}
+    with warehouse.reader() as connection:
+        row = first_row(connection, query, values)
+    return None if row is None else str(row[0])
 
 
 def _differences(identities: Sequence[str | None], tokenizer: Tokenizer) -> tuple[str, ...]:

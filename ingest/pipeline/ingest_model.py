@@ -16,7 +16,7 @@ from ingest.jobs import registry
 from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.measure import LOCAL, measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
-from ingest.planning.agenda import Prepared, left_out, prepare_model
+from ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.prerequisites import announcements
@@ -78,6 +78,8 @@ def _ingest(
     if allotted.is_tight:
         give_back_at_once()
     own = _own_tokenizer(work)
+    if corpus is not None and prepared.unused_name is not None:
+        own.append(not_renamed(prepared.unused_name, corpus.name))
     remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *own]
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)

@@ -9,7 +9,7 @@ from catalog.progress import Progress
 from catalog.publishing.publish import TokenizerChanged
 from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
-from ingest.corpora.selection import OtherIds, choose_corpus, other_ids
+from ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
 from ingest.corpora.text_memory import TextMemory
 from ingest.errors import CausalNeeded
 from ingest.jobs import registry
@@ -67,6 +67,7 @@ class Prepared:
         left_out: jobs that such a model cannot be asked for.
         needed_first: jobs that nobody asked for, but that another one works on.
         replaced: the same text in ids of another tokenizer, on which the model was measured.
+        unused_name: what the text should be called, where its ids are there under another name.
     """
 
     work: ModelWork
@@ -75,6 +76,7 @@ class Prepared:
     left_out: tuple[str, ...] = ()
     needed_first: tuple[str, ...] = ()
     replaced: tuple[OtherIds, ...] = ()
+    unused_name: str | None = None
 
 
 def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
@@ -93,11 +95,23 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     others = tuple(job for job in request.jobs if job not in jobs)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
     corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
+    known = None if corpus is None else known_as(warehouse, corpus)
+    if corpus is not None and known is not None:
+        corpus = replace(corpus, name=known)
+    unused_name = None if known is None or request.text.name == known else request.text.name
     replaced = () if corpus is None else _replaced(work, corpus)
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
     agenda = _agenda(work, corpus, [opened[name] for name in registry.ON_MODELS if name in opened])
-    return Prepared(work, corpus, agenda, left_out=others, needed_first=first, replaced=replaced)
+    return Prepared(
+        work,
+        corpus,
+        agenda,
+        left_out=others,
+        needed_first=first,
+        replaced=replaced,
+        unused_name=unused_name,
+    )
 
 
 def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
@@ -226,6 +240,13 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
         parameters=job.parameters(),
         tokenizer_identity=work.tokenizer.identity,
         tokenizes=registry.JOBS[job.name].tokenizes,
+    )
+
+
+def not_renamed(asked: str, name: str) -> str:
+    """What became of a name for a text that has one."""
+    return (
+        f"these very ids are in the warehouse as {name} and keep that name: --corpus-name {asked} names new texts only"
     )
 
 

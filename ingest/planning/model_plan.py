@@ -8,7 +8,7 @@ from pathlib import Path
 from catalog.progress import Progress, Silent
 from catalog.store.warehouse import Warehouse
 from ingest.forward.footprint import Extent
-from ingest.planning.agenda import Prepared, left_out, prepare_model
+from ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.sweep_plan import SweepPlan, WeightsPlan
@@ -47,6 +47,7 @@ class ModelPlan:
         staging: where unpublished rows would lie.
         free_bytes: free space there.
         left_out: jobs that such a model cannot be asked for.
+        said: what else there is to say.
         extents: jobs that take a part of the text -> how much, in words.
         reasons: job -> why it is to be measured.
         up_to_date: jobs that are finished.
@@ -69,6 +70,7 @@ class ModelPlan:
     staging: Path
     free_bytes: int
     left_out: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     extents: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     up_to_date: tuple[str, ...] = ()
@@ -77,11 +79,12 @@ class ModelPlan:
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
         if not self.jobs:
-            return [f"{self.model}: everything is up to date"]
+            return [f"{self.model}: {one}" for one in ("everything is up to date", *self.said)]
         text = f" on {self.corpus} ({self.n_tokens:,} tokens)" if self.corpus else ""
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
         if self.left_out:
             lines.append(f"{self.model}: {left_out(self.left_out)}")
+        lines += [f"{self.model}: {one}" for one in self.said]
         entries = (*self._anew(), *self._takes(), *self._entries(), *self._files())
         return lines + [f"  {name:<14}{value}" for name, value in entries]
 
@@ -208,6 +211,7 @@ def _described(
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
         left_out=prepared.left_out,
+        said=() if not corpus or prepared.unused_name is None else (not_renamed(prepared.unused_name, corpus.name),),
         reasons={one.job: why_missing(work.warehouse, one) for one in prepared.agenda.identities if one.job in missing},
         up_to_date=tuple(one.job for one in prepared.agenda.identities if one.job not in missing),
         extents=_extents(prepared),

@@ -147,6 +147,20 @@ def test_one_name_for_other_weights_is_refused(ours: Warehouse, theirs: Warehous
     assert merge(ours, theirs.path).models == ("gpt", "another")
 
 
+def test_one_model_with_two_tokenizers_of_one_vocabulary_is_refused(
+    folder: Path, ours: Warehouse, tmp_path: Path
+) -> None:
+    other = copied(folder / "a.duckdb", tmp_path / "other.duckdb")
+    remove(ours, "tiny", job="contexts")
+    with other.transaction() as connection:
+        connection.execute('update store.runs set tokenizer_identity = \'{"model": "another"}\'')
+    refused(ours, other.path, ModelsDiffer, "a model tiny, with different tokenizers; give one .* `neurothek rename")
+    with other.transaction() as connection:
+        # An earlier release did not know.
+        connection.execute("update store.runs set tokenizer_identity = null")
+    assert merge(ours, other.path).n_runs == 1
+
+
 def test_the_same_job_measured_otherwise_is_refused(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
     whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
     with whole.writer() as connection:

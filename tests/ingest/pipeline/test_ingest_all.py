@@ -11,6 +11,7 @@ from catalog.tables.registry import JobUnknown
 from ingest.errors import ModelNamedTwice, ThresholdInvalid
 from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
 from ingest.pipeline.outcomes import ModelReport
+from ingest.planning.model_plan import plan_model
 from ingest.request import IngestRequest, ModelEmpty, ModelSource, TextRequest
 from queries.views import install
 from tests.support import ingests
@@ -162,3 +163,21 @@ def test_a_text_that_views_leave_aside_is_named_with_the_command_that_shows_it(
     assert "show it on long with 135 tokens" in line
     assert "`neurothek pin tiny --corpus long@75`" in line
     assert measured("longest", 270) == []
+
+
+def test_a_name_for_a_text_that_has_one_is_told(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    corpora, model = ingests.write_corpus(tmp_path), tiny_models["opt"]
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+
+    def asked(name: str, *jobs: str) -> IngestRequest:
+        return ingests.request(corpora, jobs=jobs, text={"name": name})
+
+    told = "these very ids are in the warehouse as first and keep that name: --corpus-name second names new texts only"
+    assert told not in ingests.measure(warehouse, model, asked("first", "activity")).remarks
+    for jobs in (("activity",), ("activity", "ngrams")):
+        plan = plan_model(warehouse, asked("second", *jobs), ModelSource.parse(str(model)))
+        assert f"{model.name}: {told}" in plan.lines()
+        report = ingests.measure(warehouse, model, asked("second", *jobs))
+        assert (report.corpus, told in report.remarks, told in report.standing) == ("first", True, True)
+    assert told not in ingests.measure(warehouse, model, asked("first", "activity")).remarks
+    assert ingests.table(warehouse, "corpora")["name"].to_list() == ["first"]
