@@ -322,7 +322,7 @@ def harm_of_calls(path: Path, canary: Canary, honest: Path, names: Sequence[str]
     return wrong
 
 
-SOME = ("search", "ask", "shown", "label")
+SOME = ("search", "sql", "shown", "label")
 
 
 def test_python_runs_nothing_of_a_strangers_file(honest: Path, canary: Canary, tmp_path: Path) -> None:
