@@ -90,7 +90,15 @@ def watched(own: Path) -> Iterator[list[str]]:
     seen: list[str] = []
     caches = [os.environ[name] for name in ("XDG_CACHE_HOME", "HF_HOME")]
     writable = [os.path.realpath(one) for one in (own, *caches)]
-    code = [sys.prefix, sys.base_prefix, *(path for path in sys.path if path), "/dev/null", "/proc", "/sys", "/usr/share"]
+    code = [
+        sys.prefix,
+        sys.base_prefix,
+        *(path for path in sys.path if path),
+        "/dev/null",
+        "/proc",
+        "/sys",
+        "/usr/share",
+    ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 
     # Found here: to find it opens files, under a lock.
