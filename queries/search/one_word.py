@@ -83,7 +83,7 @@ def _best(
 
 
 def _row(hit: Mapping[str, Any], model: KnownModel, term: Term, asked: Side) -> dict[str, Any]:
-    (text,) = (token.text for token in term.parts[0] if token.token_id == hit["token_id"])
+    text = next(token.text for token in term.parts[0] if token.token_id == hit["token_id"])
     if model.is_signed:
         side = "suppressed" if asked == "suppressed" else "promoted"
         is_positive = hit["side"] == side
