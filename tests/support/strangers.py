@@ -89,20 +89,19 @@ def watched(own: Path) -> Iterator[list[str]]:
         watched.hook = hook  # type: ignore[attr-defined]
     seen: list[str] = []
     caches = [os.environ[name] for name in ("XDG_CACHE_HOME", "HF_HOME")]
-    writable = [os.path.realpath(one) for one in (own, *caches)]
+    writable = [*(os.path.realpath(one) for one in (own, *caches)), "/dev/null"]
     code = [
         sys.prefix,
         sys.base_prefix,
         *(path for path in sys.path if path),
-        "/dev/null",
         "/proc",
         "/sys",
         "/usr/share",
     ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 
-    # Found here: to find it opens files, under a lock.
-    spilled = f"{tempfile.gettempdir()}/neurothek-"
+    # Found here: to find it opens files, under a lock. The other is the folder of what PyTorch compiles.
+    spilled = tuple(f"{tempfile.gettempdir()}/{name}" for name in ("neurothek-", "torchinductor_"))
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         # A query that a person typed runs in a Python of its own.
