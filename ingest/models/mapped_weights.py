@@ -18,7 +18,7 @@ from catalog.files import expanded
 from catalog.progress import Progress, Silent
 from ingest import minis
 from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.models.errors import ModelMissing, WeightsUnreadable
+from ingest.models.errors import ArchitectureUnsupported, ModelMissing, WeightsUnreadable
 from ingest.models.families.family import Family
 from ingest.models.families.table import FAMILIES
 from ingest.models.weight_files import weight_files
@@ -82,6 +82,8 @@ class MappedWeights:
 
     def __init__(self, model: MeasuredModel, folder: Path, files: Sequence[Path]) -> None:
         self.folder = folder
+        if model.architecture not in FAMILIES:
+            raise ArchitectureUnsupported(model.name, repr(model.architecture), sorted(FAMILIES))
         self._family = FAMILIES[model.architecture]
         self._maps = {file: _mapped(file) for file in files}
         self._tensors = {

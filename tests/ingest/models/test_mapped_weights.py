@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,12 @@ def test_files_that_are_none(tiny_models: dict[str, Path], tmp_path: Path) -> No
         (folder / "model.safetensors").write_bytes(text)
         with pytest.raises((WeightsNotAtHand, OtherWeights)):
             map_measured(known, weights=folder)
+
+
+def test_a_family_that_is_not_known(tiny_models: dict[str, Path]) -> None:
+    """What an edited warehouse may say of weights that are the measured ones."""
+    with pytest.raises(WeightsNotAtHand, match="the architecture 'other', which is not supported"):
+        map_measured(replace(measured(tiny_models["opt"]), architecture="other"))
 
 
 def test_neither_torch_nor_transformers_is_imported() -> None:
