@@ -15,7 +15,6 @@ from catalog.advice import about, command_line
 from catalog.errors import NeurothekError
 from ingest.planning import timing
 from queries.errors import UnknownColumn
-from queries.views import dialects
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
 from tests.support.earlier import BEFORE_THE_LATEST
@@ -287,9 +286,8 @@ MENTIONED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Left out is what takes seconds and is tested elsewhere: built-in texts, views in other dialects, trials."""
+    """Left out is what takes seconds and is tested elsewhere: built-in texts, trials."""
     with ingests.small_library(tmp_path_factory.mktemp("library")), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dialects, "exported_views", lambda asked: {})
         patch.setattr(timing, "product_rate", lambda *_: 1e9)
         yield
 

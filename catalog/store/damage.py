@@ -21,6 +21,10 @@ _OF_FILES = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionExcept
 """Complaints that hold no words of a query, which may be any."""
 
 
+_TWICE = "More than one row returned by a subquery"
+"""What DuckDB says where our statements ask for the one row of a key; people's queries are answered for elsewhere."""
+
+
 class WarehouseDamaged(NeurothekError):
     """The file, or its log, is not what was written."""
 
@@ -75,6 +79,8 @@ def damage_told(path: Path) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise MemoryRefused(error) from error
     except (duckdb.Error, OSError) as error:
+        if isinstance(error, duckdb.InvalidInputException) and _TWICE in str(error):
+            raise WarehouseDamaged(path, "it holds rows twice that can be there once") from error
         if not is_damage(error) or (has_other_leases(path) and not _is_about(path, str(error))):
             raise
         raise damaged(path, error) from error

@@ -1,6 +1,7 @@
 """The views as SQL of other engines, so that an export can be asked where it lies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -56,11 +57,19 @@ def exported_views(dialects: Sequence[str] = ()) -> dict[str, str]:
     """
     texts = {f"views/{SPARK}/00-tables.sql": spark_tables()}
     for dialect in dict.fromkeys((SPARK, *dialects)):
-        for number, view in enumerate(all_views().values(), start=1):
-            texts[f"views/{dialect}/{number:02d}-{view.name}.sql"] = in_dialect(view, dialect)
+        texts |= _views_in(dialect)
     return texts
 
 
+@cache
+def _views_in(dialect: str) -> Mapping[str, str]:
+    return {
+        f"views/{dialect}/{number:02d}-{view.name}.sql": in_dialect(view, dialect)
+        for number, view in enumerate(all_views().values(), start=1)
+    }
+
+
+@cache
 def spark_tables() -> str:
     """A script for Spark that names the export's files as tables; `${folder}` is where the export lies."""
     read = {

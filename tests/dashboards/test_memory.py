@@ -62,7 +62,7 @@ def test_threads_of_a_server_keep_no_freed_memory_of_their_own(whole_path: Path,
 
 def heaps_of_threads(maps: str) -> list[str]:
     """Lines of /proc/PID/maps: what may be written at the start of a heap, followed by what is kept for the rest."""
-    heaps, lines = [], maps.splitlines()
+    heaps, lines = [], [line for line in maps.splitlines() if line]
     for line, following in pairwise([*lines, ""]):
         mapping, rest = line.split(), following.split()
         (start, end), rights = _ends(mapping), mapping[1]
