@@ -16,13 +16,13 @@ INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
-LOCAL := not slow and not crash and not cuda and not browser and not spark and not ray
+LOCAL := not slow and not crash and not fuzz and not cuda and not browser and not spark and not ray
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-crash test-spark test-ray test-ray-kills test-python mutants bench docs clean
+.PHONY: demo test test-all test-browser test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)
@@ -42,6 +42,10 @@ test-browser: $(INSTALLED)
 
 test-crash: $(INSTALLED)
 	$(PYTEST) -m crash
+
+# Bit after bit of warehouses and of models' folders; test-all flips some.
+test-fuzz: $(INSTALLED)
+	$(PYTEST) -m fuzz
 
 # Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
 test-spark: $(SPARK)

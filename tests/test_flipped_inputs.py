@@ -20,7 +20,7 @@ from tests.support.models import build
 
 pytestmark = pytest.mark.long
 
-FLIPS = 300
+FLIPS, N_PARTS = 100, 3
 JOBS = ("projections", "activity")
 TEXT = "one two three four five six seven eight nine ten . "
 
@@ -114,11 +114,12 @@ def header_end(path: Path) -> int:
     return 8 + int.from_bytes(path.read_bytes()[:8], "little")
 
 
-def test_flips_in_a_models_folder(sound: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.fuzz) for part in range(1, N_PARTS))])
+def test_flips_in_a_models_folder(part: int, sound: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(sound, folder)
     assert measure(folder)[0] == 0
-    expected, chosen, refused = measured(folder), Random(24), 0
+    expected, chosen, refused = measured(folder), Random(24 + part), 0
     names = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
     for number in range(FLIPS):
         path = folder / "tiny" / names[number % len(names)]
@@ -148,7 +149,7 @@ def test_flips_in_a_text(sound: Path, tmp_path: Path) -> None:
     (whole, _), refused = outcome(), 0
     assert whole is not None
     names = ("a.txt", "b.jsonl", "c.parquet")
-    for number in range(FLIPS):
+    for number in range(N_PARTS * FLIPS):
         path = folder / "text" / names[number % len(names)]
         where = flipped(path, chosen)
         found, said = outcome()
@@ -165,7 +166,7 @@ def test_flips_in_a_text(sound: Path, tmp_path: Path) -> None:
             assert same == np.array_equal(found.tokens, whole.tokens) == (found.sha256 == whole.sha256), where
         shutil.copy2(sound / "text" / path.name, path)
     assert len(commanded) == len(names)
-    assert FLIPS // 5 < refused < FLIPS
+    assert N_PARTS * FLIPS // 5 < refused < N_PARTS * FLIPS
 
 
 def test_a_flip_in_the_weights_makes_other_weights(sound: Path, tmp_path: Path) -> None:

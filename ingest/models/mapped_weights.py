@@ -4,6 +4,7 @@ One row of the unembedding times all value matrices is a word's score for every 
 the model takes seconds.
 """
 
+import errno
 import json
 import mmap
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from catalog.errors import NeurothekError
+from catalog.errors import MemoryRefused, NeurothekError
 from catalog.files import expanded
 from catalog.progress import Progress, Silent
 from ingest import minis
@@ -241,6 +242,8 @@ def _mapped(file: Path) -> mmap.mmap:
         with file.open("rb") as opened:
             return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryRefused(error) from error
         raise WeightsUnreadable(file, "it cannot be mapped") from error
 
 

@@ -1,5 +1,6 @@
 """Scores read by numpy from the files, against a loop over the weights as transformers loads them, in float64."""
 
+import errno
 import subprocess
 import sys
 from dataclasses import replace
@@ -109,6 +110,17 @@ def test_files_that_are_none(tiny_models: dict[str, Path], tmp_path: Path) -> No
         (folder / "model.safetensors").write_bytes(text)
         with pytest.raises((WeightsNotAtHand, OtherWeights)):
             map_measured(known, weights=folder)
+
+
+def test_too_little_memory_is_no_damage(tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    known = measured(tiny_models["opt"])
+    monkeypatch.setattr(mapped_weights.mmap, "mmap", refuse)
+    with pytest.raises(WeightsNotAtHand, match="there is not enough memory") as raised:
+        map_measured(known, is_thorough=True)
+    assert "copy or download" not in str(raised.value)
 
 
 def test_a_family_that_is_not_known(tiny_models: dict[str, Path]) -> None:
