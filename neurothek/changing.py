@@ -100,12 +100,11 @@ class Changing(Opened):
         from queries.names.corpora import choose_corpora
         from queries.names.models import choose_model
         from queries.search.chosen import neurons_asked, watched_tokens
+        from queries.search.condition import null_labels
         from queries.steering.effects import has_continuations
         from queries.views.on_corpus import on_corpus
 
-        words = (words,) if isinstance(words, str) else tuple(words)
-        watch = (watch,) if isinstance(watch, str) else tuple(watch)
-        score = (score,) if isinstance(score, str) else tuple(score)
+        words, watch, score = ((one,) if isinstance(one, str) else tuple(one) for one in (words, watch, score))
         ways = {"where": where, "words": words, "neurons": neurons, "each": each}
         require_one_way([way for way, value in ways.items() if value is not None and value != ()])
         _require_numbers(
@@ -171,7 +170,8 @@ class Changing(Opened):
             has_texts=has_texts,
             alone=one_by_one,
         )
-        planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
+        notes = tuple(null_labels("is_dead" if each else where, [known]))
+        planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus, notes=notes)
         if not one_by_one:
             return planned
         from ingest.pipeline.neuron_hours import planned_with_hours

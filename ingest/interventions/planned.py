@@ -101,6 +101,7 @@ class Planned:
         corpus: name of the corpus that is read.
         asked_corpus: the corpus that was asked for; None: the shown one.
         hours: how long it would take; None where that was not estimated.
+        notes: what else is to be known of how the neurons were chosen, a sentence each.
     """
 
     model: str
@@ -110,6 +111,7 @@ class Planned:
     corpus: str
     asked_corpus: str | None = None
     hours: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def is_one_by_one(self) -> bool:
@@ -129,14 +131,14 @@ class Planned:
             n = len(request.single_neurons)
             asked = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"
             beside = f"{read}, beside up to 20 random ones of each layer"
-            return [asked, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"])]
+            return [asked, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"]), *self.notes]
         asked_for = [
             f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}{_told_poles(one)}"
             for one in request.interventions
         ]
         n_sets = request.random_sets
         sets = f"{n_sets} random {'set' if n_sets == 1 else 'sets'} of as many neurons"
-        return [*asked_for, f"{read}, beside {sets}", *self._continued(sets)]
+        return [*asked_for, f"{read}, beside {sets}", *self._continued(sets), *self.notes]
 
     def _continued(self, sets: str) -> list[str]:
         """What is written, and what scores it."""

@@ -130,14 +130,14 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
         UnknownModel: there is no such model.
         NothingChosen: no kind has any.
     """
-    choose_model(connection, model)
+    known = choose_model(connection, model)
     rows = ask_records(connection, "neurons_of_kinds", {"model": model})
     kinds = {
         str(kind): tuple((int(row["layer"]), int(row["neuron"])) for row in some)
         for kind, some in groupby(rows, key=lambda row: row["kind"])
     }
     if not kinds:
-        raise NothingChosen(model, "of any kind")
+        raise NothingChosen(model, "of any kind", "; ".join(null_labels("is_dead", [known])))
     return kinds
 
 

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 
+import neurothek
 from queries.ask.parts import PartUnknown
 from queries.ask.statements import statement
 from queries.errors import BadPredicate, ConditionTooSlow, NothingChosen, UnknownColumn
@@ -212,3 +214,17 @@ def test_a_label_that_a_model_cannot_have_is_told(
             neurons_where(full, "gelu-1m", label)
     assert wrong == []
     assert null_labels("never_active", choose_models(full)) == null_labels(None, choose_models(full)) == []
+
+
+def test_interventions_say_which_labels_are_null(full_path: Path) -> None:
+    """Neurons that are dead are left out of the kinds of a model that has no such label."""
+    door = neurothek.open(full_path)
+    told = NULL_FOR_GELU.format("is_dead")
+    assert door.plan_intervention("gelu-1m", where="is_dead or layer = 0").told()[-1] == told
+    plain = [*door.plan_intervention("gelu-1m", where="layer = 0").told()]
+    plain += door.plan_intervention("tiny-1m", where="is_dead or layer = 0").told()
+    plain += door.plan_intervention("tiny-1m", each="kind").told()
+    assert not any("is null for" in note for note in plain)
+    # Here there is no other kind: with one, the sentence stands beside it.
+    with pytest.raises(NothingChosen, match=re.escape(told)):
+        door.plan_intervention("gelu-1m", each="kind")
