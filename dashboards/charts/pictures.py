@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,9 @@ Drawing = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt
 FONT = "DejaVu Sans, Liberation Sans, Helvetica, Arial, sans-serif"
 _PIXELS_PER_INCH = 144
 """Twice the 72 that a drawing is laid out in: sharp on a dense screen and in print."""
+
+_NOT_IN_XML = re.compile(r"(\\\\)|\\u(?:00[01][0-9a-f]|fff[ef])|[\ufffe\uffff]")
+"""In JSON, beside a backslash that stands for itself."""
 
 
 def kind_of(path: Path) -> Picture:
@@ -70,7 +74,7 @@ def save(chart: Drawing, path: Path) -> Path:
 
 def drawn(chart: Drawing, kind: Picture) -> bytes:
     """The chart as the content of a file."""
-    whole = styled(chart)
+    whole = _in_xml(styled(chart))
     if kind == "png":
         pixels = io.BytesIO()
         whole.save(pixels, format="png", ppi=_PIXELS_PER_INCH)
@@ -78,6 +82,13 @@ def drawn(chart: Drawing, kind: Picture) -> bytes:
     text = io.StringIO()
     whole.save(text, format="svg")
     return text.getvalue().encode()
+
+
+def _in_xml(chart: Drawing) -> Drawing:
+    """The chart with U+FFFD for characters that XML cannot hold, at which the library that draws it would abort."""
+    text = chart.to_json(validate=False)
+    clean = _NOT_IN_XML.sub(lambda found: found[1] or "\N{REPLACEMENT CHARACTER}", text)
+    return chart if clean == text else cast("Drawing", alt.Chart.from_json(clean))
 
 
 def write(content: bytes, path: Path) -> None:

@@ -65,4 +65,6 @@ def corpora_in(rows: pl.DataFrame) -> str:
 def number_in(rows: pl.DataFrame, column: str) -> str:
     """One number where it is the same in all rows, else from which to which."""
     known = sorted(set(rows.get_column(column)))
+    if not known:
+        return "none"
     return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"

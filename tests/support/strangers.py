@@ -1,5 +1,6 @@
 """Files that a stranger made: an honest warehouse with one object of every kind that DuckDB's catalog knows."""
 
+import mimetypes
 import os
 import sys
 import tempfile
@@ -97,6 +98,7 @@ def watched(own: Path) -> Iterator[list[str]]:
         "/proc",
         "/sys",
         "/usr/share",
+        *mimetypes.knownfiles,
     ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 
@@ -104,8 +106,9 @@ def watched(own: Path) -> Iterator[list[str]]:
     spilled = tuple(f"{tempfile.gettempdir()}/{name}" for name in ("neurothek-", "torchinductor_"))
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        # A query that a person typed runs in a Python of its own.
-        if event in _STARTING and arguments[0] != sys.executable:
+        # A query that a person typed runs in a Python of its own; a name that the file has no model of is the hub's.
+        is_hub = event == "socket.connect" and arguments[1] == ("127.0.0.1", 9)
+        if event in _STARTING and arguments[0] != sys.executable and not is_hub:
             seen.append(f"{event} {arguments[:2]}")
         if event not in ("open", *_LISTING, *_CHANGING) or not isinstance(arguments[0], str | bytes | os.PathLike):
             return

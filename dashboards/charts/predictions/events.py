@@ -188,7 +188,9 @@ def against_random(rows: pl.DataFrame, number: str, *, title: str) -> alt.Chart:
         title: what it is.
     """
     names = _NAMES["value" if "value" in set(rows.get_column("kind")) else "dominant"]
-    named = rows.with_columns(pl.col("kind").replace_strict(names).alias("of"))
+    named = rows.filter(pl.col("kind").is_in(list(names))).with_columns(
+        pl.col("kind").replace_strict(names).alias("of")
+    )
     chart: alt.Chart = (
         alt.Chart(named)
         .mark_line(point=alt.OverlayMarkDef(size=36), strokeWidth=2)

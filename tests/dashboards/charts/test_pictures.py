@@ -53,3 +53,15 @@ def test_a_picture_replaces_the_one_before(tmp_path: Path) -> None:
     path.write_text("old")
     pictures.save(CHART, path)
     assert "<svg" in path.read_text("utf-8")
+
+
+def test_characters_that_no_picture_can_hold_are_replaced() -> None:
+    """The library that draws it would end the process."""
+    rows = pl.DataFrame({"x": ["a\x1b[2J\x00<b>", "c\\u001bd\uffff"], "y": [1, 2]})
+    chart = alt.Chart(rows, title="x\x00y").mark_bar().encode(x="x:N", y="y:Q")
+    for whole in (chart, alt.layer(chart, chart), alt.hconcat(chart, chart)):
+        text = pictures.drawn(whole, "svg").decode()
+        assert "a\ufffd[2J\ufffd" in text
+        assert "c\\u001bd\ufffd" in text
+        assert not {"\x1b", "\x00", "\uffff"} & set(text)
+    assert pictures.drawn(chart, "png").startswith(b"\x89PNG")
