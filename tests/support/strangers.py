@@ -91,14 +91,14 @@ def watched(own: Path) -> Iterator[list[str]]:
     seen: list[str] = []
     caches = [os.environ[name] for name in ("XDG_CACHE_HOME", "HF_HOME")]
     writable = [*(os.path.realpath(one) for one in (own, *caches)), "/dev/null"]
-    code = [
+    code: list[str] = [
         sys.prefix,
         sys.base_prefix,
         *(path for path in sys.path if path),
         "/proc",
         "/sys",
         "/usr/share",
-        *mimetypes.knownfiles,
+        *(str(one) for one in mimetypes.knownfiles),
     ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 

@@ -117,7 +117,7 @@ def test_too_little_memory_is_no_damage(tiny_models: dict[str, Path], monkeypatc
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     known = measured(tiny_models["opt"])
-    monkeypatch.setattr(mapped_weights.mmap, "mmap", refuse)
+    monkeypatch.setattr("mmap.mmap", refuse)
     with pytest.raises(WeightsNotAtHand, match="there is not enough memory") as raised:
         map_measured(known, is_thorough=True)
     assert "copy or download" not in str(raised.value)
