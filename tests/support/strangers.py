@@ -90,7 +90,7 @@ def watched(own: Path) -> Iterator[list[str]]:
         watched.hook = hook  # type: ignore[attr-defined]
     seen: list[str] = []
     caches = [os.environ[name] for name in ("XDG_CACHE_HOME", "HF_HOME")]
-    writable = [*(os.path.realpath(one) for one in (own, *caches)), "/dev/null"]
+    writable = [*(os.path.realpath(one) for one in (str(own), *caches)), "/dev/null"]
     code: list[str] = [
         sys.prefix,
         sys.base_prefix,
@@ -98,7 +98,7 @@ def watched(own: Path) -> Iterator[list[str]]:
         "/proc",
         "/sys",
         "/usr/share",
-        *(str(one) for one in mimetypes.knownfiles),
+        *mimetypes.knownfiles,
     ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 
