@@ -98,7 +98,7 @@ def watched(own: Path) -> Iterator[list[str]]:
         "/proc",
         "/sys",
         "/usr/share",
-        *mimetypes.knownfiles,
+        *(os.fspath(one) for one in mimetypes.knownfiles),
     ]
     readable = [*writable, *(os.path.realpath(one) for one in code), *code]
 
