@@ -91,7 +91,4 @@ def why_no_file(path: Path) -> str | None:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except ValueError:
-        # At a path with a NUL lies nothing.
-        return None
     return next((words for is_kind, words in _NO_FILES if is_kind(mode)), None)

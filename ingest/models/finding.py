@@ -110,6 +110,9 @@ def _why_no_file(path: Path) -> str | None:
     except OSError as error:
         # Of names that are too long for a path none lies there.
         return "a link that leads back to itself" if error.errno == errno.ELOOP else None
+    except ValueError:
+        # Nor does any at a path with a NUL.
+        return None
 
 
 def located(
