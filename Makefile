@@ -22,7 +22,8 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench docs clean
+.PHONY: demo test test-all test-browser test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench
+.PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)

@@ -20,7 +20,6 @@ _SPILLED = "duckdb_temp"
 _OF_FILES = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException, duckdb.InternalException)
 """Complaints that hold no words of a query, which may be any."""
 
-
 _TWICE = "More than one row returned by a subquery"
 """What DuckDB says where our statements ask for the one row of a key; people's queries are answered for elsewhere."""
 

@@ -47,7 +47,7 @@ class ModelPlan:
         staging: where unpublished rows would lie.
         free_bytes: free space there.
         left_out: jobs that such a model cannot be asked for.
-        said: what else there is to say.
+        notes: what else there is to say, a sentence each.
         extents: jobs that take a part of the text -> how much, in words.
         reasons: job -> why it is to be measured.
         up_to_date: jobs that are finished.
@@ -70,7 +70,7 @@ class ModelPlan:
     staging: Path
     free_bytes: int
     left_out: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     extents: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     up_to_date: tuple[str, ...] = ()
@@ -79,12 +79,12 @@ class ModelPlan:
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
         if not self.jobs:
-            return [f"{self.model}: {one}" for one in ("everything is up to date", *self.said)]
+            return [f"{self.model}: {one}" for one in ("everything is up to date", *self.notes)]
         text = f" on {self.corpus} ({self.n_tokens:,} tokens)" if self.corpus else ""
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
         if self.left_out:
             lines.append(f"{self.model}: {left_out(self.left_out)}")
-        lines += [f"{self.model}: {one}" for one in self.said]
+        lines += [f"{self.model}: {one}" for one in self.notes]
         entries = (*self._anew(), *self._takes(), *self._entries(), *self._files())
         return lines + [f"  {name:<14}{value}" for name, value in entries]
 
@@ -211,7 +211,7 @@ def _described(
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
         left_out=prepared.left_out,
-        said=() if not corpus or prepared.unused_name is None else (not_renamed(prepared.unused_name, corpus.name),),
+        notes=() if not corpus or prepared.unused_name is None else (not_renamed(prepared.unused_name, corpus.name),),
         reasons={one.job: why_missing(work.warehouse, one) for one in prepared.agenda.identities if one.job in missing},
         up_to_date=tuple(one.job for one in prepared.agenda.identities if one.job not in missing),
         extents=_extents(prepared),

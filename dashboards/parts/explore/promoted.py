@@ -11,11 +11,15 @@ from dashboards.widgets.reading import Reader, Reading
 from queries.names.models import KnownModel
 from queries.views.rows import with_facts
 
-_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
+PROMOTED = ("top_tokens", "bottom_tokens")
+"""What a neuron promotes at a coefficient above 0, and below it."""
+
+_TYPES: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "layer": pl.Int64,
     "neuron": pl.Int64,
     "top_tokens": pl.List(pl.String),
     "bottom_tokens": pl.List(pl.String),
+    "pole": pl.String,
 }
 
 
@@ -28,7 +32,7 @@ def with_promoted(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> p
         neurons: rows with layer and neuron.
     """
     shown = reader.shown if isinstance(reader, Reading) else reader
-    return _beside(neurons, kept(shown, promoted, model.name, model.model_id, _places(neurons)))
+    return _beside(neurons, kept(shown, columns_of, model, _places(neurons), PROMOTED))
 
 
 def with_promoted_at_pole(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> pl.DataFrame:
@@ -42,46 +46,31 @@ def with_promoted_at_pole(reader: Reader, model: KnownModel, neurons: pl.DataFra
     rows = with_promoted(reader, model, neurons)
     if model.is_signed:
         is_elsewhere = isinstance(reader, Reading) and reader.corpus is not None
-        rows = _beside(rows, kept(reader, poles, model.name, model.model_id, _places(neurons), is_elsewhere))
+        rows = _beside(rows, kept(reader, columns_of, model, _places(neurons), ("pole",), is_elsewhere))
     else:
         rows = rows.with_columns(pl.lit(None, pl.String).alias("pole"))
     promotes = pl.when(pl.col("pole") == "negative").then("bottom_tokens").otherwise("top_tokens")
     return rows.with_columns(promotes.alias("top_tokens")).drop("bottom_tokens")
 
 
-def promoted(
-    connection: duckdb.DuckDBPyConnection, model: str, model_id: int, places: Sequence[tuple[int, int]]
-) -> pl.DataFrame:
-    """Rows with layer, neuron, top_tokens and bottom_tokens.
-
-    Args:
-        connection: a reader.
-        model: name of the model.
-        model_id: its number.
-        places: layer and neuron of each.
-    """
-    rows = with_facts(connection, _distinct(model, model_id, places), ("top_tokens", "bottom_tokens"))
-    return pl.DataFrame([{name: row[name] for name in _SCHEMA} for row in rows], schema=dict(_SCHEMA))
-
-
-def poles(
+def columns_of(
     connection: duckdb.DuckDBPyConnection,
-    model: str,
-    model_id: int,
+    model: KnownModel,
     places: Sequence[tuple[int, int]],
-    is_elsewhere: bool,
+    names: Sequence[str],
+    is_elsewhere: bool = False,
 ) -> pl.DataFrame:
-    """Rows with layer, neuron and pole.
+    """Rows with layer, neuron and some columns of the view `neurons`.
 
     Args:
         connection: a reader.
-        model: name of the model.
-        model_id: its number.
+        model: theirs.
         places: layer and neuron of each.
+        names: the columns, of `PROMOTED` or pole.
         is_elsewhere: whether the reader shows another corpus than the shown ones.
     """
-    rows = with_facts(connection, _distinct(model, model_id, places), ("pole",), is_elsewhere=is_elsewhere)
-    schema = {"layer": pl.Int64, "neuron": pl.Int64, "pole": pl.String}
+    rows = with_facts(connection, _distinct(model, places), names, is_elsewhere=is_elsewhere)
+    schema = {name: _TYPES[name] for name in ("layer", "neuron", *names)}
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
 
@@ -89,10 +78,10 @@ def _places(neurons: pl.DataFrame) -> list[tuple[int, int]]:
     return list(neurons.select("layer", "neuron").iter_rows())
 
 
-def _distinct(model: str, model_id: int, places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+def _distinct(model: KnownModel, places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """Each place once: a neuron may stand out in more than one way."""
     return [
-        {"model": model, "model_id": model_id, "layer": layer, "neuron": neuron}
+        {"model": model.name, "model_id": model.model_id, "layer": layer, "neuron": neuron}
         for layer, neuron in dict.fromkeys(places)
     ]
 

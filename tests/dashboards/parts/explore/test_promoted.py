@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from dashboards.parts.explore.promoted import promoted, with_promoted, with_promoted_at_pole
+from dashboards.parts.explore.promoted import PROMOTED, columns_of, with_promoted, with_promoted_at_pole
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_model
 
@@ -16,7 +16,7 @@ def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) 
         expected = {(layer, neuron): tokens for layer, neuron, tokens in rows}
         model = choose_model(connection, "tiny-2m")
         places = [*sorted(expected, reverse=True), (0, 0), (0, 0)]
-        found = promoted(connection, model.name, model.model_id, places)
+        found = columns_of(connection, model, places, PROMOTED)
         assert {(layer, neuron): tokens for layer, neuron, tokens, _ in found.rows()} == expected
         neurons = pl.DataFrame(places, schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
         with Reading(connection, ["tiny-2m"], None) as reader:
