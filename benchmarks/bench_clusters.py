@@ -11,13 +11,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.bench_projections import _high_water_mark
 from benchmarks.timing import machine, publish_block, table
-from ingest.jobs.clusters import agglomeration
-from ingest.jobs.clusters.job import Linking
-from ingest.jobs.clusters.neighbours import all_directions
-from ingest.minis import folder as mini_folder
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
-from ingest.numerics.unit_vectors import directions_of
+from neurothek.ingest.jobs.clusters import agglomeration
+from neurothek.ingest.jobs.clusters.job import Linking
+from neurothek.ingest.jobs.clusters.neighbours import all_directions
+from neurothek.ingest.minis import folder as mini_folder
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.numerics.unit_vectors import directions_of
 
 CASES = {"GPT-2 small": (12, 3072, 768, 6_200_000_000), "GPT-2 medium": (24, 4096, 1024, 7_000_000_000)}
 SIZE = 10_000

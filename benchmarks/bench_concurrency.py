@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.bench_publishing import D_FFN, N_LAYERS, K, made_up
 from benchmarks.timing import machine, publish_block, table
-from catalog.publishing.publish import publish
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.publishing.publish import publish
+from neurothek.catalog.store.warehouse import Warehouse
 
 N_READERS, N_PUBLISHES = 8, 6
 PAUSE_SECONDS = 1.0
@@ -19,7 +19,7 @@ PAUSE_SECONDS = 1.0
 READER = """
 import json, sys, time
 from pathlib import Path
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Warehouse
 
 warehouse, stop, waits, wrong = Warehouse(Path(sys.argv[1])), Path(sys.argv[2]), [], 0
 print("ready", flush=True)

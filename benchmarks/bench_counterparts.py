@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.bench_projections import _high_water_mark
 from benchmarks.shapes import D_FFN, N_LAYERS, TOKENS
 from benchmarks.timing import machine, publish_block, table
-from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.jobs.counterparts.sides import Side, compare
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
+from neurothek.ingest.jobs.counterparts.sides import Side, compare
 
 K = 50
 N_JOINED = 256

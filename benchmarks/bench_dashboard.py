@@ -14,11 +14,11 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from catalog.publishing.facts import rebuild_facts
-from catalog.store.warehouse import Warehouse
-from dashboards.addresses import PAGES, script_of
-from dashboards.session import hand_over
-from queries.views import install
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.addresses import PAGES, script_of
+from neurothek.dashboards.session import hand_over
+from neurothek.queries.views import install
 from tests.support.browser import chromium, served
 
 SHAPES = ((20, 5_000), (30, 10_000), (40, 15_000))

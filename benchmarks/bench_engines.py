@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from benchmarks.timing import machine, publish_block, table
-from catalog.store.warehouse import Warehouse
-from ingest.pipeline.engines.choice import engine_for
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.pipeline.outcomes import ModelReport
-from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource, TextRequest
-from queries.views import install
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.pipeline.engines.choice import engine_for
+from neurothek.ingest.pipeline.engines.engine import Engine
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.pipeline.outcomes import ModelReport
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource, TextRequest
+from neurothek.queries.views import install
 
 MODEL, FIRST = "mini-opt-5m", "mini-opt-0.7m"
 TOKENS, ROUNDS = 100_000, 3

@@ -6,14 +6,14 @@ from transformers import GPT2Model
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.corpora.prompts import Prompt, Prompts
-from ingest.forward import prompt_pass
-from ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, ModelReadings
-from ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
-from ingest.jobs.job import JobContext
-from ingest.lens.logit_lens import Lens
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
+from neurothek.ingest.corpora.prompts import Prompt, Prompts
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, ModelReadings
+from neurothek.ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
 
 ROUNDS = 3
 N_LAYERS = 2

@@ -11,10 +11,10 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.changed import Changes, changed_losses
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Change, Transformer, open_transformer
+from neurothek.ingest.forward.batches import RightPadded, padded
+from neurothek.ingest.interventions.changed import Changes, changed_losses
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Change, Transformer, open_transformer
 
 ROUNDS = 3
 N_LAYERS = 4

@@ -12,14 +12,14 @@ import torch
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.publishing.staging import RunManifest, now, staged_run
-from catalog.tables.registry import BY_NAME
-from ingest.jobs.job import JobContext, MeasureShard
-from ingest.jobs.projections.job import ProjectionsJob
-from ingest.lens.scorer import Kept, Scorer
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.numerics.unit_vectors import unit_rows
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_run
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.ingest.jobs.job import JobContext, MeasureShard
+from neurothek.ingest.jobs.projections.job import ProjectionsJob
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.numerics.unit_vectors import unit_rows
 
 ROUNDS = 7
 LAYER = "layer-0003"

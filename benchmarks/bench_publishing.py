@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
-from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
-from catalog.store.warehouse import Warehouse
-from catalog.tables.dimensions import MODELS, RUNS, TOKENIZERS, TOKENS
-from catalog.tables.table import Table
-from catalog.tables.weights import POSTINGS, PROJECTIONS
+from neurothek.catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
+from neurothek.catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.dimensions import MODELS, RUNS, TOKENIZERS, TOKENS
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import POSTINGS, PROJECTIONS
 
 N_LAYERS, D_FFN, K, VOCAB = 12, 3_072, 50, 50_265
 ROUNDS = 3

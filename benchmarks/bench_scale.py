@@ -21,19 +21,19 @@ import duckdb
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from catalog.publishing.facts import rebuild_facts
-from catalog.store.duckdb_settings import BLOCK_BYTES
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import JOB_TABLES
-from catalog.tables.weights import POSTINGS
-from ingest.request import DEFAULT_JOBS
-from queries.ask.statements import ask
-from queries.neuron.page import neuron_page
-from queries.search.by_likeness import alike
-from queries.search.by_trigger import triggered
-from queries.search.by_word import search
-from queries.search.question import Question
-from queries.views import install
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.tables.weights import POSTINGS
+from neurothek.ingest.request import DEFAULT_JOBS
+from neurothek.queries.ask.statements import ask
+from neurothek.queries.neuron.page import neuron_page
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.by_trigger import triggered
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
+from neurothek.queries.views import install
 
 SHAPES: Mapping[str, tuple[int, int, int]] = {
     "opt-125m": (12, 768, 3_072),
@@ -254,10 +254,11 @@ def _each(run: Callable[[T], object], things: Sequence[T]) -> list[float]:
 def _opening_seconds(path: Path) -> float:
     """From asking for the file to the first row, in a process that has imported all it needs."""
     program = (
-        "import sys, time, neurothek, queries.names.models, catalog.store.warehouse, queries.views.install\n"
+        "import sys, time, neurothek, neurothek.queries.names.models\n"
+        "import neurothek.catalog.store.warehouse, neurothek.queries.views.install\n"
         "started = time.perf_counter()\n"
         "with neurothek.open(sys.argv[1]).reader() as connection:\n"
-        "    queries.names.models.choose_models(connection)\n"
+        "    neurothek.queries.names.models.choose_models(connection)\n"
         "print(time.perf_counter() - started)"
     )
     command = [sys.executable, "-c", program, str(path)]

@@ -11,8 +11,8 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.jobs.shortcuts.fits import Shortcuts
-from ingest.numerics.array_files import keep, mapped_array
+from neurothek.ingest.jobs.shortcuts.fits import Shortcuts
+from neurothek.ingest.numerics.array_files import keep, mapped_array
 
 N_LAYERS, D_MODEL = 24, 1024
 N_FIT, N_VALIDATION = 9_000, 3_000

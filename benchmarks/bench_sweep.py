@@ -9,15 +9,15 @@ from transformers import OPTModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import batches
-from ingest.forward.sweep import sweep
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.job import JobContext, SweepJob
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.forward.sweep import sweep
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.contexts.job import ContextsJob
+from neurothek.ingest.jobs.job import JobContext, SweepJob
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 
 ROUNDS = 5
 N_LAYERS = 3

@@ -11,15 +11,15 @@ from transformers import OPTModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.publishing.staging import write_parquet
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import batches
-from ingest.forward.sweep import sweep
-from ingest.jobs.job import JobContext, Partials, SweepJob
-from ingest.jobs.registry import NAMES, job_class
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.request import IngestRequest
+from neurothek.catalog.publishing.staging import write_parquet
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.forward.sweep import sweep
+from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
+from neurothek.ingest.jobs.registry import NAMES, job_class
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.request import IngestRequest
 
 ROUNDS = 3
 N_LAYERS = 1

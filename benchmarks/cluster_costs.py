@@ -14,23 +14,23 @@ from transformers import OPTConfig, OPTForCausalLM
 from transformers.utils import logging
 
 from benchmarks import shapes
-from catalog.publishing.staging import write_parquet
-from ingest.corpora.corpus import CHUNK_TOKENS, Corpus
-from ingest.forward.batches import batches
-from ingest.forward.footprint import Extent
-from ingest.jobs.job import JobContext, Partials, SweepJob
-from ingest.jobs.ngrams.index import number_ngrams
-from ingest.jobs.ngrams.job import LONGEST
-from ingest.jobs.registry import job_class
-from ingest.models.checkpoints import find
-from ingest.models.families.shapes import Shape
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.pipeline.cluster.assignment import packed_frames, unpacked_frames
-from ingest.pipeline.cluster.placement import Placement, share_layers
-from ingest.planning import model_plan
-from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
-from ingest.planning.timing import block_flops, forward_flops, projection_flops
-from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, IngestRequest
+from neurothek.catalog.publishing.staging import write_parquet
+from neurothek.ingest.corpora.corpus import CHUNK_TOKENS, Corpus
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
+from neurothek.ingest.jobs.ngrams.index import number_ngrams
+from neurothek.ingest.jobs.ngrams.job import LONGEST
+from neurothek.ingest.jobs.registry import job_class
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.pipeline.cluster.assignment import packed_frames, unpacked_frames
+from neurothek.ingest.pipeline.cluster.placement import Placement, share_layers
+from neurothek.ingest.planning import model_plan
+from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
+from neurothek.ingest.planning.timing import block_flops, forward_flops, projection_flops
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, IngestRequest
 
 SWEEP_JOBS = tuple(name for name in DEFAULT_JOBS if name != "projections")
 PART_SECONDS = 1e-3

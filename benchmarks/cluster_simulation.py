@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from ingest.corpora.corpus import CHUNK_TOKENS, Corpus
-from ingest.pipeline.cluster.waiting import Unit, Waiting
-from ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.corpora.corpus import CHUNK_TOKENS, Corpus
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
+from neurothek.ingest.pipeline.engines.staged_job import StagedJob
 
 IN_FLIGHT = 8
 """Parts that a worker may be ahead of the driver, as in the engine's crew, which cannot be imported without Ray."""

@@ -11,9 +11,9 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel, OPTConfig, OPTForCausalLM
 from transformers.utils import logging
 
-from ingest.corpora.corpus import Corpus
-from ingest.models.cutting import Cuts
-from ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.models.cutting import Cuts
+from neurothek.ingest.models.tokenizer import Tokenizer
 
 D_MODEL, D_FFN, N_LAYERS, ROWS, TOKENS, CONTEXT_LENGTH = 768, 3072, 12, 50_272, 50_265, 2048
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from catalog.errors import NeurothekError
-from catalog.spelling import is_text
-from catalog.suggestions import hint
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import is_text
+from neurothek.catalog.suggestions import hint
 
 _LONGEST = 80
 

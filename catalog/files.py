@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class PathInvalid(NeurothekError):

@@ -2,7 +2,7 @@
 
 import re
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 NO_POSITION = "no-position"
 POST_NORM = "post-norm"

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from dashboards.addresses import FRONT
-from dashboards.shell.box import draw_box, follow_box
-from dashboards.shell.menu import measured_jobs, pages
-from dashboards.shell.title import title_of
-from dashboards.shell.trail import layers_of_models, trail_html
-from dashboards.widgets.address import keep_place
+from neurothek.dashboards.addresses import FRONT
+from neurothek.dashboards.shell.box import draw_box, follow_box
+from neurothek.dashboards.shell.menu import measured_jobs, pages
+from neurothek.dashboards.shell.title import title_of
+from neurothek.dashboards.shell.trail import layers_of_models, trail_html
+from neurothek.dashboards.widgets.address import keep_place
 
 # What keeps the box at the right.
 _NO_TRAIL = "<span></span>"

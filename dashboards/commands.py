@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from catalog.malloc import give_back_at_once
-from catalog.terminal.console import note
-from catalog.terminal.options import common_options
-from dashboards.colours import ACCENT
+from neurothek.catalog.malloc import give_back_at_once
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import common_options
+from neurothek.dashboards.colours import ACCENT
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 """Names under which this machine's own browser may ask."""
@@ -44,13 +44,13 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     else:
-        from catalog.store.errors import WarehouseMissing
+        from neurothek.catalog.store.errors import WarehouseMissing
 
         note(str(WarehouseMissing(ctx.obj.path)))
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
-    from dashboards.session import hand_over
+    from neurothek.dashboards.session import hand_over
 
     hand_over(dataclasses.replace(ctx.obj, path=ctx.obj.path.absolute()))
     # A page that needs weights reads what lies on this machine.

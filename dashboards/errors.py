@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
 
 
 class UnknownPicture(NeurothekError):

@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.routing import Route
 from streamlit.starlette import App
 
-from dashboards.addresses import OTHER_NAMES, PAGES
-from dashboards.console.editor_files import EditorFiles
-from dashboards.same_origin import SameOrigin
-from dashboards.shell.front_page import front_page
+from neurothek.dashboards.addresses import OTHER_NAMES, PAGES
+from neurothek.dashboards.console.editor_files import EditorFiles
+from neurothek.dashboards.same_origin import SameOrigin
+from neurothek.dashboards.shell.front_page import front_page
 
 _LIBRARIES = ("polars", "duckdb")
 """What every page needs, whole libraries: two threads that import parts of one would wait for each other. Altair is not

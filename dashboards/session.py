@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from catalog.advice import command_line
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from queries.search.by_likeness import AlikeResult
-    from queries.search.by_score import ScoredResult
-    from queries.search.by_trigger import TriggeredResult
-    from queries.search.by_word import SearchResult
-    from queries.search.question import Question
-    from queries.trace.along import AlongPage
-    from queries.trace.grid import GridPage
-    from queries.trace.switch import SwitchPage
-    from queries.trace.trace import Lens, TracePage
+    from neurothek.queries.search.by_likeness import AlikeResult
+    from neurothek.queries.search.by_score import ScoredResult
+    from neurothek.queries.search.by_trigger import TriggeredResult
+    from neurothek.queries.search.by_word import SearchResult
+    from neurothek.queries.search.question import Question
+    from neurothek.queries.trace.along import AlongPage
+    from neurothek.queries.trace.grid import GridPage
+    from neurothek.queries.trace.switch import SwitchPage
+    from neurothek.queries.trace.trace import Lens, TracePage
 
 
 class Desk(Protocol):

@@ -6,15 +6,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
-from catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
-from catalog.errors import NeurothekError
-from catalog.files import expanded
-from ingest.jobs import registry
-from ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
+from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.files import expanded
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
 
 
 class Wishes(TypedDict, total=False):
-    """Everything that a call may say of what is measured; `ingest.request` says what each of it is."""
+    """Everything that a call may say of what is measured; `neurothek.ingest.request` says what each of it is."""
 
     job: str | Sequence[str]
     jobs: str | Sequence[str]

@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from catalog.errors import NeurothekError
-from catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
-from catalog.terminal.options import Size, UserPath, common_options
-from catalog.terminal.printing import show_tables
-from ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
+from neurothek.catalog.terminal.options import Size, UserPath, common_options
+from neurothek.catalog.terminal.printing import show_tables
+from neurothek.ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
 DEMO_TOKENS = 40_000
 DEMO_EXAMPLES = 2_000
@@ -111,7 +111,7 @@ def demo(ctx: click.Context, tokens: int) -> None:
     are changed, on little text. To add shortcuts of the largest, run
     `neurothek ingest mini-opt-5m --job shortcuts --tokens 40000`.
     """
-    from ingest import minis
+    from neurothek.ingest import minis
 
     text = TextRequest(tokens_per_domain=tokens)
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
@@ -147,7 +147,7 @@ def change_neurons(door: Any) -> None:  # noqa: ANN401 - the front door, which l
 
 def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
     """Measure what is asked for, one request after the other unless a model fails, and report on all together."""
-    from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report
+    from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report
 
     outcomes: list[Outcome] = []
     with console_progress() as progress:
@@ -158,7 +158,7 @@ def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> 
 
 
 def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int:
-    from ingest.pipeline.ingest_all import plan_all
+    from neurothek.ingest.pipeline.ingest_all import plan_all
 
     request, models = asked
     with console_progress() as progress:
@@ -174,7 +174,7 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
 
 def _request(options: dict[str, Any]) -> IngestRequest:
     """What the options ask for; those that are not given are left to the request."""
-    from ingest.asking import requested
+    from neurothek.ingest.asking import requested
 
     options["packing"] = not options.pop("no_packing")
     said = {name: value for name, value in options.items() if value is not None and value != ()}

@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError, NotHere
-from catalog.suggestions import nearest
-from ingest.units import in_words
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError, NotHere
+from neurothek.catalog.suggestions import nearest
+from neurothek.ingest.units import in_words
 
 # What is to be measured
 

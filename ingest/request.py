@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
@@ -175,7 +175,7 @@ class IngestRequest:
         fit: sentences that it fits on; None: 9,000, or three of four where the text has fewer than 12,000.
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
-        clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.job.default_sizes` says.
+        clusters: numbers of clusters to ask for; none: the two of `neurothek.ingest.jobs.clusters.job.default_sizes`.
         device: where to compute.
         dtype: number format to compute in; float32 unless asked.
         active_above: a coefficient counts as active above this; None: the architecture's own rule.

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from catalog.advice import command_line
-from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import UserPath
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.terminal.console import console_progress, note
+from neurothek.catalog.terminal.options import UserPath
 
 
 @click.command()
@@ -56,8 +56,8 @@ def train(
     """
     from dataclasses import replace
 
-    from ingest.corpora.sources.source import parse_sources, require_columns
-    from ingest.training.settings import Settings, check_places
+    from neurothek.ingest.corpora.sources.source import parse_sources, require_columns
+    from neurothek.ingest.training.settings import Settings, check_places
 
     settings = Settings(
         size=size,
@@ -75,7 +75,7 @@ def train(
     # What takes seconds to load comes after everything that names and places tell.
     import torch
 
-    from ingest.training.train import train as train_model
+    from neurothek.ingest.training.train import train as train_model
 
     if device == "auto":
         settings = replace(settings, device="cuda" if torch.cuda.is_available() else "cpu")

@@ -8,7 +8,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from catalog.files import written
+from neurothek.catalog.files import written
 
 
 def read_notes(name: str) -> dict[str, Any]:

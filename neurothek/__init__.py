@@ -1,8 +1,26 @@
 """A warehouse of language-model neurons: `open` one and ask; `main` is the command line."""
 
-from catalog.advice import DEFAULT_WAREHOUSE
-from catalog.errors import NeurothekError
-from neurothek.command_line import main
-from neurothek.front_door import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+    from neurothek.catalog.errors import NeurothekError
+    from neurothek.command_line import main
+    from neurothek.front_door import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
 
 __all__ = ["DEFAULT_WAREHOUSE", "Neurothek", "NeurothekError", "__version__", "main", "open"]
+
+_HOMES = {
+    "DEFAULT_WAREHOUSE": "catalog.advice",
+    "NeurothekError": "catalog.errors",
+    "main": "command_line",
+    **dict.fromkeys(("Neurothek", "__version__", "open"), "front_door"),
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
+    """Import what is asked for: a child process that needs one module of the package need not load all."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

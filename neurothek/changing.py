@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from catalog.arguments import BadArgument, require
-from catalog.files import expanded
-from catalog.progress import Progress
+from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
-    from ingest.interventions.planned import Planned
-    from queries.steering.effects import Effects
+    from neurothek.ingest.interventions.planned import Planned
+    from neurothek.queries.steering.effects import Effects
 
 
 class Changing(Opened):
@@ -87,7 +87,7 @@ class Changing(Opened):
             >>> planned.names
             ('where layer = 0 and neuron < 3 set to 0',)
         """
-        from ingest.interventions.planned import (
+        from neurothek.ingest.interventions.planned import (
             Planned,
             Way,
             interventions,
@@ -95,14 +95,14 @@ class Changing(Opened):
             require_one_way,
             require_title,
         )
-        from ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
-        from queries.errors import NotMeasured
-        from queries.names.corpora import choose_corpora
-        from queries.names.models import choose_model
-        from queries.search.chosen import neurons_asked, watched_tokens
-        from queries.search.condition import null_labels
-        from queries.steering.effects import has_continuations
-        from queries.views.on_corpus import on_corpus
+        from neurothek.ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
+        from neurothek.queries.errors import NotMeasured
+        from neurothek.queries.names.corpora import choose_corpora
+        from neurothek.queries.names.models import choose_model
+        from neurothek.queries.search.chosen import neurons_asked, watched_tokens
+        from neurothek.queries.search.condition import null_labels
+        from neurothek.queries.steering.effects import has_continuations
+        from neurothek.queries.views.on_corpus import on_corpus
 
         words, watch, score = ((one,) if isinstance(one, str) else tuple(one) for one in (words, watch, score))
         ways = {"where": where, "words": words, "neurons": neurons, "each": each}
@@ -125,7 +125,7 @@ class Changing(Opened):
             _refuse("it is about neurons that promote words", limit=limit)
         steering = None
         if prompts is not None:
-            from ingest.interventions.steering import read_steering
+            from neurothek.ingest.interventions.steering import read_steering
 
             steering = read_steering(
                 prompts,
@@ -142,8 +142,8 @@ class Changing(Opened):
             known = choose_model(connection, model)
             read = choose_corpora(connection, [model], corpus).get(model)
             if read is None:
-                from ingest.jobs import registry
-                from ingest.models.measured import require_causal
+                from neurothek.ingest.jobs import registry
+                from neurothek.ingest.models.measured import require_causal
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
                 raise NotMeasured("frequencies are known", "activity")
@@ -174,7 +174,7 @@ class Changing(Opened):
         planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus, notes=notes)
         if not one_by_one:
             return planned
-        from ingest.pipeline.neuron_hours import planned_with_hours
+        from neurothek.ingest.pipeline.neuron_hours import planned_with_hours
 
         return planned_with_hours(self.warehouse, planned)
 
@@ -196,15 +196,15 @@ class Changing(Opened):
             >>> warehouse.carry_out(planned).interventions["n_sets"].to_list()
             [3]
         """
-        from ingest.interventions.planned import Planned
-        from ingest.planning.first_look import measured_as, require_weights
+        from neurothek.ingest.interventions.planned import Planned
+        from neurothek.ingest.planning.first_look import measured_as, require_weights
 
         require(Planned, planned=planned)
         weights = None if planned.source.name is None else planned.source.source
         require_weights(measured_as(self.warehouse, planned.model), weights=weights)
-        from ingest.pipeline.ingest_model import ingest_model
-        from queries.steering.effects import effects_of
-        from queries.views.on_corpus import on_corpus
+        from neurothek.ingest.pipeline.ingest_model import ingest_model
+        from neurothek.queries.steering.effects import effects_of
+        from neurothek.queries.views.on_corpus import on_corpus
 
         ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
         with self.reader() as reader, on_corpus(reader, [planned.model], planned.asked_corpus) as connection:
@@ -243,7 +243,7 @@ _RANGES = {
 
 def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
     """Addresses as they were given, one or several, or the lines of a file of them."""
-    from queries.names.neurons import is_address
+    from neurothek.queries.names.neurons import is_address
 
     if not isinstance(neurons, str | Path):
         return list(neurons)

@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalog.advice import DEFAULT_WAREHOUSE
-from catalog.files import expanded
+from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.catalog.files import expanded
 from neurothek.changing import Changing
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
@@ -47,6 +47,6 @@ def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek
         >>> neurothek.open("none.duckdb").sql("select * from models")
         Traceback (most recent call last):
         ...
-        catalog.store.errors.WarehouseMissing: there is no warehouse at ...
+        neurothek.catalog.store.errors.WarehouseMissing: there is no warehouse at ...
     """
     return Neurothek(expanded(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE))

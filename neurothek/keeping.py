@@ -4,19 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from catalog.arguments import require
-from catalog.files import expanded
-from catalog.progress import Progress
+from neurothek.catalog.arguments import require
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
-    from catalog.exchange.manifest import Manifest
-    from catalog.exchange.merging import Merged
-    from catalog.upkeep.changes import Label
-    from dashboards.papers.figure import Figure
-    from queries.annotate.saved import Saved
-    from queries.compare.comparison import Comparison
-    from queries.neuron.page import NeuronPage
+    from neurothek.catalog.exchange.manifest import Manifest
+    from neurothek.catalog.exchange.merging import Merged
+    from neurothek.catalog.upkeep.changes import Label
+    from neurothek.dashboards.papers.figure import Figure
+    from neurothek.queries.annotate.saved import Saved
+    from neurothek.queries.compare.comparison import Comparison
+    from neurothek.queries.neuron.page import NeuronPage
 
 
 class Keeping(Opened):
@@ -40,10 +40,10 @@ class Keeping(Opened):
             >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
             'neuron.svg'
         """
-        from dashboards.charts.pictures import kind_of, save
-        from dashboards.papers.neuron import neuron_figure
-        from queries.names.unmeasured import corpus_words
-        from queries.neuron.page import NeuronPage
+        from neurothek.dashboards.charts.pictures import kind_of, save
+        from neurothek.dashboards.papers.neuron import neuron_figure
+        from neurothek.queries.names.unmeasured import corpus_words
+        from neurothek.queries.neuron.page import NeuronPage
 
         require(NeuronPage, page=page)
         kind_of(expanded(path))
@@ -70,8 +70,8 @@ class Keeping(Opened):
             >>> [figure.name for figure in figures if not figure.why_not][:1]
             ['figure-01-dead-neurons']
         """
-        from dashboards.papers.files import material_of, write_figures
-        from queries.compare.comparison import Comparison
+        from neurothek.dashboards.papers.files import material_of, write_figures
+        from neurothek.queries.compare.comparison import Comparison
 
         require(Comparison, comparison=comparison)
         with self.reader() as connection:
@@ -97,7 +97,7 @@ class Keeping(Opened):
             >>> saved.n_vectors
             1
         """
-        from queries.annotate.annotations import annotate as publish
+        from neurothek.queries.annotate.annotations import annotate as publish
 
         return publish(self.warehouse, annotations, annotator=annotator)
 
@@ -120,7 +120,7 @@ class Keeping(Opened):
             >>> warehouse.annotate_by_rules("mini-opt-2m").n_vectors
             2080
         """
-        from queries.annotate.by_rules import annotate_by_rules
+        from neurothek.queries.annotate.by_rules import annotate_by_rules
 
         return annotate_by_rules(self.warehouse, models, seed=seed)
 
@@ -154,8 +154,8 @@ class Keeping(Opened):
             >>> warehouse.reproduce("voita", to="voita")[-1].name
             'index.html'
         """
-        from dashboards.reproduce.collected import collect
-        from dashboards.reproduce.paper_folder import write_paper
+        from neurothek.dashboards.reproduce.collected import collect
+        from neurothek.dashboards.reproduce.paper_folder import write_paper
 
         with self.reader() as connection:
             found = collect(connection, paper, models, family=family, corpus=corpus)
@@ -181,8 +181,8 @@ class Keeping(Opened):
         Example:
             >>> manifest = warehouse.export("catalog")
         """
-        from catalog.exchange.exports import export as write
-        from queries.views.dialects import exported_views, require_dialect
+        from neurothek.catalog.exchange.exports import export as write
+        from neurothek.queries.views.dialects import exported_views, require_dialect
 
         names = (dialects,) if isinstance(dialects, str) else dialects
         texts = exported_views([require_dialect(name) for name in names])
@@ -207,7 +207,7 @@ class Keeping(Opened):
             >>> copy.import_("catalog") == manifest
             True
         """
-        from catalog.exchange.imports import import_folder
+        from neurothek.catalog.exchange.imports import import_folder
 
         return import_folder(self.warehouse, expanded(folder), progress=progress)
 
@@ -230,7 +230,7 @@ class Keeping(Opened):
             >>> warehouse.label("mini-opt-2m", family="mini-opt")
             Label(family='mini-opt', variant=None)
         """
-        from catalog.upkeep.changes import label as write
+        from neurothek.catalog.upkeep.changes import label as write
 
         return write(self.warehouse, model, family=family, variant=variant)
 
@@ -252,6 +252,6 @@ class Keeping(Opened):
             >>> warehouse.merge("copy.duckdb").models
             ()
         """
-        from catalog.exchange.merging import merge as join
+        from neurothek.catalog.exchange.merging import merge as join
 
         return join(self.warehouse, expanded(other), progress=progress)

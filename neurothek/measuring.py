@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
-    from catalog.upkeep.verification import Agreement
-    from ingest.asking import Wishes
-    from ingest.pipeline.ingest_all import Outcome
-    from ingest.pipeline.verify import Skipped
-    from ingest.planning.model_plan import ModelPlan
-    from queries.claims.lacking import Lacking
+    from neurothek.catalog.upkeep.verification import Agreement
+    from neurothek.ingest.asking import Wishes
+    from neurothek.ingest.pipeline.ingest_all import Outcome
+    from neurothek.ingest.pipeline.verify import Skipped
+    from neurothek.ingest.planning.model_plan import ModelPlan
+    from neurothek.queries.claims.lacking import Lacking
 
 
 class Measuring(Opened):
@@ -43,9 +43,9 @@ class Measuring(Opened):
             >>> outcome.report.up_to_date
             ('projections',)
         """
-        from catalog.terminal.console import progress_bars
-        from ingest.asking import requested
-        from ingest.pipeline.ingest_all import ingest_all
+        from neurothek.catalog.terminal.console import progress_bars
+        from neurothek.ingest.asking import requested
+        from neurothek.ingest.pipeline.ingest_all import ingest_all
 
         request = requested(**wishes)
         if not models:
@@ -70,11 +70,11 @@ class Measuring(Opened):
             >>> plan.lines()
             ['mini-opt-0.7m: everything is up to date']
         """
-        from catalog.terminal.console import progress_bars
-        from ingest.asking import requested
-        from ingest.planning.first_look import problem_of
-        from ingest.planning.model_plan import plan_model
-        from ingest.request import ModelSource
+        from neurothek.catalog.terminal.console import progress_bars
+        from neurothek.ingest.asking import requested
+        from neurothek.ingest.planning.first_look import problem_of
+        from neurothek.ingest.planning.model_plan import plan_model
+        from neurothek.ingest.request import ModelSource
 
         request = requested(**wishes)
         if not models:
@@ -106,7 +106,7 @@ class Measuring(Opened):
             >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
             True
         """
-        from queries.claims.lacking import JOBS, Lacking, known_as, lacking, of_new
+        from neurothek.queries.claims.lacking import JOBS, Lacking, known_as, lacking, of_new
 
         if not self.warehouse.exists():
             return [Lacking(one, JOBS[paper], {"jobs": JOBS[paper], "named": ()}) for one in models]
@@ -137,15 +137,15 @@ class Measuring(Opened):
             >>> {agreement.n_different for agreement in agreements}
             {0}
         """
-        from catalog.terminal.console import progress_bars
+        from neurothek.catalog.terminal.console import progress_bars
 
         if sample < 1:
             raise BadArgument("sample", sample, "give 1 or more")
-        from catalog.upkeep.verification import Agreement, agreement, combined
-        from ingest.planning.first_look import measured_as, require_weights
+        from neurothek.catalog.upkeep.verification import Agreement, agreement, combined
+        from neurothek.ingest.planning.first_look import measured_as, require_weights
 
         require_weights(measured_as(self.warehouse, model), weights=weights)
-        from ingest.pipeline.verify import Skipped, remeasure
+        from neurothek.ingest.pipeline.verify import Skipped, remeasure
 
         folder = None if weights is None else str(weights)
         agreements, skipped = [], []

@@ -8,16 +8,16 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from catalog.arguments import plain, require
-from catalog.errors import NeurothekError
-from catalog.files import expanded
+from neurothek.catalog.arguments import plain, require
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.files import expanded
 
 if TYPE_CHECKING:
     import duckdb
 
-    from catalog.store.warehouse import Warehouse
-    from queries.names.models import KnownModel
-    from queries.search.by_score import AtHand
+    from neurothek.catalog.store.warehouse import Warehouse
+    from neurothek.queries.names.models import KnownModel
+    from neurothek.queries.search.by_score import AtHand
 
 MOST_BYTES = 2**29
 """Of weights that one answer reads unless it is asked to: half a second of a disk's cache."""
@@ -77,8 +77,8 @@ class Opened:
     @property
     def warehouse(self) -> "Warehouse":
         """The door to the file, with this release's views."""
-        from catalog.store.warehouse import Warehouse
-        from queries.views import install as installer
+        from neurothek.catalog.store.warehouse import Warehouse
+        from neurothek.queries.views import install as installer
 
         return Warehouse(self.path, views=installer)
 
@@ -94,9 +94,9 @@ class Opened:
 
     def _weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
         """The weights of models that answer within a second: on this machine, seen before, and small together."""
-        from ingest.errors import WeightsNotAtHand
-        from ingest.models.mapped_weights import map_measured
-        from queries.search.by_score import AtHand
+        from neurothek.ingest.errors import WeightsNotAtHand
+        from neurothek.ingest.models.mapped_weights import map_measured
+        from neurothek.queries.search.by_score import AtHand
 
         mapped, why_not, n_bytes = {}, {}, 0
         for model in models:
@@ -121,8 +121,8 @@ class Opened:
 
     def _repr_html_(self) -> str:
         """Its path, and the models that it holds; what keeps it from being read, if anything does."""
-        from queries.ask.answer import Section, html_page
-        from queries.views.contents import models_frame
+        from neurothek.queries.ask.answer import Section, html_page
+        from neurothek.queries.views.contents import models_frame
 
         if not self.path.exists():
             return html_page((), (), head=repr(self))

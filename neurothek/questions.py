@@ -4,21 +4,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from catalog.arguments import require
+from neurothek.catalog.arguments import require
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from queries.claims.verdicts import JudgedClaims
-    from queries.compare.comparison import Comparison
-    from queries.neuron.page import NeuronPage
-    from queries.search.by_likeness import AlikeResult
-    from queries.search.by_trigger import TriggeredResult
-    from queries.search.by_word import SearchResult
-    from queries.search.question import Conditions, Question
-    from queries.sql.limits import Answer, Limits
-    from queries.sql.provenance import Provenance
+    from neurothek.queries.claims.verdicts import JudgedClaims
+    from neurothek.queries.compare.comparison import Comparison
+    from neurothek.queries.neuron.page import NeuronPage
+    from neurothek.queries.search.by_likeness import AlikeResult
+    from neurothek.queries.search.by_trigger import TriggeredResult
+    from neurothek.queries.search.by_word import SearchResult
+    from neurothek.queries.search.question import Conditions, Question
+    from neurothek.queries.sql.limits import Answer, Limits
+    from neurothek.queries.sql.provenance import Provenance
 
 
 class Questions(Opened):
@@ -41,7 +41,7 @@ class Questions(Opened):
         Args:
             query: one statement of DuckDB's SQL that only reads.
             parameters: values for each `$name` in the query.
-            limits: bounds, as `queries.sql.limits.Limits`.
+            limits: bounds, as `neurothek.queries.sql.limits.Limits`.
             corpus: name of the corpus that every view tells of, as though it were pinned; None: the shown ones.
 
         Raises:
@@ -54,8 +54,8 @@ class Questions(Opened):
             >>> warehouse.sql(query, {"model": "mini-opt-2m"}).columns
             ['n']
         """
-        from queries.ask.one_query import run_query
-        from queries.views.on_corpus import on_corpus, refuse_facts
+        from neurothek.queries.ask.one_query import run_query
+        from neurothek.queries.views.on_corpus import on_corpus, refuse_facts
 
         if limits is not None:
             answer = self.ask(query, parameters, limits=limits, corpus=corpus)
@@ -81,7 +81,7 @@ class Questions(Opened):
         Args:
             query: one statement of DuckDB's SQL that only reads, without files, settings and macros.
             parameters: values for each `$name` in the query.
-            limits: bounds, as `queries.sql.limits.Limits`; None: the usual ones.
+            limits: bounds, as `neurothek.queries.sql.limits.Limits`; None: the usual ones.
             corpus: name of the corpus that every view tells of; None: the shown ones.
 
         Returns:
@@ -96,10 +96,10 @@ class Questions(Opened):
             >>> warehouse.ask("select * from read_csv('/etc/passwd')")
             Traceback (most recent call last):
             ...
-            queries.errors.refused_sql.FunctionRefused: ...
+            neurothek.queries.errors.refused_sql.FunctionRefused: ...
         """
-        from queries.sql.limits import Limits
-        from queries.sql.run import ask_people
+        from neurothek.queries.sql.limits import Limits
+        from neurothek.queries.sql.run import ask_people
 
         require(Limits | None, limits=limits)
         return ask_people(self.warehouse, query, parameters, limits=limits, corpus=corpus)
@@ -119,8 +119,8 @@ class Questions(Opened):
             >>> provenance.relations["relation"][0]
             'neurons'
         """
-        from queries.sql.provenance import provenance
-        from queries.sql.run import judge
+        from neurothek.queries.sql.provenance import provenance
+        from neurothek.queries.sql.run import judge
 
         judge(self.warehouse, query)
         with self.reader() as connection:
@@ -156,7 +156,7 @@ class Questions(Opened):
             >>> warehouse.search(like=answer.neurons["address"][0], limit=1).neurons.height
             1
         """
-        from queries.search.question import put_together
+        from neurothek.queries.search.question import put_together
 
         return self.answer(put_together(words, **conditions), like=like)
 
@@ -167,22 +167,22 @@ class Questions(Opened):
         """Answer a search that has been put together, such as one that is asked of several warehouses.
 
         Args:
-            question: a `queries.search.question.Question`.
+            question: a `neurothek.queries.search.question.Question`.
             like: address of a neuron whose lists the others are compared with.
 
         Raises:
             NeurothekError: it cannot be answered.
 
         Example:
-            >>> from queries.search.question import Question
+            >>> from neurothek.queries.search.question import Question
             >>> question = Question(words=("because",), side="suppressed", limit=2)
             >>> warehouse.answer(question).neurons.height
             2
         """
-        from queries.search.by_likeness import alike
-        from queries.search.by_trigger import triggered
-        from queries.search.by_word import search
-        from queries.search.question import Question
+        from neurothek.queries.search.by_likeness import alike
+        from neurothek.queries.search.by_trigger import triggered
+        from neurothek.queries.search.by_word import search
+        from neurothek.queries.search.question import Question
 
         require(Question, question=question)
         with self.reader() as connection:
@@ -214,7 +214,7 @@ class Questions(Opened):
             >>> page.tokens["side"].unique(maintain_order=True).to_list()
             ['promoted', 'suppressed']
         """
-        from queries.neuron.page import neuron_page
+        from neurothek.queries.neuron.page import neuron_page
 
         with self.reader() as connection:
             return neuron_page(connection, address, corpus=corpus, show_all=show_all)
@@ -238,7 +238,7 @@ class Questions(Opened):
             >>> comparison.models["model"].to_list()
             ['mini-opt-0.7m', 'mini-opt-2m']
         """
-        from queries.compare.comparison import compare as put_side_by_side
+        from neurothek.queries.compare.comparison import compare as put_side_by_side
 
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
@@ -269,7 +269,7 @@ class Questions(Opened):
             >>> warehouse.claims(paper="voita").claims["section"].to_list()[:2]
             ['3', '3']
         """
-        from queries.claims.verdicts import judge_claims
+        from neurothek.queries.claims.verdicts import judge_claims
 
         papers = (paper,) if isinstance(paper, str) else tuple(paper)
         with self.reader() as connection:

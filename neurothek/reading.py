@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from catalog.arguments import BadArgument, require
-from catalog.progress import Progress
+from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from queries.search.by_score import ScoredResult
-    from queries.search.question import Conditions, Question
+    from neurothek.queries.search.by_score import ScoredResult
+    from neurothek.queries.search.question import Conditions, Question
 
 
 class Reading(Opened):
@@ -42,9 +42,9 @@ class Reading(Opened):
             >>> scored.neurons.height
             2
         """
-        from ingest.models.mapped_weights import map_measured
-        from queries.search.by_score import scored, wanted
-        from queries.search.question import Question, put_together
+        from neurothek.ingest.models.mapped_weights import map_measured
+        from neurothek.queries.search.by_score import scored, wanted
+        from neurothek.queries.search.question import Question, put_together
 
         if isinstance(question, str):
             question = put_together((question,), **conditions)
@@ -83,8 +83,8 @@ class Reading(Opened):
             >>> matrix.shape[0] == matrix.shape[1], matrix.dtype
             (True, dtype('float32'))
         """
-        from catalog.store.matrix_files import matrix_of
-        from queries.trace.shortcut import kept_shortcut
+        from neurothek.catalog.store.matrix_files import matrix_of
+        from neurothek.queries.trace.shortcut import kept_shortcut
 
         with self.reader() as connection:
             kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)

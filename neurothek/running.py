@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import BadArgument, require
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
-    from catalog.tables.traces import RaisingOrder
-    from queries.trace.along import AlongPage
-    from queries.trace.grid import GridPage
-    from queries.trace.switch import SwitchPage, TogetherPage
-    from queries.trace.trace import Lens, TracePage
+    from neurothek.catalog.tables.traces import RaisingOrder
+    from neurothek.queries.trace.along import AlongPage
+    from neurothek.queries.trace.grid import GridPage
+    from neurothek.queries.trace.switch import SwitchPage, TogetherPage
+    from neurothek.queries.trace.trace import Lens, TracePage
 
 
 class Running(Opened):
@@ -71,8 +71,8 @@ class Running(Opened):
             >>> page.raising["centred"].is_sorted(descending=True)
             True
         """
-        from catalog.tables.traces import RaisingOrder
-        from queries.trace.trace import Lens
+        from neurothek.catalog.tables.traces import RaisingOrder
+        from neurothek.queries.trace.trace import Lens
 
         require(Lens, lens=lens)
         require(RaisingOrder, sort=sort)
@@ -80,12 +80,12 @@ class Running(Opened):
             raise BadArgument("top", top, "give 1 or more")
         if not 0 <= raising <= _MOST_RAISING:
             raise BadArgument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
-        from catalog.store.matrix_files import matrix_of
-        from ingest.planning.first_look import require_weights
-        from queries.names.corpora import choose_corpora
-        from queries.names.models import choose_model
-        from queries.trace.trace import kept_for, token_of, trace_page
-        from queries.views.on_corpus import on_corpus
+        from neurothek.catalog.store.matrix_files import matrix_of
+        from neurothek.ingest.planning.first_look import require_weights
+        from neurothek.queries.names.corpora import choose_corpora
+        from neurothek.queries.names.models import choose_model
+        from neurothek.queries.trace.trace import kept_for, token_of, trace_page
+        from neurothek.queries.views.on_corpus import on_corpus
 
         with self.reader() as connection:
             known = choose_model(connection, model)
@@ -96,8 +96,8 @@ class Running(Opened):
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         _require_prompt(prompt, position)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace.open_models import OPEN_MODELS
-        from ingest.trace.trace import trace
+        from neurothek.ingest.trace.open_models import OPEN_MODELS
+        from neurothek.ingest.trace.trace import trace
 
         with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
             traced = trace(
@@ -155,18 +155,18 @@ class Running(Opened):
             >>> page.cells.height == page.n_layers * len(page.tokens)
             True
         """
-        from queries.trace.trace import Lens
+        from neurothek.queries.trace.trace import Lens
 
         require(Lens, lens=lens)
         for name, number in (("top", top), ("most", most)):
             if number is not None and number < 1:
                 raise BadArgument(name, number, "give 1 or more")
-        from catalog.store.matrix_files import matrix_of
-        from ingest.planning.first_look import require_weights
-        from queries.names.models import choose_model
-        from queries.trace.grid import grid_page
-        from queries.trace.switch import neuron_of
-        from queries.trace.trace import kept_for
+        from neurothek.catalog.store.matrix_files import matrix_of
+        from neurothek.ingest.planning.first_look import require_weights
+        from neurothek.queries.names.models import choose_model
+        from neurothek.queries.trace.grid import grid_page
+        from neurothek.queries.trace.switch import neuron_of
+        from neurothek.queries.trace.trace import kept_for
 
         _require_switch(value=set, n_random=1, seed=0)
         with self.reader() as connection:
@@ -176,9 +176,9 @@ class Running(Opened):
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         _require_prompt(prompt)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace.grid import trace_grid
-        from ingest.trace.open_models import OPEN_MODELS
-        from ingest.trace.switched import Switch
+        from neurothek.ingest.trace.grid import trace_grid
+        from neurothek.ingest.trace.open_models import OPEN_MODELS
+        from neurothek.ingest.trace.switched import Switch
 
         wanted = None if address is None else Switch(address.layer, address.neuron, float(set))
         setting = "" if address is None else f"L{address.layer}N{address.neuron} set to {set:g}"
@@ -215,16 +215,16 @@ class Running(Opened):
             >>> page.tokens.columns
             ['position', 'token', 'activation']
         """
-        from ingest.planning.first_look import require_weights
-        from queries.names.neurons import find_neuron
-        from queries.trace.along import along_page
+        from neurothek.ingest.planning.first_look import require_weights
+        from neurothek.queries.names.neurons import find_neuron
+        from neurothek.queries.trace.along import along_page
 
         with self.reader() as connection:
             address = find_neuron(connection, neuron)
         _require_prompt(prompt)
         require_weights(address.of, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace.along import activations_along
-        from ingest.trace.open_models import OPEN_MODELS
+        from neurothek.ingest.trace.along import activations_along
+        from neurothek.ingest.trace.open_models import OPEN_MODELS
 
         with OPEN_MODELS.model(address.of, weights=weights, allow_pickle=allow_pickle) as opened:
             found = activations_along(*opened, prompt, layer=address.layer, neuron=address.neuron)
@@ -277,8 +277,8 @@ class Running(Opened):
             [10]
         """
         _require_switch(value=set, n_random=n_random, seed=seed)
-        from ingest.planning.first_look import require_weights
-        from queries.trace.switch import firing_beside, neuron_of, switch_page
+        from neurothek.ingest.planning.first_look import require_weights
+        from neurothek.queries.trace.switch import firing_beside, neuron_of, switch_page
 
         with self.reader() as connection:
             address = neuron_of(connection, model, neuron)
@@ -286,8 +286,8 @@ class Running(Opened):
         known = address.of
         _require_prompt(prompt, position)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace.open_models import OPEN_MODELS
-        from ingest.trace.switched import Switch, switched
+        from neurothek.ingest.trace.open_models import OPEN_MODELS
+        from neurothek.ingest.trace.switched import Switch, switched
 
         wanted = Switch(address.layer, address.neuron, float(set), is_before=pre)
         with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
@@ -340,16 +340,16 @@ class Running(Opened):
         _require_switch(value=set, n_random=n_random, seed=seed)
         if not neurons:
             raise BadArgument("neurons", neurons, "give one address or more")
-        from ingest.planning.first_look import require_weights
-        from queries.trace.switch import firing_beside, neuron_of, together_page
+        from neurothek.ingest.planning.first_look import require_weights
+        from neurothek.queries.trace.switch import firing_beside, neuron_of, together_page
 
         with self.reader() as connection:
             addresses = list(dict.fromkeys(neuron_of(connection, model, neuron) for neuron in neurons))
             firing = {one.layer: firing_beside(connection, one) for one in addresses}
         known = addresses[0].of
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace.open_models import OPEN_MODELS
-        from ingest.trace.switched import Switch, switched_together
+        from neurothek.ingest.trace.open_models import OPEN_MODELS
+        from neurothek.ingest.trace.switched import Switch, switched_together
 
         wanted = [Switch(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
         with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
@@ -373,7 +373,7 @@ def _require_prompt(prompt: str, position: int | None = None) -> None:
         PromptEmpty: nothing is written.
         BadArgument: the position lies beyond the longest that the prompt can be.
     """
-    from ingest.errors import PromptEmpty
+    from neurothek.ingest.errors import PromptEmpty
 
     if not prompt:
         raise PromptEmpty(prompt)

@@ -37,7 +37,7 @@ class LibrariesFirst(MetaPathFinder):
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Find nothing; of the package itself, be reminded of its libraries."""
-        if name == "ingest" and self in sys.meta_path:
+        if name == "neurothek.ingest" and self in sys.meta_path:
             sys.meta_path.remove(self)
             for library in LIBRARIES:
                 import_module(library)
@@ -91,7 +91,7 @@ def _created_once() -> Iterator[None]:
     A writer brings the copy up to date like any older file, so that a test may change what is to be installed.
     """
     # Here, because the variables above have to be set before anything of ours is read.
-    from catalog.store.warehouse import Warehouse  # noqa: PLC0415
+    from neurothek.catalog.store.warehouse import Warehouse  # noqa: PLC0415
     from tests.support.templates import copy_of  # noqa: PLC0415
 
     create = Warehouse._create

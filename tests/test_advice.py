@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import neurothek
-from catalog.advice import about, command_line
-from catalog.errors import NeurothekError
-from ingest.planning import timing
-from queries.errors import UnknownColumn
+from neurothek.catalog.advice import about, command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.planning import timing
+from neurothek.queries.errors import UnknownColumn
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
 from tests.support.earlier import BEFORE_THE_LATEST

@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import neurothek
-from catalog.errors import NeurothekError
-from dashboards.papers.din import shortcut_figures
-from dashboards.papers.figure import Figure
-from dashboards.papers.files import material_of
-from dashboards.papers.voita import paper_figures
-from queries.compare.comparison import Comparison, together
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.papers.din import shortcut_figures
+from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.files import material_of
+from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.queries.compare.comparison import Comparison, together
 from tests.support import two_corpora as two
 
 MODEL, ASKED, SHOWN = two.MODEL, two.ASKED, two.SHOWN

@@ -21,8 +21,8 @@ import torch
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from ingest.models.families.table import FAMILIES
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.models.families.table import FAMILIES
 from tests.support import damage, ingests
 from tests.support.models import build, edit_config, edit_tensors, to_pickle
 from tests.support.tokenizers import make_tokenizer

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.tables.registry import JOB_TABLES
-from catalog.upkeep.checks import check
-from ingest.forward.sweep import Order
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.forward.sweep import Order
 from tests.support import crash, ingests
 from tests.support.crash import Arena, Moment, Task
 from tests.support.models import build

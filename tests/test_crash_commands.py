@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.exchange.exports import export
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import remove
-from catalog.upkeep.checks import check
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import remove
+from neurothek.catalog.upkeep.checks import check
 from tests.support import crash, ingests
 from tests.support.crash import Arena, Command, Moment
 from tests.support.models import build

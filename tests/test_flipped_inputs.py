@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.errors import NeurothekError
-from ingest.corpora.corpus import Corpus, prepare, recipe
-from ingest.corpora.sources.source import Source
-from ingest.models.tokenizer import load
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.corpora.corpus import Corpus, prepare, recipe
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.models.tokenizer import load
 from tests.support import ingests
 from tests.support.models import build
 

@@ -15,20 +15,20 @@ import pytest
 import torch
 
 import neurothek
-from dashboards.parts.explore.promoted import with_promoted_at_pole
-from dashboards.session import hand_over
-from dashboards.widgets.figures import statement
-from dashboards.widgets.reading import Reading
-from ingest.jobs import registry
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from queries.ask.one_query import run_query
-from queries.names.corpora import measured_corpora
-from queries.names.models import choose_models
-from queries.search.by_likeness import AlikeResult
-from queries.search.question import SIDES, Question
-from queries.views.install import View, all_views
+from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
+from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.names.corpora import measured_corpora
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.search.by_likeness import AlikeResult
+from neurothek.queries.search.question import SIDES, Question
+from neurothek.queries.views.install import View, all_views
 from tests.support.flipped import flip
 from tests.support.ingests import WORDS, compare, measure, open_warehouse, request, write_corpus
 from tests.support.models import build, edit_tensors

@@ -17,13 +17,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.store.errors import WarehouseMissing
-from ingest.errors import ModelNamedTwice
-from ingest.pipeline.outcomes import ModelReport
-from ingest.request import TextRequest
 from neurothek import Neurothek
-from queries.search.question import Question
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.ingest.errors import ModelNamedTwice
+from neurothek.ingest.pipeline.outcomes import ModelReport
+from neurothek.ingest.request import TextRequest
+from neurothek.queries.search.question import Question
 from tests.support import ingests
 from tests.support.models import build
 

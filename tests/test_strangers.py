@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from catalog.tables.migrations import migrate
 from neurothek import Neurothek
-from queries.search.question import Question
-from queries.views import install
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.migrations import migrate
+from neurothek.queries.search.question import Question
+from neurothek.queries.views import install
 from tests.support import publications
 from tests.support import warehouse as made
 from tests.support.strangers import (

@@ -232,7 +232,17 @@ def test_a_misspelt_name_of_a_query_is_told_before_frames_and_a_second_parser_ar
     made.create(tmp_path / "known.duckdb")
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(tmp_path / "known.duckdb"), "PYTHONPATH": str(ROOT)}
     found = subprocess.run(
-        [sys.executable, "-c", ASKING, *HEAVY, "polars", "pyarrow", "numpy", "sqlglot", "queries.ask.one_query"],
+        [
+            sys.executable,
+            "-c",
+            ASKING,
+            *HEAVY,
+            "polars",
+            "pyarrow",
+            "numpy",
+            "sqlglot",
+            "neurothek.queries.ask.one_query",
+        ],
         env=environment,
         input=json.dumps(["sql", query]),
         capture_output=True,

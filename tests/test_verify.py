@@ -8,14 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.tables.registry import FACTS, JOB_TABLES
-from catalog.upkeep.changes import ModelUnknown
-from catalog.upkeep.verification import Agreement, NothingToVerify
-from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
-from ingest.pipeline.verify import Skipped
-from ingest.request import DEFAULT_BATCH_TOKENS
 from neurothek import Neurothek
+from neurothek.catalog.tables.registry import FACTS, JOB_TABLES
+from neurothek.catalog.upkeep.changes import ModelUnknown
+from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify
+from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
+from neurothek.ingest.pipeline.verify import Skipped
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 from tests.support import ingests
 from tests.support.models import build
 

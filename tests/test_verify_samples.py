@@ -9,15 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.tables.registry import BY_NAME
-from catalog.upkeep.verification import Agreement
-from ingest.jobs.events.job import EventsJob
-from ingest.jobs.job import JobContext
-from ingest.jobs.registry import NAMES
-from ingest.jobs.shortcuts import fitting
-from ingest.pipeline.verify import Skipped
-from ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 from neurothek import Neurothek
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.jobs.events.job import EventsJob
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.jobs.registry import NAMES
+from neurothek.ingest.jobs.shortcuts import fitting
+from neurothek.ingest.pipeline.verify import Skipped
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 from tests.support import ingests
 from tests.support.models import build, edit_tensors
 from tests.support.shortcuts import write_sentences

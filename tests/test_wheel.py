@@ -79,13 +79,35 @@ def demo(installed: Installed) -> Finished:
 def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
-    assert tops == {"catalog", "dashboards", "ingest", "queries", "neurothek"}
+    assert tops == {"neurothek"}
     assert any(name.endswith("views/neurons.sql") for name in names)
-    assert "queries/sql/cookbook.md" in names
-    assert any(re.fullmatch(r"catalog/tables/schema/\d{4}_\w+\.sql", name) for name in names)
-    assert all(f"{package}/py.typed" in names for package in tops)
-    models = {name.split("/")[2] for name in names if name.endswith("model.safetensors")}
+    assert "neurothek/queries/sql/cookbook.md" in names
+    assert any(re.fullmatch(r"neurothek/catalog/tables/schema/\d{4}_\w+\.sql", name) for name in names)
+    assert all(f"neurothek/{package}/py.typed" in names for package in ("catalog", "dashboards", "ingest", "queries"))
+    models = {name.split("/")[3] for name in names if name.endswith("model.safetensors")}
     assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= models
+
+
+def test_it_lies_beside_packages_of_the_same_names(demo: Finished, installed: Installed, tmp_path: Path) -> None:
+    for name in ("catalog", "dashboards", "ingest", "queries"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("OWNER = 'somebody else'\n")
+    # Theirs come first, and are what is imported by these names.
+    environment = {**installed.environment, "PYTHONPATH": f"{tmp_path}{os.pathsep}{installed.site}"}
+    program = (
+        "import queries, neurothek; print(queries.OWNER);"
+        "print(neurothek.open('neurothek.duckdb').search('school', limit=1).neurons.height)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=installed.outside,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert answer.stdout.split() == ["somebody", "else", "1"]
+    assert demo.returncode == 0
 
 
 def test_the_demo_runs_outside_the_checkout_and_compares_the_sizes(demo: Finished, installed: Installed) -> None:

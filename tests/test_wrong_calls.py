@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 import neurothek
-from catalog.errors import NeurothekError
 from docs.generators.python_page import GROUPS
-from ingest.asking import Wishes
-from ingest.request import TextRequest
 from neurothek import Neurothek
-from queries.search.question import Conditions, Question
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.asking import Wishes
+from neurothek.ingest.request import TextRequest
+from neurothek.queries.search.question import Conditions, Question
 
 Call = Callable[[Neurothek], object]
 

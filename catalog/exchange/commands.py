@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.advice import command_line
-from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import UserPath, common_options
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.terminal.console import console_progress, note
+from neurothek.catalog.terminal.options import UserPath, common_options
 
 if TYPE_CHECKING:
-    from catalog.exchange.manifest import Manifest
+    from neurothek.catalog.exchange.manifest import Manifest
 
 
 @click.command()
@@ -55,7 +55,7 @@ def merge(ctx: click.Context, other: Path) -> None:
     """
     from collections import Counter
 
-    from catalog.variants import PLAIN, described
+    from neurothek.catalog.variants import PLAIN, described
 
     with console_progress() as progress:
         merged = ctx.obj.merge(other, progress=progress)

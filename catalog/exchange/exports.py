@@ -10,16 +10,16 @@ from pathlib import Path, PurePosixPath
 import duckdb
 import pyarrow.parquet as pq
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
-from catalog.files import expanded, sha256_of
-from catalog.progress import Progress, Silent
-from catalog.publishing import summaries
-from catalog.store.matrices import KeptMap, kept_maps, take
-from catalog.store.warehouse import Warehouse
-from catalog.tables.migrations import version_of
-from catalog.tables.registry import DIMENSIONS
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
+from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.migrations import version_of
+from neurothek.catalog.tables.registry import DIMENSIONS
 
 ROW_GROUP = 122_880
 """Rows that are in memory at a time; as many as DuckDB keeps together."""

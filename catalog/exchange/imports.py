@@ -5,21 +5,28 @@ from pathlib import Path, PurePosixPath
 
 import duckdb
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.exchange.exports import MAPS, exported, store_tables
-from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportInvalid, Manifest, read_manifest
-from catalog.files import expanded, sha256_of
-from catalog.progress import Progress, Silent
-from catalog.publishing import summaries
-from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.staging import rows_of
-from catalog.spelling import readable
-from catalog.store.duckdb_settings import beside, literal_path
-from catalog.store.matrices import kept_maps, take
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.migrations import LATEST, migrate
-from catalog.upkeep.checks import broken, of_kind
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.exchange.exports import MAPS, exported, store_tables
+from neurothek.catalog.exchange.manifest import (
+    MANIFEST,
+    ExportedColumn,
+    ExportedFile,
+    ExportInvalid,
+    Manifest,
+    read_manifest,
+)
+from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.staging import rows_of
+from neurothek.catalog.spelling import readable
+from neurothek.catalog.store.duckdb_settings import beside, literal_path
+from neurothek.catalog.store.matrices import kept_maps, take
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.tables.migrations import LATEST, migrate
+from neurothek.catalog.upkeep.checks import broken, of_kind
 
 _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}
 """Columns that earlier exports lack, and what tells them from the others."""

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.spelling import readable
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import readable
 
 MANIFEST = "manifest.json"
 FORMAT = "neurothek export"

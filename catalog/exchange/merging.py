@@ -7,20 +7,20 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.configurations import CONFIGURED, config_differences, configured_of
-from catalog.errors import NeurothekError
-from catalog.exchange.exports import ROW_GROUP
-from catalog.exchange.numbering import Numbering
-from catalog.progress import Progress, Silent
-from catalog.publishing.facts import rebuild_facts
-from catalog.spelling import readable
-from catalog.store.matrices import KeptMap, kept_maps, take
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
-from catalog.tables.table import Table
-from catalog.upkeep.changes import Label
-from catalog.upkeep.checks import broken, of_kind, of_subject
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.configurations import CONFIGURED, config_differences, configured_of
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.exchange.exports import ROW_GROUP
+from neurothek.catalog.exchange.numbering import Numbering
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.spelling import readable
+from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.upkeep.changes import Label
+from neurothek.catalog.upkeep.checks import broken, of_kind, of_subject
 
 _OWNED = {
     "tokenizer_id": ("tokenizers", "tokens"),

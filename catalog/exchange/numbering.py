@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
-from catalog.store.warehouse import Row, first_row
+from neurothek.catalog.store.warehouse import Row, first_row
 
 NUMBERED: Mapping[str, str] = {
     "tokenizer_id": "tokenizers",

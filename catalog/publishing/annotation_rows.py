@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import duckdb
 import polars as pl
 
-from catalog.store.warehouse import first_row
-from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
-from catalog.tables.table import Table
+from neurothek.catalog.store.warehouse import first_row
+from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
+from neurothek.catalog.tables.table import Table
 
 _VECTOR = ("model_id", "layer", "condition", "neuron", "control_id", "shown_token_ids")
 _LIST = ("model_id", "text", "shown_token_ids")

@@ -6,7 +6,7 @@ from importlib import resources
 
 import duckdb
 
-from catalog.publishing import summaries
+from neurothek.catalog.publishing import summaries
 
 
 def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
@@ -32,4 +32,4 @@ def facts_elsewhere(connection: duckdb.DuckDBPyConnection, table: str, corpora: 
 
 @cache
 def _facts_script() -> str:
-    return resources.files("catalog.publishing").joinpath("neuron_facts.sql").read_text("utf-8")
+    return resources.files("neurothek.catalog.publishing").joinpath("neuron_facts.sql").read_text("utf-8")

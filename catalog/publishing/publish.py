@@ -7,15 +7,15 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.staging import duckdb_bytes, rows_of
-from catalog.store.matrices import bring
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from catalog.tables.registry import BY_NAME
-from catalog.tables.table import Table
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.staging import duckdb_bytes, rows_of
+from neurothek.catalog.store.matrices import bring
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.tables.table import Table
 
 _LISTS = "projections"
 """The job whose lists of tokens pairs of models are compared by."""

@@ -16,11 +16,11 @@ import duckdb
 import filelock
 import polars as pl
 
-from catalog.errors import NeurothekError
-from catalog.files import written
-from catalog.store.duckdb_settings import beside, literal_path
-from catalog.store.interrupts import keyboard_interrupts
-from catalog.tables.table import Table
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.files import written
+from neurothek.catalog.store.duckdb_settings import beside, literal_path
+from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.catalog.tables.table import Table
 
 MANIFEST = "manifest.json"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from catalog.progress import Progress
-from catalog.store.checksums import HEADER_BYTES, computed
-from catalog.store.damage import WarehouseDamaged
-from catalog.store.leases import read_beside
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.checksums import HEADER_BYTES, computed
+from neurothek.catalog.store.damage import WarehouseDamaged
+from neurothek.catalog.store.leases import read_beside
 
 _BLOCKS_FROM = 3 * HEADER_BYTES
 """DuckDB reads its own header and both of the database whenever it opens a file."""

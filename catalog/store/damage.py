@@ -7,9 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.advice import command_line
-from catalog.errors import MemoryRefused, NeurothekError
-from catalog.store.leases import has_other_leases, read_beside
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import MemoryRefused, NeurothekError
+from neurothek.catalog.store.leases import has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
 _LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
@@ -91,7 +91,7 @@ def _is_about(path: Path, text: str) -> bool:
     if block is None:
         return str(path) in text
     # Here, as it takes a tenth of a second to import.
-    from catalog.store.checksums import is_computed_at  # noqa: PLC0415
+    from neurothek.catalog.store.checksums import is_computed_at  # noqa: PLC0415
 
     with read_beside(path) as file:
         return is_computed_at(file, int(block[2]), int(block[1]))

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
 
 
 class WarehouseMissing(NeurothekError):

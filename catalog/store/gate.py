@@ -9,7 +9,7 @@ from pathlib import Path
 
 import filelock
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class GateTimeout(NeurothekError):
@@ -48,7 +48,7 @@ class Wait:
         """Say on stderr, once, who is waited for."""
         if not self._is_said and time.monotonic() >= self._said_at and self.left > 0:
             # Here, as few wait.
-            from catalog.terminal.console import note  # noqa: PLC0415
+            from neurothek.catalog.terminal.console import note  # noqa: PLC0415
 
             self._is_said = True
             note(f"waiting for {holder or 'another process'}, which uses {self._warehouse}")

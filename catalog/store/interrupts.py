@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import duckdb
 
-from catalog.errors import MemoryRefused
+from neurothek.catalog.errors import MemoryRefused
 
 _INTERRUPTING_SECONDS = 5.0
 """Far more than it takes."""

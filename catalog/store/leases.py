@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 import duckdb
 
-from catalog.store.interrupts import close, undisturbed
+from neurothek.catalog.store.interrupts import close, undisturbed
 
 _LOST_SECONDS = 0.2
 """How often a waiting thread checks whether a holder ended without giving its lease back."""

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import duckdb
 
-from catalog.advice import command_line, text_words
-from catalog.files import sha256_of
+from neurothek.catalog.advice import command_line, text_words
+from neurothek.catalog.files import sha256_of
 
 _OURS = re.compile(r"\.?[0-9a-f]{64}")
 """Folders of runs, and those of them that were being filled."""

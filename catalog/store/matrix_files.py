@@ -6,9 +6,9 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from catalog.errors import NeurothekError
-from catalog.files import sha256_of
-from catalog.store.matrices import KeptMap, is_there
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.files import sha256_of
+from neurothek.catalog.store.matrices import KeptMap, is_there
 
 TENSOR = "matrix"
 """Name of the matrix within its file."""

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import duckdb
 
-from catalog.spelling import readable
-from catalog.store.duckdb_settings import settings_of
-from catalog.store.errors import WarehouseInvalid
-from catalog.tables.migrations import LATEST, migrate, scripts
+from neurothek.catalog.spelling import readable
+from neurothek.catalog.store.duckdb_settings import settings_of
+from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.tables.migrations import LATEST, migrate, scripts
 
 Objects = Mapping[str, str]
 """An object of the catalog, such as `table store.models` -> sha256 of the SQL that DuckDB writes for it."""
@@ -182,7 +182,9 @@ def _made(views: ViewInstaller | None, version: int = LATEST) -> Objects:
 
 @cache
 def _recorded() -> Mapping[str, Any]:
-    content: Mapping[str, Any] = json.loads(resources.files("catalog.store").joinpath(RECORD).read_text("utf-8"))
+    content: Mapping[str, Any] = json.loads(
+        resources.files("neurothek.catalog.store").joinpath(RECORD).read_text("utf-8")
+    )
     return content
 
 

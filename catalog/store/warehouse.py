@@ -14,12 +14,12 @@ from typing import Any
 
 import duckdb
 
-from catalog.errors import NeurothekWarning
-from catalog.files import expanded
-from catalog.progress import Progress, Silent
-from catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
-from catalog.store.duckdb_settings import lock_down, settings_of
-from catalog.store.errors import (
+from neurothek.catalog.errors import NeurothekWarning
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
+from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
+from neurothek.catalog.store.errors import (
     WarehouseBusy,
     WarehouseHeld,
     WarehouseInvalid,
@@ -27,13 +27,13 @@ from catalog.store.errors import (
     WarehouseOutdated,
     WarehouseUnwritable,
 )
-from catalog.store.gate import Gate, Wait
-from catalog.store.interrupts import close, keyboard_interrupts
-from catalog.store.leases import shared_reader, sole_writer
-from catalog.store.matrices import tidy
-from catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
-from catalog.store.warehouse_path import followed, refuse_file
-from catalog.tables.migrations import LATEST, migrate
+from neurothek.catalog.store.gate import Gate, Wait
+from neurothek.catalog.store.interrupts import close, keyboard_interrupts
+from neurothek.catalog.store.leases import shared_reader, sole_writer
+from neurothek.catalog.store.matrices import tidy
+from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
+from neurothek.catalog.store.warehouse_path import followed, refuse_file
+from neurothek.catalog.tables.migrations import LATEST, migrate
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
@@ -124,7 +124,7 @@ class Warehouse:
             WarehouseInvalid, WarehouseBusy: as `reader`.
         """
         # Here, as it takes a tenth of a second to import.
-        from catalog.store.blocks import require_whole  # noqa: PLC0415
+        from neurothek.catalog.store.blocks import require_whole  # noqa: PLC0415
 
         if self.exists():
             with self._lease() as (connection, _):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from catalog.spelling import is_text
-from catalog.store.errors import WarehouseInvalid
-from catalog.store.leases import has_leases, read_beside
+from neurothek.catalog.spelling import is_text
+from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.store.leases import has_leases, read_beside
 
 # A checksum of eight bytes goes before it.
 _MAGIC, _MAGIC_END = b"DUCK", 12

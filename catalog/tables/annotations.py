@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from catalog.tables.table import FLAG, IDS, INTEGER, SMALL, TEXT, TIME, Table
+from neurothek.catalog.tables.table import FLAG, IDS, INTEGER, SMALL, TEXT, TIME, Table
 
 Condition = Literal["value", "random", "ffn_update"]
 ConceptClass = Literal["semantic", "syntactic", "names", "stopwords-punctuation"]

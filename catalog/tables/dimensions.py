@@ -1,6 +1,6 @@
 """What runs and facts refer to: models, tokenizers, corpora and the runs themselves."""
 
-from catalog.tables.table import BIG, FLAG, IDS, INTEGER, SMALL, TEXT, TIME, Table
+from neurothek.catalog.tables.table import BIG, FLAG, IDS, INTEGER, SMALL, TEXT, TIME, Table
 
 MODELS = Table(
     name="models",

@@ -1,6 +1,6 @@
 """The table of what leaving a model early costs and saves."""
 
-from catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT, Table
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT, Table
 
 EXITS = Table(
     name="exits",

@@ -1,6 +1,6 @@
 """Tables of interventions: which neurons of a model were changed, and what that did to what it says."""
 
-from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT, Table
 
 LEAST_SETS = 20
 """A percentile among fewer random neurons, or sets of them, is not shown [ours]; `least_sets` in views."""

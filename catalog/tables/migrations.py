@@ -10,7 +10,7 @@ import duckdb
 @cache
 def scripts() -> Mapping[int, str]:
     """The migrations of this release, by number."""
-    folder = resources.files("catalog.tables") / "schema"
+    folder = resources.files("neurothek.catalog.tables") / "schema"
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
     numbered = {int(name[:4]): folder.joinpath(name).read_text("utf-8") for name in files}
     assert len(numbered) == len(files), "two migrations have one number, and one of them would never run"

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
-from catalog import tables
-from catalog.errors import NeurothekError
-from catalog.suggestions import nearest
-from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
-from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from catalog.tables.exits import EXITS
-from catalog.tables.shortcuts import (
+from neurothek.catalog import tables
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.suggestions import nearest
+from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
+from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from neurothek.catalog.tables.exits import EXITS
+from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
     SHORTCUT_READINGS,
@@ -19,8 +19,8 @@ from catalog.tables.shortcuts import (
     SHORTCUTS,
     SUB_MODULE_FITS,
 )
-from catalog.tables.table import Table
-from catalog.tables.texts import (
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import (
     ACTIVATION_HISTOGRAMS,
     ACTIVITY,
     COHERENCES,
@@ -37,7 +37,7 @@ from catalog.tables.texts import (
     SUB_UPDATES,
     TRIGGERS,
 )
-from catalog.tables.weights import (
+from neurothek.catalog.tables.weights import (
     CLUSTERINGS,
     CLUSTERS,
     CONTROLS,

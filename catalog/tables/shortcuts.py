@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, FLAG, IDS, INTEGER, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, IDS, INTEGER, SMALL, TEXT, Table
 
 _FIT = {"r2": DOUBLE, "condition": DOUBLE, "rank": INTEGER, "n_fit": BIG, "n_validation": BIG}
 

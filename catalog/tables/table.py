@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 

@@ -1,6 +1,19 @@
 """Tables of what is measured on a text: activations, n-grams, positions, examples, coherence."""
 
-from catalog.tables.table import BIG, COUNTS, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, STEPS, TEXT, Table
+from neurothek.catalog.tables.table import (
+    BIG,
+    COUNTS,
+    DOUBLE,
+    FLAG,
+    FLOAT,
+    IDS,
+    INTEGER,
+    SCORES,
+    SMALL,
+    STEPS,
+    TEXT,
+    Table,
+)
 
 ACTIVITY = Table(
     name="activity",

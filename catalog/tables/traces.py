@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from catalog.tables.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT, Table
 
 TRACE_LAYERS = Table(
     name="trace_layers",

@@ -1,6 +1,6 @@
 """Tables of what is measured from weights alone: scores of tokens, clusters, counterparts, random vectors."""
 
-from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
 
 PROJECTIONS = Table(
     name="projections",

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import polars as pl
 
-from catalog.spelling import harmless, readable, visible, visible_list
-from catalog.terminal.kinds import NAMES_IN_NUMBERS, TOKENS
+from neurothek.catalog.spelling import harmless, readable, visible, visible_list
+from neurothek.catalog.terminal.kinds import NAMES_IN_NUMBERS, TOKENS
 
 MISSING = "-"
 ELLIPSIS = "…"

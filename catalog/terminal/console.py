@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.advice import about
-from catalog.progress import Progress, Silent
-from catalog.spelling import harmless
+from neurothek.catalog.advice import about
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.spelling import harmless
 
 if TYPE_CHECKING:
     import rich.console

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from catalog.terminal.cells import ELLIPSIS, Column
+from neurothek.catalog.terminal.cells import ELLIPSIS, Column
 
 GAP = 2
 """Blanks between two columns."""

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 import click
 
-from catalog.arguments import parse_size
-from catalog.files import expanded
-from catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
+from neurothek.catalog.arguments import parse_size
+from neurothek.catalog.files import expanded
+from neurothek.catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
 
 Format = Literal["table", "csv", "json", "parquet"]
 

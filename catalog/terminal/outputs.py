@@ -10,7 +10,7 @@ from typing import IO, Any, Literal
 
 import polars as pl
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 RowFormat = Literal["csv", "json", "parquet"]
 

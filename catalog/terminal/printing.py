@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.spelling import harmless
-from catalog.terminal.console import console, say_in_the_answer
+from neurothek.catalog.spelling import harmless
+from neurothek.catalog.terminal.console import console, say_in_the_answer
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from catalog.terminal.options import Format
+    from neurothek.catalog.terminal.options import Format
 
 ROWS_IN_A_TABLE = 1000
 """Rows that a table shows unless more are asked for; it says how many it leaves out."""
@@ -57,7 +57,7 @@ def show_tables(
     """Print an answer of several tables: all for people; JSON holds all of `data`, csv and parquet its first frame."""
     import polars as pl
 
-    from catalog.terminal.outputs import is_unicode, records
+    from neurothek.catalog.terminal.outputs import is_unicode, records
 
     if output_format == "json":
         parts = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
@@ -82,7 +82,7 @@ def print_rows(batches: Iterable[pl.DataFrame], output_format: Format) -> None:
     Raises:
         NeurothekError: a batch could not be had, or not be written beside those before it.
     """
-    from catalog.terminal.outputs import encode_rows
+    from neurothek.catalog.terminal.outputs import encode_rows
 
     require_no_terminal(output_format)
     kind: Any = output_format
@@ -103,8 +103,8 @@ def show_rows(frame: pl.DataFrame, title: str | None = None) -> None:
     """Print all of the rows to stdout as a table for people, as wide as the terminal is."""
     from rich.text import Text
 
-    from catalog.terminal.cells import columns_of
-    from catalog.terminal.layout import fit
+    from neurothek.catalog.terminal.cells import columns_of
+    from neurothek.catalog.terminal.layout import fit
 
     out = console()
     print_line = functools.partial(out.print, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from catalog.errors import MemoryRefused, NeurothekError, NeurothekWarning
-from catalog.spelling import harmless, is_text
-from catalog.terminal.console import complain, detail, drop_output, note
+from neurothek.catalog.errors import MemoryRefused, NeurothekError, NeurothekWarning
+from neurothek.catalog.spelling import harmless, is_text
+from neurothek.catalog.terminal.console import complain, detail, drop_output, note
 
 _STDERR = 2
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.publishing import summaries
-from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.publish import delete_pairs
-from catalog.publishing.staging import discard_model
-from catalog.spelling import named
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.suggestions import nearest
-from catalog.tables.annotations import RULES
-from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, JobUnknown
-from catalog.tables.weights import COUNTERPARTS
-from catalog.variants import family_of, variant_of
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.publish import delete_pairs
+from neurothek.catalog.publishing.staging import discard_model
+from neurothek.catalog.spelling import named
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.suggestions import nearest
+from neurothek.catalog.tables.annotations import RULES
+from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, JobUnknown
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.catalog.variants import family_of, variant_of
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
 

@@ -9,14 +9,14 @@ from typing import Literal
 
 import duckdb
 
-from catalog.progress import Progress, Silent
-from catalog.publishing.summaries import stale
-from catalog.spelling import readable
-from catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.dimensions import RUNS
-from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
-from catalog.tables.table import Table
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.publishing.summaries import stale
+from neurothek.catalog.spelling import readable
+from neurothek.catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.tables.dimensions import RUNS
+from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from neurothek.catalog.tables.table import Table
 
 _LAWS = Path(__file__).parent / "laws"
 

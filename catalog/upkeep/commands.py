@@ -6,14 +6,14 @@ import dataclasses
 
 import click
 
-from catalog.spelling import harmless
-from catalog.terminal.console import (
+from neurothek.catalog.spelling import harmless
+from neurothek.catalog.terminal.console import (
     console_progress,
     note,
     whoever_reads,
 )
-from catalog.terminal.options import Format, common_options, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.terminal.options import Format, common_options, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 
 @click.command()
@@ -35,8 +35,8 @@ def check(ctx: click.Context, output_format: Format) -> None:
 
     import polars as pl
 
-    from catalog.store import matrices
-    from catalog.upkeep import checks
+    from neurothek.catalog.store import matrices
+    from neurothek.catalog.upkeep import checks
 
     with console_progress() as progress:
         findings = checks.check(ctx.obj.warehouse, progress=progress)
@@ -73,7 +73,7 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
     """Tokenize the texts of MODEL again and measure some of its layers; exit 1 if the warehouse disagrees."""
     import polars as pl
 
-    from catalog.upkeep.verification import Agreement
+    from neurothek.catalog.upkeep.verification import Agreement
 
     parts = ctx.obj.verify(model, sample=sample, weights=weights, progress=True)
     agreements = [part for part in parts if isinstance(part, Agreement)]
@@ -103,7 +103,7 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
 @click.pass_context
 def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None) -> None:
     """Choose the corpus or the clustering that views show for MODEL."""
-    from catalog.upkeep import changes
+    from neurothek.catalog.upkeep import changes
 
     if corpus is None and clusters is None:
         raise click.UsageError("nothing to pin; give --corpus NAME, --clusters N or both")
@@ -125,7 +125,7 @@ def label(ctx: click.Context, model: str, family: str | None, variant: str | Non
 
     Figures and views compare the plain sizes of a family, and show a variant beside the plain model of its size.
     """
-    from catalog.variants import described
+    from neurothek.catalog.variants import described
 
     if family is None and variant is None:
         raise click.UsageError("nothing to label; give --family NAME, --variant V or both")
@@ -140,7 +140,7 @@ def label(ctx: click.Context, model: str, family: str | None, variant: str | Non
 @click.pass_context
 def rename(ctx: click.Context, model: str, name: str) -> None:
     """Rename MODEL to NAME, which also changes the addresses of its neurons."""
-    from catalog.upkeep import changes
+    from neurothek.catalog.upkeep import changes
 
     changes.rename(ctx.obj.warehouse, model, name)
     note(f"{model} is now called {name}")
@@ -155,7 +155,7 @@ def rename(ctx: click.Context, model: str, name: str) -> None:
 @click.pass_context
 def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
     """Delete MODEL and its annotations from the warehouse, or only its rows from one job or one corpus."""
-    from catalog.upkeep import changes
+    from neurothek.catalog.upkeep import changes
 
     what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
     if not yes:

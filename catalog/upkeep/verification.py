@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.tables.table import Table
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.tables.table import Table
 
 # Another processor, or another batch, rounds differently: about 1e-6 in float32, and a thousand times that in half
 # precision. What lies within a hundred times that is the same measurement.

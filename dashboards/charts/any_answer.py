@@ -7,11 +7,11 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.terminal.kinds import TOKENS
-from dashboards.charts.axes import HEIGHT, spoken
-from dashboards.charts.spread import MOST_POINTS
-from dashboards.colours import DOMAINS
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.terminal.kinds import TOKENS
+from neurothek.dashboards.charts.axes import HEIGHT, spoken
+from neurothek.dashboards.charts.spread import MOST_POINTS
+from neurothek.dashboards.colours import DOMAINS
 
 Mark = Literal["line", "bar", "point"]
 

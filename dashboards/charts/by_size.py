@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from dashboards.charts.models import Look
+from neurothek.dashboards.charts.models import Look
 
 HEIGHT = 132
 

@@ -3,9 +3,9 @@
 import altair as alt
 import polars as pl
 
-from catalog.tables.annotations import CONCEPT_CLASSES
-from dashboards.charts.axes import HEIGHT
-from dashboards.charts.models import Look
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
+from neurothek.dashboards.charts.axes import HEIGHT
+from neurothek.dashboards.charts.models import Look
 
 CLASS_COLOURS = {"semantic": "#4a86c2", "syntactic": "#c9a227", "names": "#b3589a", "stopwords-punctuation": "#8a8a8a"}
 """Read on white and on black, and told apart with any colour vision."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import count_axis, count_scale, spoken
-from dashboards.charts.models import Panel, panels_of
-from dashboards.colours import ACCENT
+from neurothek.dashboards.charts.axes import count_axis, count_scale, spoken
+from neurothek.dashboards.charts.models import Panel, panels_of
+from neurothek.dashboards.colours import ACCENT
 
 _COVERAGE_COLOURS = (
     *("#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c"),

@@ -6,9 +6,9 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from catalog.terminal.kinds import SHARES
-from dashboards.charts.axes import FEW_TICKS, HEIGHT, count_axis, count_scale, count_tooltip
-from dashboards.charts.models import LegendPlace, Look
+from neurothek.catalog.terminal.kinds import SHARES
+from neurothek.dashboards.charts.axes import FEW_TICKS, HEIGHT, count_axis, count_scale, count_tooltip
+from neurothek.dashboards.charts.models import LegendPlace, Look
 
 OfLayer = Literal[
     "dead_share",

@@ -6,9 +6,9 @@ from statistics import NormalDist
 import altair as alt
 import polars as pl
 
-from catalog.spelling import visible
-from dashboards.colours import ACCENT, CONTRAST
-from queries.neuron.logits import TAIL_Z
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.queries.neuron.logits import TAIL_Z
 
 HEIGHT = 170
 

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 
 import altair as alt
 
-from dashboards.errors import PictureNotWritten, UnknownPicture
+from neurothek.dashboards.errors import PictureNotWritten, UnknownPicture
 
 Picture = Literal["png", "svg"]
 Drawing = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart | alt.FacetChart

@@ -6,8 +6,8 @@ from itertools import groupby
 import altair as alt
 import polars as pl
 
-from dashboards.charts.models import PANEL_HEIGHT, PANEL_WIDTH, Panel, panels_of
-from dashboards.colours import ACCENT, DOMAINS, KINDS
+from neurothek.dashboards.charts.models import PANEL_HEIGHT, PANEL_WIDTH, Panel, panels_of
+from neurothek.dashboards.colours import ACCENT, DOMAINS, KINDS
 
 KIND_COLOURS = KINDS["light"]
 """On paper."""

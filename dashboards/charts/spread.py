@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import Drawing
 
 MOST_POINTS = 5000
 """The eye cannot tell more points apart, and altair draws no more."""

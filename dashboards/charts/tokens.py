@@ -6,9 +6,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from catalog.spelling import visible
-from dashboards.charts.axes import count_tooltip
-from dashboards.colours import ACCENT, CONTRAST
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.charts.axes import count_tooltip
+from neurothek.dashboards.colours import ACCENT, CONTRAST
 
 _MONOSPACED = "monospace"
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboards.console.editor import put_query
-from dashboards.widgets.html import plain
-from queries.sql.cookbook import Recipe, questions
-from queries.views.install import all_views
+from neurothek.dashboards.console.editor import put_query
+from neurothek.dashboards.widgets.html import plain
+from neurothek.queries.sql.cookbook import Recipe, questions
+from neurothek.queries.views.install import all_views
 
 _STYLE = """
 <style>

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from queries.ask.functions import classified
-from queries.views.install import all_views
+from neurothek.queries.ask.functions import classified
+from neurothek.queries.views.install import all_views
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _CALLED = ("scalar", "aggregate", "window", "macro", "table", "syntax")

@@ -5,9 +5,9 @@ from typing import Any
 import streamlit as st
 from code_editor import code_editor
 
-from dashboards.console.completions import completions
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.page import theme
+from neurothek.dashboards.console.completions import completions
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.page import theme
 
 LINES = (10, 20)
 """The fewest and the most lines that are shown without scrolling; completions are offered inside of them."""

@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from catalog.advice import command_line
-from catalog.errors import NotHere
-from dashboards.session import desk
-from dashboards.widgets.memory import State, state
-from queries.trace.along import AlongPage
-from queries.trace.grid import GridPage
-from queries.trace.switch import SwitchPage
-from queries.trace.trace import Lens, TracePage
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NotHere
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets.memory import State, state
+from neurothek.queries.trace.along import AlongPage
+from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.switch import SwitchPage
+from neurothek.queries.trace.trace import Lens, TracePage
 
 MOST_POSITIONS = 40
 """Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""

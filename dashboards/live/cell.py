@@ -7,14 +7,14 @@ from typing import Any, Literal
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import quoted, visible
-from catalog.terminal.cells import MISSING
-from dashboards.colours import ACCENT
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html, token_link
-from dashboards.widgets.page import theme
-from queries.trace.grid import GridPage
-from queries.trace.trace import TracePage
+from neurothek.catalog.spelling import quoted, visible
+from neurothek.catalog.terminal.cells import MISSING
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html, token_link
+from neurothek.dashboards.widgets.page import theme
+from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.trace import TracePage
 
 SOURCE = (
     "Dominant neurons: the ten of the largest |activation| times the length of their value vector; share: of the sum "

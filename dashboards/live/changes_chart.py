@@ -3,8 +3,8 @@
 import altair as alt
 import polars as pl
 
-from catalog.spelling import visible
-from dashboards.widgets.page import Theme
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.widgets.page import Theme
 
 _STEP, _LINE = 24, 44
 """Pixels of a token's row, and of the random neurons' line."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import plain
 
 EXAMPLES = (
     "The president of the United States said that the United",

@@ -8,16 +8,16 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.live.answers import switch_of, switched_grid_of
-from dashboards.live.changes_chart import changes_chart, divergence_chart
-from dashboards.live.token_grid import show_switched
-from dashboards.widgets.address import asked, own_key, remember
-from dashboards.widgets.figures import show_files, title_row
-from dashboards.widgets.html import plain, table_html
-from dashboards.widgets.page import Theme, said, theme
-from queries.trace.grid import GridPage
-from queries.trace.switch import SwitchPage
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.live.answers import switch_of, switched_grid_of
+from neurothek.dashboards.live.changes_chart import changes_chart, divergence_chart
+from neurothek.dashboards.live.token_grid import show_switched
+from neurothek.dashboards.widgets.address import asked, own_key, remember
+from neurothek.dashboards.widgets.figures import show_files, title_row
+from neurothek.dashboards.widgets.html import plain, table_html
+from neurothek.dashboards.widgets.page import Theme, said, theme
+from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.switch import SwitchPage
 
 OFF, ON, OTHER = "off", "on (3)", "another value"
 VALUES = {OFF: 0.0, ON: 3.0}

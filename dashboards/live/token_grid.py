@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from catalog.spelling import visible
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.widgets.address import remember
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import Theme, theme
-from queries.trace.grid import GridPage
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.widgets.address import remember
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import Theme, theme
+from neurothek.queries.trace.grid import GridPage
 
 LEGEND = (
     "Each cell: the likeliest next token after the layer's FFN, coloured by its probability. Bold: the token that the "

@@ -7,17 +7,17 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import visible
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.live.answers import activations_of, switch_of
-from dashboards.live.examples import EXAMPLES
-from dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
-from dashboards.widgets.address import asked, own_key, remember
-from dashboards.widgets.figures import show_files, title_row
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.page import said, theme
-from queries.trace.along import AlongPage
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.live.answers import activations_of, switch_of
+from neurothek.dashboards.live.examples import EXAMPLES
+from neurothek.dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
+from neurothek.dashboards.widgets.address import asked, own_key, remember
+from neurothek.dashboards.widgets.figures import show_files, title_row
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.page import said, theme
+from neurothek.queries.trace.along import AlongPage
 
 WHAT = (
     "Runs the model on the text, on this machine: the neuron's activation on each token, then the next token with the "

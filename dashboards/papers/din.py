@@ -7,14 +7,14 @@ import altair as alt
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import Drawing
-from dashboards.charts.predictions import exits as exit_charts
-from dashboards.charts.predictions import shortcuts
-from dashboards.charts.predictions.shortcuts import heat_map
-from dashboards.papers.figure import SeriesFigure, captioned
-from dashboards.papers.panels import (
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.predictions import exits as exit_charts
+from neurothek.dashboards.charts.predictions import shortcuts
+from neurothek.dashboards.charts.predictions.shortcuts import heat_map
+from neurothek.dashboards.papers.figure import SeriesFigure, captioned
+from neurothek.dashboards.papers.panels import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
     corpora_in,
@@ -23,9 +23,9 @@ from dashboards.papers.panels import (
     not_comparable,
     number_in,
 )
-from queries.ask.one_query import run_query
-from queries.ask.statements import statement
-from queries.views.of_models import of_models
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import statement
+from neurothek.queries.views.of_models import of_models
 
 SERIES = "shortcuts"
 WHOLE = ("mat", "id")

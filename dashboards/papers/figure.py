@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import altair as alt
 
-from dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.pictures import Drawing
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,20 @@ from pathlib import Path
 
 import duckdb
 
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import save_all
-from dashboards.colours import model_colours
-from dashboards.errors import NothingToCompare
-from dashboards.papers.din import ShortcutRows, shortcut_figures
-from dashboards.papers.figure import Figure
-from dashboards.papers.material import Material
-from dashboards.papers.voita import paper_figures
-from dashboards.papers.voita_ngrams import minima_of
-from queries.compare.comparison import Comparison
-from queries.compare.kinds import positional_neurons
-from queries.names.models import choose_models
-from queries.names.unmeasured import corpus_words
-from queries.views.on_corpus import on_corpus
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import save_all
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.errors import NothingToCompare
+from neurothek.dashboards.papers.din import ShortcutRows, shortcut_figures
+from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.dashboards.papers.voita_ngrams import minima_of
+from neurothek.queries.compare.comparison import Comparison
+from neurothek.queries.compare.kinds import positional_neurons
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.unmeasured import corpus_words
+from neurothek.queries.views.on_corpus import on_corpus
 
 
 def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> Material:

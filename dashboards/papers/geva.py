@@ -7,19 +7,19 @@ import altair as alt
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.tables.annotations import POOLED, RULES
-from dashboards.charts import concepts as concept_charts
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import Drawing
-from dashboards.charts.predictions.events import (
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.tables.annotations import POOLED, RULES
+from neurothek.dashboards.charts import concepts as concept_charts
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.predictions.events import (
     against_random,
     candidate_scores,
     extreme_kinds,
     shares_of_dominant,
 )
-from dashboards.papers.figure import SeriesFigure, captioned
-from dashboards.papers.panels import (
+from neurothek.dashboards.papers.figure import SeriesFigure, captioned
+from neurothek.dashboards.papers.panels import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
     corpora_in,
@@ -28,8 +28,8 @@ from dashboards.papers.panels import (
     not_comparable,
     number_in,
 )
-from queries.views.of_models import rows_of_models
-from queries.views.thresholds import thresholds
+from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.thresholds import thresholds
 
 SERIES = "geva"
 

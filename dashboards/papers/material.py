@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dashboards.charts.models import Look
-from dashboards.papers.din import ShortcutRows
-from queries.compare.comparison import Comparison
-from queries.compare.kinds import Typology
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.din import ShortcutRows
+from neurothek.queries.compare.comparison import Comparison
+from neurothek.queries.compare.kinds import Typology
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Material:
 
     Attributes:
         comparison: the models side by side.
-        positional: every positional neuron, as `queries.compare.kinds.positional_neurons` gives them.
+        positional: every positional neuron, as `neurothek.queries.compare.kinds.positional_neurons` gives them.
         by_minimum: rows of `detectors_by_minimum` for bigrams and trigrams.
         look: colours and dashes of the models.
         shortcuts: what linear shortcuts say of them; None: not asked.

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from dashboards.charts import tokens
-from dashboards.charts.positions import position_profile
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.errors import NoProfile
-from queries.neuron.page import NeuronPage
+from neurothek.dashboards.charts import tokens
+from neurothek.dashboards.charts.positions import position_profile
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.errors import NoProfile
+from neurothek.queries.neuron.page import NeuronPage
 
 _MOST_BARS = 14
 """As many bars as are as high as the profile."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import altair as alt
 import polars as pl
 
-from dashboards.charts.layers import OfLayer, by_depth
-from dashboards.charts.models import Look
+from neurothek.dashboards.charts.layers import OfLayer, by_depth
+from neurothek.dashboards.charts.models import Look
 
 PANEL_WIDTH, PANEL_HEIGHT = 260, 240
 MOST_COLUMNS = 3

@@ -4,20 +4,26 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from dashboards.charts import coverage as paper_charts
-from dashboards.charts import layers as charts
-from dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, source
-from dashboards.papers.material import Material
-from dashboards.papers.panels import depth_panels
-from dashboards.papers.voita_ngrams import NAMES, new_longer_ngrams, new_tokens, ngram_detectors, token_detectors
-from dashboards.papers.voita_positions import (
+from neurothek.dashboards.charts import coverage as paper_charts
+from neurothek.dashboards.charts import layers as charts
+from neurothek.dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, source
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.panels import depth_panels
+from neurothek.dashboards.papers.voita_ngrams import (
+    NAMES,
+    new_longer_ngrams,
+    new_tokens,
+    ngram_detectors,
+    token_detectors,
+)
+from neurothek.dashboards.papers.voita_positions import (
     during_training,
     norms_after,
     position_ranges,
     positional_neurons_by_layer,
     without_positions,
 )
-from queries.views.thresholds import thresholds
+from neurothek.queries.views.thresholds import thresholds
 
 
 def paper_figures(material: Material) -> list[Figure]:

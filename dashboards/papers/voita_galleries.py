@@ -7,16 +7,16 @@ import altair as alt
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import Drawing
-from dashboards.charts.positions import KIND_COLOURS, position_profile
-from dashboards.charts.tokens import detector_table
-from dashboards.papers.figure import Figure, captioned, source
-from dashboards.papers.panels import corpora_in, models_in, not_comparable, number_in
-from queries.ask.one_query import run_query
-from queries.ask.statements import statement
-from queries.views.of_models import rows_of_models
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.positions import KIND_COLOURS, position_profile
+from neurothek.dashboards.charts.tokens import detector_table
+from neurothek.dashboards.papers.figure import Figure, captioned, source
+from neurothek.dashboards.papers.panels import corpora_in, models_in, not_comparable, number_in
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import statement
+from neurothek.queries.views.of_models import rows_of_models
 
 MOST_DETECTORS = 3
 """Of each model, in the gallery of detectors."""

@@ -6,14 +6,14 @@ import altair as alt
 import duckdb
 import polars as pl
 
-from dashboards.charts import coverage as charts
-from dashboards.charts.layers import OfLayer
-from dashboards.charts.pictures import Drawing
-from dashboards.papers.figure import Drawn, NotDrawn, captioned, source
-from dashboards.papers.material import Material
-from dashboards.papers.panels import depth_panels
-from queries.views.of_models import rows_of_models
-from queries.views.thresholds import thresholds
+from neurothek.dashboards.charts import coverage as charts
+from neurothek.dashboards.charts.layers import OfLayer
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, source
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.panels import depth_panels
+from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.thresholds import thresholds
 
 NAMES = {1: ("token", "tokens"), 2: ("bigram", "bigrams"), 3: ("trigram", "trigrams")}
 

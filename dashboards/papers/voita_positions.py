@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from catalog.variants import POST_NORM
-from dashboards.charts import positions as positions_charts
-from dashboards.papers.figure import Drawn, NotDrawn, captioned, source
-from dashboards.papers.material import Material
-from queries.views.thresholds import thresholds
+from neurothek.catalog.variants import POST_NORM
+from neurothek.dashboards.charts import positions as positions_charts
+from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, source
+from neurothek.dashboards.papers.material import Material
+from neurothek.queries.views.thresholds import thresholds
 
 
 def positional_neurons_by_layer(material: Material) -> Drawn:

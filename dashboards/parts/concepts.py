@@ -7,16 +7,16 @@ import polars as pl
 import streamlit as st
 from sqlglot import exp
 
-from catalog.tables.annotations import CONDITIONS, POOLED, RULES
-from dashboards.charts import concepts
-from dashboards.charts.concepts import CONDITION_NAMES
-from dashboards.charts.models import Look
-from dashboards.colours import model_colours
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
-from dashboards.widgets.html import legend_html, plain
-from dashboards.widgets.page import Theme, theme
-from queries.names.models import choose_models
+from neurothek.catalog.tables.annotations import CONDITIONS, POOLED, RULES
+from neurothek.dashboards.charts import concepts
+from neurothek.dashboards.charts.concepts import CONDITION_NAMES
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.html import legend_html, plain
+from neurothek.dashboards.widgets.page import Theme, theme
+from neurothek.queries.names.models import choose_models
 
 SHARE = (
     "Share of the 30 highest tokens that {who} tied to a concept, {seen}; lines: 95% intervals over judgements. Random "

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import polars as pl
 import streamlit as st
 
-from dashboards.charts import axes, spread
-from dashboards.charts.pictures import Drawing
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.widgets.figures import Data, show_figure
-from dashboards.widgets.page import Theme
-from queries.views.install import view
+from neurothek.dashboards.charts import axes, spread
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.widgets.figures import Data, show_figure
+from neurothek.dashboards.widgets.page import Theme
+from neurothek.queries.views.install import view
 
 # Numbers that spread over powers of ten.
 LOGARITHMIC = frozenset({"frequency", "first_active"})

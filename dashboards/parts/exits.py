@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.models import Look
-from dashboards.charts.predictions import exits
-from dashboards.parts.shortcuts import SOURCE, corpora
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
-from dashboards.widgets.page import Theme, missing
-from dashboards.widgets.reading import Reading
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.predictions import exits
+from neurothek.dashboards.parts.shortcuts import SOURCE, corpora
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.page import Theme, missing
+from neurothek.dashboards.widgets.reading import Reading
 
 BY_MODEL = (
     "How often leaving early by the least-squares shortcut keeps the model's own token, at each threshold on its "

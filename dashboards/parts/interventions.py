@@ -7,18 +7,18 @@ import altair as alt
 import polars as pl
 import streamlit as st
 
-from catalog.advice import command_line
-from dashboards.charts.interventions import attribute_shares, effect_ranges, worth_by_size
-from dashboards.charts.spread import sample
-from dashboards.colours import ACCENT
-from dashboards.parts.shortcuts import corpora, numbers
-from dashboards.widgets import tables
-from dashboards.widgets.figures import data_of, data_of_models, show_figure, show_source
-from dashboards.widgets.html import plain, texts_html
-from dashboards.widgets.page import Theme, missing, show_command
-from dashboards.widgets.reading import Reading
-from queries.names.corpora import measured_corpora
-from queries.names.models import choose_models
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.charts.interventions import attribute_shares, effect_ranges, worth_by_size
+from neurothek.dashboards.charts.spread import sample
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.parts.shortcuts import corpora, numbers
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.html import plain, texts_html
+from neurothek.dashboards.widgets.page import Theme, missing, show_command
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.corpora import measured_corpora
+from neurothek.queries.names.models import choose_models
 
 MOST_PROMPTS = 12
 MOST_NEURONS = 200

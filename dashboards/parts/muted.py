@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import duckdb
 import streamlit as st
 
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import statement
-from dashboards.widgets.html import plain
-from dashboards.widgets.memory import known
-from queries.ask.statements import records
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.memory import known
+from neurothek.queries.ask.statements import records
 
 LABEL = "Mute byte and undertrained tokens"
 HELP = (

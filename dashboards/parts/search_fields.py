@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboards.widgets.address import asked, asked_models, asked_number, own_key, remember
-from queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
+from neurothek.dashboards.widgets.address import asked, asked_models, asked_number, own_key, remember
+from neurothek.queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
 _USUAL_LIMIT = 100

@@ -7,14 +7,14 @@ import altair as alt
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.models import Look
-from dashboards.charts.predictions import shortcuts
-from dashboards.charts.predictions.shortcuts import heat_map
-from dashboards.widgets.figures import anchor_of, data_of, data_of_models, show_figure
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import Theme
-from dashboards.widgets.reading import Reader, Reading
-from queries.names.models import KnownModel
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.predictions import shortcuts
+from neurothek.dashboards.charts.predictions.shortcuts import heat_map
+from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_models, show_figure
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import Theme
+from neurothek.dashboards.widgets.reading import Reader, Reading
+from neurothek.queries.names.models import KnownModel
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."

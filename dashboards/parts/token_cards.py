@@ -3,8 +3,8 @@
 import html
 from collections.abc import Iterable, Mapping
 
-from dashboards.parts.muted import Muted
-from dashboards.widgets.links import link_html, token_link
+from neurothek.dashboards.parts.muted import Muted
+from neurothek.dashboards.widgets.links import link_html, token_link
 
 
 def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None, muted: Muted | None = None) -> str:

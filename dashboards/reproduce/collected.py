@@ -6,23 +6,23 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
-from dashboards.charts.pictures import Drawing
-from dashboards.papers.din import shortcut_figures
-from dashboards.papers.figure import Figure
-from dashboards.papers.files import material_of
-from dashboards.papers.geva import GevaRows, geva_figures
-from dashboards.papers.material import Material
-from dashboards.papers.voita import paper_figures
-from dashboards.papers.voita_galleries import GalleryRows, gallery_figures
-from dashboards.reproduce import din_exhibits, geva_exhibits, voita_exhibits
-from dashboards.reproduce.exhibit import Exhibit, Sheet
-from queries.ask.one_query import run_query
-from queries.ask.statements import Asked
-from queries.claims.claim import SOURCES, Paper
-from queries.claims.verdicts import JudgedClaim, JudgedClaims, judge_claims
-from queries.compare.comparison import compare
-from queries.names.unmeasured import corpus_words
-from queries.views.on_corpus import on_corpus
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.papers.din import shortcut_figures
+from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.files import material_of
+from neurothek.dashboards.papers.geva import GevaRows, geva_figures
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.dashboards.papers.voita_galleries import GalleryRows, gallery_figures
+from neurothek.dashboards.reproduce import din_exhibits, geva_exhibits, voita_exhibits
+from neurothek.dashboards.reproduce.exhibit import Exhibit, Sheet
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import Asked
+from neurothek.queries.claims.claim import SOURCES, Paper
+from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims, judge_claims
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.names.unmeasured import corpus_words
+from neurothek.queries.views.on_corpus import on_corpus
 
 EXHIBITS: Mapping[Paper, Sequence[Exhibit]] = {
     "voita": voita_exhibits.EXHIBITS,

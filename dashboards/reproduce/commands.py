@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.terminal.console import complain, console_progress, note, say_in_the_answer
-from catalog.terminal.options import Size, UserPath, common_options
+from neurothek.catalog.terminal.console import complain, console_progress, note, say_in_the_answer
+from neurothek.catalog.terminal.options import Size, UserPath, common_options
 
 if TYPE_CHECKING:
-    from queries.claims.lacking import Unsteered
+    from neurothek.queries.claims.lacking import Unsteered
 
 
 @click.command()
@@ -55,8 +55,8 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
 
     A model that the warehouse does not hold yet is given as `ingest` takes it, such as facebook/opt-125m.
     """
-    from dashboards.reproduce.paper_folder import require_place
-    from queries.names.corpora import folder_name
+    from neurothek.dashboards.reproduce.paper_folder import require_place
+    from neurothek.queries.names.corpora import folder_name
 
     require_place(options["folder"])
     asked: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
@@ -78,8 +78,8 @@ def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
 
     Models of several families are refused here, before anything is measured.
     """
-    from queries.claims.family import Family
-    from queries.claims.lacking import known_as
+    from neurothek.queries.claims.family import Family
+    from neurothek.queries.claims.lacking import known_as
 
     asked: tuple[str, ...] = options["models"]
     if asked and not ctx.obj.warehouse.exists():
@@ -96,7 +96,7 @@ def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
 
 def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:
     """Have rules judge the samples of models that they have not judged."""
-    from queries.claims.lacking import without_rules
+    from neurothek.queries.claims.lacking import without_rules
 
     with ctx.obj.reader() as connection:
         names = without_rules(connection, models)
@@ -107,7 +107,7 @@ def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:
 
 def _unsteered(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> Sequence[Unsteered]:
     """Models that are in the warehouse, and whose interventions wrote nothing, if the paper shows what they write."""
-    from queries.claims.lacking import unsteered
+    from neurothek.queries.claims.lacking import unsteered
 
     if options["paper"] != "geva" or not ctx.obj.warehouse.exists():
         return []
@@ -117,7 +117,7 @@ def _unsteered(ctx: click.Context, options: dict[str, Any], models: tuple[str, .
 
 def _steer(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> None:
     """Have these models continue code with neurons of prose turned on."""
-    from queries.claims.lacking import STEERING, STEERING_WORDS
+    from neurothek.queries.claims.lacking import STEERING, STEERING_WORDS
 
     for one in _unsteered(ctx, options, models):
         note(str(one))

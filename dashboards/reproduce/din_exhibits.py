@@ -1,7 +1,7 @@
 """The figures and the table of Din et al. 2023: what the paper repeats for each model stands here once for all."""
 
-from catalog.advice import command_line
-from dashboards.reproduce.exhibit import Exhibit, Sheet
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _ALONG_STATES = ("method", "state")
 _WHOLE = "method in ('mat', 'id')"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queries.views.install import view
-from queries.views.of_models import SMALLEST_FIRST, of_models
+from neurothek.queries.views.install import view
+from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Exhibit:
         label: what the paper calls it, such as "Figure 1"; its section, where it is words alone.
         shows: what it shows, one sentence.
         sheets: its numbers.
-        pictures: slugs of the figures that are drawn of them, as `dashboards.papers` names them.
+        pictures: slugs of the figures that are drawn of them, as `neurothek.dashboards.papers` names them.
         jobs: what has to be measured for it.
         remark: where it departs from the paper's own, and why.
     """

@@ -1,7 +1,7 @@
 """The figures and tables of Geva et al. 2022, in the order of the paper."""
 
-from catalog.advice import command_line
-from dashboards.reproduce.exhibit import Exhibit, Sheet
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _BY_LAYER = ("layer",)
 _JUDGED = ("projections", "controls")

@@ -5,10 +5,10 @@ from html import escape
 
 import polars as pl
 
-from catalog.terminal.cells import columns_of
-from dashboards.charts.pictures import Drawing
-from dashboards.reproduce.collected import Reproduced, Shown, Table
-from queries.claims.verdicts import JudgedClaim, tally
+from neurothek.catalog.terminal.cells import columns_of
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.reproduce.collected import Reproduced, Shown, Table
+from neurothek.queries.claims.verdicts import JudgedClaim, tally
 
 MOST_ROWS = 12
 """Of a table on the page; its files hold all."""

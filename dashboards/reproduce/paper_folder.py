@@ -8,12 +8,12 @@ from typing import get_args
 
 import polars as pl
 
-from catalog.terminal.cells import columns_of
-from catalog.terminal.outputs import encode_rows
-from dashboards.charts.pictures import Picture, drawn, write
-from dashboards.errors import PictureNotWritten
-from dashboards.reproduce.collected import Reproduced
-from dashboards.reproduce.index_page import index_html
+from neurothek.catalog.terminal.cells import columns_of
+from neurothek.catalog.terminal.outputs import encode_rows
+from neurothek.dashboards.charts.pictures import Picture, drawn, write
+from neurothek.dashboards.errors import PictureNotWritten
+from neurothek.dashboards.reproduce.collected import Reproduced
+from neurothek.dashboards.reproduce.index_page import index_html
 
 INDEX = "index.html"
 MOST_MARKDOWN_ROWS = 1_000

@@ -1,6 +1,6 @@
 """The figures of Voita et al. 2023, in the order of the paper."""
 
-from dashboards.reproduce.exhibit import Exhibit, Sheet
+from neurothek.dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _N_GRAMS = ("projections", "activity", "ngrams")
 _POSITIONS = ("activity", "positions")

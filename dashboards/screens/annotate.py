@@ -3,19 +3,19 @@
 import duckdb
 import streamlit as st
 
-from catalog.spelling import visible
-from catalog.tables.annotations import CONCEPT_CLASSES
-from dashboards.parts.annotating import judging
-from dashboards.parts.annotating.drafts import Concept
-from dashboards.parts.annotating.plausible import judge_plausibility, plausible_shares
-from dashboards.parts.concepts import results
-from dashboards.widgets.address import asked, asked_number, remember
-from dashboards.widgets.html import concept_html, plain
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import answer, heading, missing
-from dashboards.widgets.pickers import pick_model
-from queries.annotate.errors import ControlsMissing
-from queries.annotate.sample import Sample, Vector, draw_sample
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
+from neurothek.dashboards.parts.annotating import judging
+from neurothek.dashboards.parts.annotating.drafts import Concept
+from neurothek.dashboards.parts.annotating.plausible import judge_plausibility, plausible_shares
+from neurothek.dashboards.parts.concepts import results
+from neurothek.dashboards.widgets.address import asked, asked_number, remember
+from neurothek.dashboards.widgets.html import concept_html, plain
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.pickers import pick_model
+from neurothek.queries.annotate.errors import ControlsMissing
+from neurothek.queries.annotate.sample import Sample, Vector, draw_sample
 
 JUDGE, LISTS, RESULTS = "Judge", "Plausibility", "Results"
 LAST_SEED = 10**9 - 1

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import duckdb
 import streamlit as st
 
-from dashboards.colours import model_colours
-from dashboards.parts.sizes import conclusions
-from dashboards.widgets import tables
-from dashboards.widgets.html import legend_html, plain
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import answer, heading, missing, theme
-from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
-from dashboards.widgets.reading import Reading
-from queries.compare.comparison import Comparison, compare
-from queries.names.models import choose_models
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.parts.sizes import conclusions
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.html import legend_html, plain
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import answer, heading, missing, theme
+from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.compare.comparison import Comparison, compare
+from neurothek.queries.names.models import choose_models
 
 # Columns of the first table.
 HEADLINES = (
@@ -50,8 +50,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _say_unmeasured(connection, names, corpus)
         return
     # Here, because they need altair, which takes a third of a second to load: the conclusions stand before.
-    from dashboards.parts import exits, shortcuts  # noqa: PLC0415
-    from dashboards.parts.sizes import curves, selection  # noqa: PLC0415
+    from neurothek.dashboards.parts import exits, shortcuts  # noqa: PLC0415
+    from neurothek.dashboards.parts.sizes import curves, selection  # noqa: PLC0415
 
     look = selection.look_of(everything, comparison)
     with Reading(connection, names, corpus) as reader:

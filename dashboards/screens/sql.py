@@ -5,28 +5,28 @@ import time
 import polars as pl
 import streamlit as st
 
-from catalog.advice import command_line
-from catalog.store.errors import WarehouseMissing
-from catalog.terminal.cells import MISSING
-from dashboards.addresses import script_of
-from dashboards.charts.any_answer import Fit, answer_chart, fitting
-from dashboards.charts.axes import spoken
-from dashboards.colours import ACCENT, model_colours
-from dashboards.console.cards import show_recipes
-from dashboards.console.editor import put_query, show_editor
-from dashboards.session import desk
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, show_figure, show_files, title_row
-from dashboards.widgets.html import columns_html, plain
-from dashboards.widgets.page import heading, said, told
-from dashboards.widgets.pickers import pick_corpus
-from queries.errors import NoModels
-from queries.names.models import choose_models
-from queries.names.neurons import is_address
-from queries.sql.limits import Limits
-from queries.sql.processes import start_ahead
-from queries.sql.run import ask_people
-from queries.views.install import all_views, view
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.terminal.cells import MISSING
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.charts.any_answer import Fit, answer_chart, fitting
+from neurothek.dashboards.charts.axes import spoken
+from neurothek.dashboards.colours import ACCENT, model_colours
+from neurothek.dashboards.console.cards import show_recipes
+from neurothek.dashboards.console.editor import put_query, show_editor
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, title_row
+from neurothek.dashboards.widgets.html import columns_html, plain
+from neurothek.dashboards.widgets.page import heading, said, told
+from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.queries.errors import NoModels
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.neurons import is_address
+from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.processes import start_ahead
+from neurothek.queries.sql.run import ask_people
+from neurothek.queries.views.install import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
 

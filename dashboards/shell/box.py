@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from catalog.errors import NeurothekError
-from dashboards.addresses import script_of
-from dashboards.widgets.address import kept_model, start_afresh
-from dashboards.widgets.warehouse import all_models
-from queries.names.neurons import is_address
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.widgets.address import kept_model, start_afresh
+from neurothek.dashboards.widgets.warehouse import all_models
+from neurothek.queries.names.neurons import is_address
 
 BOX = "box"
 """Key of the field, which the key / leads to."""

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from catalog.errors import NeurothekError
-from dashboards.addresses import FRONT, SECTIONS, script_of
-from dashboards.widgets.warehouse import jobs_of_models
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.addresses import FRONT, SECTIONS, script_of
+from neurothek.dashboards.widgets.warehouse import jobs_of_models
 
 NEEDS: Mapping[str, Collection[str]] = {
     "clusters": ("clusters",),

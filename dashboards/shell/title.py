@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from dashboards.addresses import FRONT, PAGES
-from dashboards.widgets.address import address_parts
+from neurothek.dashboards.addresses import FRONT, PAGES
+from neurothek.dashboards.widgets.address import address_parts
 
 _PRODUCT = "neurothek"
 _MOST_LETTERS = 60

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from catalog.errors import NeurothekError
-from dashboards.addresses import PAGES
-from dashboards.widgets.address import address_parts
-from dashboards.widgets.html import SHEET
-from dashboards.widgets.links import link_html
-from dashboards.widgets.warehouse import all_models
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.addresses import PAGES
+from neurothek.dashboards.widgets.address import address_parts
+from neurothek.dashboards.widgets.html import SHEET
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.warehouse import all_models
 
 _STEP = '<span class="nt-step">/</span>'
 

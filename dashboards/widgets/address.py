@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import plain
 
 Known = TypeVar("Known", str, int)
 

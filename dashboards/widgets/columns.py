@@ -5,8 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from catalog.tables.interventions import LEAST_SETS
-from catalog.terminal.kinds import SHARES
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.catalog.terminal.kinds import SHARES
 
 _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn

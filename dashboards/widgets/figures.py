@@ -14,22 +14,22 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from catalog.advice import command_line
-from catalog.spelling import visible
-from catalog.terminal.outputs import encode_rows
-from dashboards.addresses import script_of
-from dashboards.charts.pictures import Drawing, drawn
-from dashboards.widgets.html import plain
-from dashboards.widgets.links import here
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import Theme, theme
-from dashboards.widgets.reading import Reader, Reading
-from queries.ask import statements
-from queries.ask.one_query import run_query
-from queries.ask.parts import with_parts
-from queries.ask.statements import filled
-from queries.names.corpora import choose_corpora
-from queries.views.of_models import of_models
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.terminal.outputs import encode_rows
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.charts.pictures import Drawing, drawn
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.links import here
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import Theme, theme
+from neurothek.dashboards.widgets.reading import Reader, Reading
+from neurothek.queries.ask import statements
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.parts import with_parts
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.views.of_models import of_models
 
 Draw = Callable[[Theme], Drawing]
 """A chart in the colours of a theme: the page's own, or of paper."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from catalog.spelling import readable, visible, visible_list
-from catalog.terminal.cells import Column, columns_of
-from catalog.terminal.kinds import SHARES, TOKENS
-from dashboards.widgets.links import link_html
+from neurothek.catalog.spelling import readable, visible, visible_list
+from neurothek.catalog.terminal.cells import Column, columns_of
+from neurothek.catalog.terminal.kinds import SHARES, TOKENS
+from neurothek.dashboards.widgets.links import link_html
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 

@@ -6,8 +6,8 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
-from catalog.spelling import visible
-from dashboards.addresses import FRONT, PAGES
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.addresses import FRONT, PAGES
 
 
 def href(page: str, *, anchor: str = "", **parameters: str) -> str:

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import duckdb
 import streamlit as st
 
-from dashboards.session import desk
-from dashboards.widgets.reading import Reader, Reading
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets.reading import Reader, Reading
 
 Answer = TypeVar("Answer")
 State = tuple[str, tuple[int, ...]]

@@ -9,16 +9,16 @@ import duckdb
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from catalog import advice
-from catalog.advice import DEFAULT_WAREHOUSE
-from catalog.errors import NeurothekError, NotHere
-from catalog.store.errors import WarehouseMissing
-from dashboards.session import desk
-from dashboards.widgets.html import plain
-from dashboards.widgets.memory import kept
-from queries.errors import NoModels
-from queries.names.durations import estimated
-from queries.names.unmeasured import ingest_commands
+from neurothek.catalog import advice
+from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.catalog.errors import NeurothekError, NotHere
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.queries.errors import NoModels
+from neurothek.queries.names.durations import estimated
+from neurothek.queries.names.unmeasured import ingest_commands
 
 Theme = Literal["light", "dark"]
 

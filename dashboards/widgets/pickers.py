@@ -6,9 +6,9 @@ from typing import Literal
 import duckdb
 import streamlit as st
 
-from dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
-from queries.names.corpora import MeasuredCorpus, measured_corpora
-from queries.names.models import KnownModel, choose_models
+from neurothek.dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
+from neurothek.queries.names.corpora import MeasuredCorpus, measured_corpora
+from neurothek.queries.names.models import KnownModel, choose_models
 
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""

@@ -7,7 +7,7 @@ from typing import Self
 
 import duckdb
 
-from queries.views.on_corpus import on_corpus
+from neurothek.queries.views.on_corpus import on_corpus
 
 
 class Reading:

@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import visible, visible_list
-from catalog.terminal.cells import MISSING
-from catalog.terminal.kinds import TOKENS
-from dashboards.addresses import script_of
-from dashboards.widgets.columns import columns, in_percent, shares
+from neurothek.catalog.spelling import visible, visible_list
+from neurothek.catalog.terminal.cells import MISSING
+from neurothek.catalog.terminal.kinds import TOKENS
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.widgets.columns import columns, in_percent, shares
 
 _MOST_ROWS_WHOLE = 15
 """A longer table scrolls."""

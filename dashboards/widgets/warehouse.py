@@ -2,9 +2,9 @@
 
 import duckdb
 
-from dashboards.widgets.memory import known
-from queries.ask.statements import records, statement
-from queries.names.models import KnownModel, choose_models
+from neurothek.dashboards.widgets.memory import known
+from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.names.models import KnownModel, choose_models
 
 
 def all_models() -> list[KnownModel]:

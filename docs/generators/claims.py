@@ -1,9 +1,9 @@
 """The claims of a paper judged on the mini-OPT family, as blocks of findings.md."""
 
-from catalog.errors import NeurothekError
 from neurothek import Neurothek
-from queries.claims.claim import Paper
-from queries.claims.verdicts import tally
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries.claims.claim import Paper
+from neurothek.queries.claims.verdicts import tally
 
 
 def table(warehouse: Neurothek, paper: Paper, *models: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 import neurothek
 from docs.generators import findings_controls, findings_shortcuts
 from docs.generators.claims import table
-from ingest import minis
-from queries.compare.comparison import Comparison
+from neurothek.ingest import minis
+from neurothek.queries.compare.comparison import Comparison
 
 PAGE = Path(__file__).parents[1] / "findings.md"
 _ROW = re.compile(r"^\| (\w+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE)

@@ -36,7 +36,7 @@ class House:
     """How a package or a room is divided.
 
     Attributes:
-        container: the package or room that is divided, such as `ingest.jobs`.
+        container: the package or room that is divided, such as `neurothek.ingest.jobs`.
         floors: names of what stands on each, top first.
     """
 
@@ -89,7 +89,8 @@ def _drawn(house: House, root: Path) -> str:
     width = max(len(name) for floor in floors for name, _ in floor)
     rule = "-" * width
     body = f"\n{rule}\n".join("\n".join(f"{name:<{width}}  {sentence}" for name, sentence in floor) for floor in floors)
-    return f"```text\n{house.container.replace('.', '/')}/\n{rule}\n{body}\n```"
+    place = house.container.removeprefix("neurothek.").replace(".", "/")
+    return f"```text\n{place}/\n{rule}\n{body}\n```"
 
 
 def _named(place: Path) -> tuple[str, str]:

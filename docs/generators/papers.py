@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from dashboards.reproduce.collected import EXHIBITS
-from dashboards.reproduce.exhibit import Exhibit
-from queries.claims.claim import PAPERS, SOURCES, Paper
-from queries.claims.verdicts import CLAIMS
-from queries.views.install import all_views
+from neurothek.dashboards.reproduce.collected import EXHIBITS
+from neurothek.dashboards.reproduce.exhibit import Exhibit
+from neurothek.queries.claims.claim import PAPERS, SOURCES, Paper
+from neurothek.queries.claims.verdicts import CLAIMS
+from neurothek.queries.views.install import all_views
 
 _HEAD = """\
 # The papers, figure by figure

@@ -11,15 +11,15 @@ from importlib import import_module
 from typing import Any
 
 import neurothek
-from ingest.asking import Wishes
-from ingest.request import IngestRequest, TextRequest
 from neurothek.changing import Changing
+from neurothek.ingest.asking import Wishes
+from neurothek.ingest.request import IngestRequest, TextRequest
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
+from neurothek.queries.search.question import Conditions, Question
 from neurothek.questions import Questions
 from neurothek.reading import Reading
 from neurothek.running import Running
-from queries.search.question import Conditions, Question
 
 INTRODUCTION = """\
 A warehouse is a path: `open` makes an object that holds it and nothing else, and every call opens the file for as long

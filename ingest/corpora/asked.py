@@ -1,11 +1,11 @@
 """Whether a text that was asked for can be one, known without reading it."""
 
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.sources.builtin import BUILTIN
-from ingest.corpora.sources.source import Source, parse_sources
-from ingest.errors import CorpusNameInvalid, CorpusUnknown
-from ingest.models.finding import NAME
-from ingest.request import TextRequest
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.sources.builtin import BUILTIN
+from neurothek.ingest.corpora.sources.source import Source, parse_sources
+from neurothek.ingest.errors import CorpusNameInvalid, CorpusUnknown
+from neurothek.ingest.models.finding import NAME
+from neurothek.ingest.request import TextRequest
 
 
 def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | None:

@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from catalog.progress import Progress, Silent
-from catalog.tables.dimensions import SEQUENCES, TOKEN_COUNTS
-from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
-from ingest.corpora.packing import cut_sequences, encoded, separator
-from ingest.corpora.sources import builtin
-from ingest.corpora.sources.builtin import TextPart
-from ingest.corpora.sources.document import Document
-from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.sources.source import Source, corpus_name
-from ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from ingest.models.tokenizer import Tokenizer
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.tables.dimensions import SEQUENCES, TOKEN_COUNTS
+from neurothek.ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
+from neurothek.ingest.corpora.packing import cut_sequences, encoded, separator
+from neurothek.ingest.corpora.sources import builtin
+from neurothek.ingest.corpora.sources.builtin import TextPart
+from neurothek.ingest.corpora.sources.document import Document
+from neurothek.ingest.corpora.sources.local_files import LocalFiles
+from neurothek.ingest.corpora.sources.source import Source, corpus_name
+from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from neurothek.ingest.models.tokenizer import Tokenizer
 
 # Raised when cutting or packing changes what a sequence is.
 VERSION = 1

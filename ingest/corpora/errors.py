@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from catalog.errors import NeurothekError
-from ingest.units import in_words
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.units import in_words
 
 COLUMNS_SHOWN = 20
 

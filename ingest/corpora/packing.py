@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ingest.corpora.errors import TextUncuttable
-from ingest.corpora.text_memory import BYTES_A_TEXT, TextMemory
-from ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.corpora.errors import TextUncuttable
+from neurothek.ingest.corpora.text_memory import BYTES_A_TEXT, TextMemory
+from neurothek.ingest.models.tokenizer import Tokenizer
 
 # Where a tokenizer has no EOS, documents are separated by a blank line.
 BLANK_LINE = "\n\n"

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.errors import DomainUnknown, SentencesTooFew, SplitTooLarge
-from ingest.corpora.sentences import Sentence, sentences
-from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
-from ingest.models.errors import MaskMissing
-from ingest.models.tokenizer import Tokenizer
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.errors import DomainUnknown, SentencesTooFew, SplitTooLarge
+from neurothek.ingest.corpora.sentences import Sentence, sentences
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
+from neurothek.ingest.models.errors import MaskMissing
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 N_EXAMPLES = 10_000
 N_EVENT_EXAMPLES = 2_000

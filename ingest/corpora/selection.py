@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse, first_row
-from ingest.corpora import corpus
-from ingest.corpora.asked import require_name, stored_name
-from ingest.corpora.corpus import Corpus, Recipe
-from ingest.corpora.sources.builtin import BUILTIN
-from ingest.corpora.sources.source import Source, parse_sources
-from ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from ingest.errors import CorpusChanged
-from ingest.models.errors import SequenceTooLong
-from ingest.models.tokenizer import Tokenizer, different_parts
-from ingest.request import LONGEST_SEQUENCE, TextRequest
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.corpora.asked import require_name, stored_name
+from neurothek.ingest.corpora.corpus import Corpus, Recipe
+from neurothek.ingest.corpora.sources.builtin import BUILTIN
+from neurothek.ingest.corpora.sources.source import Source, parse_sources
+from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from neurothek.ingest.errors import CorpusChanged
+from neurothek.ingest.models.errors import SequenceTooLong
+from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
+from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
 
 
 def choose_corpus(

@@ -7,8 +7,8 @@ from importlib import metadata
 import numpy as np
 import sentencex
 
-from ingest.corpora.corpus import Corpus
-from ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.models.tokenizer import Tokenizer
 
 LANGUAGE = "en"
 SENTENCES_AT_ONCE = 4_096

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingest.corpora.errors import SplitInvalid
+from neurothek.ingest.corpora.errors import SplitInvalid
 
 N_FIT, N_VALIDATION = 9_000, 3_000
 """Of the paper: as many where the text has so many, else three of four sentences and the fourth."""

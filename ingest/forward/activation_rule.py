@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ingest.models.transformer import Shape
+from neurothek.ingest.models.transformer import Shape
 
 
 @dataclass(frozen=True)

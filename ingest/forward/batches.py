@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)

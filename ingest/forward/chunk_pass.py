@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import Batch, batches
-from ingest.forward.stream_store import Streams
-from ingest.models.transformer import Block, Transformer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import Batch, batches
+from neurothek.ingest.forward.stream_store import Streams
+from neurothek.ingest.models.transformer import Block, Transformer
 
 
 @runtime_checkable

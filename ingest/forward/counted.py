@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.forward.batches import Batch
+from neurothek.ingest.forward.batches import Batch
 
 # What is found in so many runs of sequences is held at once.
 _AT_ONCE = 32

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.models.families.shapes import Shape
 
 
 @dataclass(frozen=True)

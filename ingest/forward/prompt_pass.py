@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward.batches import RightPadded, padded
-from ingest.forward.stream_store import MemoryStreams, Streams
-from ingest.models.families.sub_modules import Part, Passed, Stream
-from ingest.models.transformer import BlockOutput, Transformer
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward.batches import RightPadded, padded
+from neurothek.ingest.forward.stream_store import MemoryStreams, Streams
+from neurothek.ingest.models.families.sub_modules import Part, Passed, Stream
+from neurothek.ingest.models.transformer import BlockOutput, Transformer
 
 
 @dataclass(frozen=True, eq=False)

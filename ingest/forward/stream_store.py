@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ingest.forward.batches import RightPadded
-from ingest.models.families.sub_modules import Stream
-from ingest.models.transformer import Transformer
-from ingest.numerics.array_files import refusals_told
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.models.families.sub_modules import Stream
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.array_files import refusals_told
 
 
 class MemoryStreams:

@@ -8,13 +8,13 @@ from typing import Literal
 import polars as pl
 import torch
 
-from catalog.files import temporary
-from catalog.progress import Progress, Silent
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import batches
-from ingest.forward.chunk_pass import Observer, show
-from ingest.forward.stream_store import MemoryStreams, StreamFile, Streams
-from ingest.models.transformer import Block, Transformer
+from neurothek.catalog.files import temporary
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.forward.chunk_pass import Observer, show
+from neurothek.ingest.forward.stream_store import MemoryStreams, StreamFile, Streams
+from neurothek.ingest.models.transformer import Block, Transformer
 
 Order = Literal["chunks", "layers"]
 

@@ -8,25 +8,25 @@ from typing import Literal
 import polars as pl
 import torch
 
-from catalog.advice import command_line
-from catalog.files import expanded
-from catalog.progress import Progress, Silent
-from ingest.corpora.errors import DatasetBroken, DatasetNotOnHub, DatasetsMissing, DatasetUnreachable
-from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.golden.entries import Published, TokenCount, ValueToken, WindowPerplexity
-from ingest.golden.errors import NotCached, TextOnHub
-from ingest.golden.remeasured import Remeasured, measure_again
-from ingest.models import checkpoints, hub
-from ingest.models import tokenizer as tokenization
-from ingest.models.errors import (
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest.corpora.errors import DatasetBroken, DatasetNotOnHub, DatasetsMissing, DatasetUnreachable
+from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
+from neurothek.ingest.golden.entries import Published, TokenCount, ValueToken, WindowPerplexity
+from neurothek.ingest.golden.errors import NotCached, TextOnHub
+from neurothek.ingest.golden.remeasured import Remeasured, measure_again
+from neurothek.ingest.models import checkpoints, hub
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.errors import (
     ModelDownloadFailed,
     ModelNotOnHub,
     ModelUnreachable,
     TokenizerMissing,
     WeightsPickled,
 )
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 
 _NOT_AT_HAND = (
     *(NotCached, TextOnHub, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed, WeightsPickled, TokenizerMissing),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import Format, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.terminal.console import console_progress, note
+from neurothek.catalog.terminal.options import Format, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,11 +33,11 @@ def golden(ctx: click.Context, /, names: tuple[str, ...], output_format: Format,
 
     A table shows what is compared; csv, json and parquet also say how, and which command repeats it.
     """
-    from ingest.golden import entries
+    from neurothek.ingest.golden import entries
 
     asked = entries.asked_entries(names, entries.read_entries())
     # What takes seconds to load comes after everything that names tell.
-    from ingest.golden.checked import Reach, check_published, checked_frame, chosen_device
+    from neurothek.ingest.golden.checked import Reach, check_published, checked_frame, chosen_device
 
     reach["device"] = chosen_device(reach["device"])
     with console_progress() as progress:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from ingest.golden.errors import EntryUnknown
+from neurothek.ingest.golden.errors import EntryUnknown
 
 ENTRIES = Path(__file__).with_name("entries.toml")
 

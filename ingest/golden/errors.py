@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from catalog.errors import NeurothekError
-from catalog.suggestions import hint
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.suggestions import hint
 
 
 class EntryUnknown(NeurothekError):

@@ -12,9 +12,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from catalog.progress import Progress
-from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.golden.entries import (
+from neurothek.catalog.progress import Progress
+from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
+from neurothek.ingest.golden.entries import (
     CosineMoment,
     Measurement,
     TextLoss,
@@ -24,10 +24,10 @@ from ingest.golden.entries import (
     WeightNorm,
     WindowPerplexity,
 )
-from ingest.golden.errors import BosUnknown, NeuronBeyond
-from ingest.lens.logit_lens import Lens, top_rows
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Change, Transformer
+from neurothek.ingest.golden.errors import BosUnknown, NeuronBeyond
+from neurothek.ingest.lens.logit_lens import Lens, top_rows
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Change, Transformer
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from transformers import NoBadWordsLogitsProcessor
 
-from ingest.interventions.continued import Adjust, CachedPass
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from neurothek.ingest.interventions.continued import Adjust, CachedPass
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
 
 DECAY = 50.0
 """How fast a token loses probability that a warning makes more probable ([G] 6.1, after Schick et al. 2021)."""

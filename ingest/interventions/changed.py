@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ingest.forward.batches import RightPadded
-from ingest.models.transformer import Change, Transformer
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.models.transformer import Change, Transformer
 
 Changes = Mapping[int, Change]
 """Layer -> what becomes of its neurons."""

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from catalog.errors import NeurothekError
-from ingest.interventions.changed import Changes
-from ingest.interventions.positions import parse_positions
-from ingest.models.transformer import Change
-from ingest.request import Intervention
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.interventions.positions import parse_positions
+from neurothek.ingest.models.transformer import Change
+from neurothek.ingest.request import Intervention
 
 ByLayer = Mapping[int, Int[np.ndarray, " _"]]
 """Layer -> neurons, in ascending order."""

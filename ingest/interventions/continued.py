@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import DynamicCache
 
-from ingest.interventions.changed import Changes
-from ingest.models.transformer import Transformer
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 BATCH_PROMPTS = 32
 """Prompts of one length that are continued together at most."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import RightPadded, padded
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import RightPadded, padded
 
 BATCH_TOKENS = 2_048
 """Ids of a batch at most: the streams of all changed models are held at a time."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import isfinite
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from ingest.interventions.positions import parse_positions
-from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.positions import parse_positions
+from neurothek.ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
 
 Neurons = tuple[tuple[int, int], ...]
 

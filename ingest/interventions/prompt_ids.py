@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from catalog.errors import NeurothekError
-from ingest.interventions.baselines import warning
-from ingest.interventions.changed import Changes
-from ingest.interventions.continued import Adjust, Writing, continued, same_lengths
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.baselines import warning
+from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.interventions.continued import Adjust, Writing, continued, same_lengths
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
 
 
 class PromptUnfit(NeurothekError):

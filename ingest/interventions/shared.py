@@ -10,14 +10,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ingest.interventions.changed import Changes
-from ingest.interventions.chosen import ByLayer, by_layer, changes
-from ingest.interventions.random_sets import matched_sets
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.request import Intervention
-from ingest.runs.finished import EarlierRuns
+from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.interventions.chosen import ByLayer, by_layer, changes
+from neurothek.ingest.interventions.random_sets import matched_sets
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.request import Intervention
+from neurothek.ingest.runs.finished import EarlierRuns
 
 N_TOKENS = 50
 """Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""

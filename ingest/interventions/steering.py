@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from errno import EFBIG, EINVAL
 from pathlib import Path
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from catalog.files import expanded, why_no_file
-from catalog.spelling import is_text
-from ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer
-from ingest.interventions.scorers.word_list import words_of_lines
-from ingest.request import DEFAULT_CONTINUATION, Steering
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.spelling import is_text
+from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer
+from neurothek.ingest.interventions.scorers.word_list import words_of_lines
+from neurothek.ingest.request import DEFAULT_CONTINUATION, Steering
 
 DEFAULT_SCORER = "domains"
 

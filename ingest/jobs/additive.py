@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from ingest.jobs.job import Frames, JobContext, PassJob
-from ingest.runs.finished import EarlierRuns
-from ingest.runs.identity import OTHER_RUN
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.jobs.job import Frames, JobContext, PassJob
+from neurothek.ingest.runs.finished import EarlierRuns
+from neurothek.ingest.runs.identity import OTHER_RUN
 
 _EARLIER = """
     select * exclude (model_id, corpus_id, run_id)

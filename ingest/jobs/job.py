@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 
-from catalog.tables.table import Table
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule, bound_of
-from ingest.forward.chunk_pass import Observer
-from ingest.forward.footprint import Extent, Footprint
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
-from ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
-from ingest.runs.finished import EarlierRuns
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule, bound_of
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.footprint import Extent, Footprint
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Shape, Transformer
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
+from neurothek.ingest.runs.finished import EarlierRuns
 
 Frames = dict[str, pl.DataFrame]
 """Rows by the name of their table."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # Names of jobs are asked for before anything large is loaded.
-    from ingest.jobs.job import Job
+    from neurothek.ingest.jobs.job import Job
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,24 @@ class Entry:
 
 
 JOBS: Mapping[str, Entry] = {
-    "projections": Entry("ingest.jobs.projections.job:ProjectionsJob", reads_text=False, fits_masked=True),
-    "clusters": Entry("ingest.jobs.clusters.job:ClustersJob", reads_text=False, fits_masked=True),
-    "activity": Entry("ingest.jobs.activity.job:ActivityJob"),
-    "contexts": Entry("ingest.jobs.contexts.job:ContextsJob"),
-    "ngrams": Entry("ingest.jobs.ngrams.job:NgramsJob"),
-    "positions": Entry("ingest.jobs.positions.job:PositionsJob"),
-    "controls": Entry("ingest.jobs.controls.job:ControlsJob"),
-    "events": Entry("ingest.jobs.events.job:EventsJob", tokenizes=True),
-    "shortcuts": Entry("ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True, tokenizes=True),
-    "exits": Entry("ingest.jobs.exits.job:ExitsJob", fits_masked=True, tokenizes=True),
+    "projections": Entry("neurothek.ingest.jobs.projections.job:ProjectionsJob", reads_text=False, fits_masked=True),
+    "clusters": Entry("neurothek.ingest.jobs.clusters.job:ClustersJob", reads_text=False, fits_masked=True),
+    "activity": Entry("neurothek.ingest.jobs.activity.job:ActivityJob"),
+    "contexts": Entry("neurothek.ingest.jobs.contexts.job:ContextsJob"),
+    "ngrams": Entry("neurothek.ingest.jobs.ngrams.job:NgramsJob"),
+    "positions": Entry("neurothek.ingest.jobs.positions.job:PositionsJob"),
+    "controls": Entry("neurothek.ingest.jobs.controls.job:ControlsJob"),
+    "events": Entry("neurothek.ingest.jobs.events.job:EventsJob", tokenizes=True),
+    "shortcuts": Entry("neurothek.ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True, tokenizes=True),
+    "exits": Entry("neurothek.ingest.jobs.exits.job:ExitsJob", fits_masked=True, tokenizes=True),
     "counterparts": Entry(
-        "ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
+        "neurothek.ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
     ),
-    "interventions": Entry("ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
-    "continuations": Entry("ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True, tokenizes=True),
-    "neuron_effects": Entry("ingest.jobs.neuron_effects.job:NeuronEffectsJob", is_of_query=True),
+    "interventions": Entry("neurothek.ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
+    "continuations": Entry(
+        "neurothek.ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True, tokenizes=True
+    ),
+    "neuron_effects": Entry("neurothek.ingest.jobs.neuron_effects.job:NeuronEffectsJob", is_of_query=True),
 }
 
 NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs and not entry.is_of_query)

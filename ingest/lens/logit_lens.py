@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Norm, Transform, Transformer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Norm, Transform, Transformer
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 
 def random_vectors(

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.lens.histograms import bin_counts
-from ingest.lens.moments import Moments, PowerSums
-from ingest.lens.top_k import End, Extremes, bound_groups_, group_count, select
-from ingest.numerics.parallel import share
+from neurothek.ingest.lens.histograms import bin_counts
+from neurothek.ingest.lens.moments import Moments, PowerSums
+from neurothek.ingest.lens.top_k import End, Extremes, bound_groups_, group_count, select
+from neurothek.ingest.numerics.parallel import share
 
 # The scale of the scores need not be exact: every 16th row of the unembedding gives it.
 _SAMPLE_STRIDE = 16

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import torch
 
-from catalog.progress import Progress, Silent
-from ingest.models.errors import WeightsNotFinite
-from ingest.models.families.supported import family_of
-from ingest.models.finding import config_of, located, split_revision, valid_name
-from ingest.models.transformer import check
-from ingest.models.weight_files import weight_files
-from ingest.models.weights import Checkpoint, Weights
-from ingest.models.weights_hash import weights_fingerprint
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest.models.errors import WeightsNotFinite
+from neurothek.ingest.models.families.supported import family_of
+from neurothek.ingest.models.finding import config_of, located, split_revision, valid_name
+from neurothek.ingest.models.transformer import check
+from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weights import Checkpoint, Weights
+from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 __all__ = ["Checkpoint", "Weights", "find"]
 

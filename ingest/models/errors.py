@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 NAMES_SHOWN = 3
 LONGEST_NAME = 200

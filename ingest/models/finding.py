@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from catalog.configurations import configured_of
-from catalog.files import expanded, why_no_file
-from catalog.store.warehouse import Warehouse
-from ingest import minis
-from ingest.models import hub
-from ingest.models.errors import (
+from neurothek.catalog.configurations import configured_of
+from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest import minis
+from neurothek.ingest.models import hub
+from neurothek.ingest.models.errors import (
     LONGEST_NAME,
     ConfigInvalid,
     ConfigMissing,
@@ -25,8 +25,8 @@ from ingest.models.errors import (
     RevisionOfFolder,
     RevisionTwice,
 )
-from ingest.models.regular_files import require_plain
-from ingest.request import ModelSource
+from neurothek.ingest.models.regular_files import require_plain
+from neurothek.ingest.request import ModelSource
 
 NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
 _LONGEST_SUGGESTED = 40

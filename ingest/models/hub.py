@@ -19,9 +19,9 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from catalog.errors import NeurothekError
-from ingest import minis
-from ingest.models.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest import minis
+from neurothek.ingest.models.errors import (
     ModelDownloadFailed,
     ModelMissing,
     ModelNotOnHub,
@@ -29,7 +29,7 @@ from ingest.models.errors import (
     WeightsMissing,
     WeightsPickled,
 )
-from ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
+from neurothek.ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
 
 # A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
 PROBE_SECONDS = 2.0

@@ -14,16 +14,16 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from catalog.errors import MemoryRefused, NeurothekError
-from catalog.files import expanded
-from catalog.progress import Progress, Silent
-from ingest import minis
-from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.models.errors import ArchitectureUnsupported, ModelMissing, WeightsUnreadable
-from ingest.models.families.family import Family
-from ingest.models.families.table import FAMILIES
-from ingest.models.weight_files import weight_files
-from ingest.models.weights_hash import has_fingerprint
+from neurothek.catalog.errors import MemoryRefused, NeurothekError
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest import minis
+from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.ingest.models.errors import ArchitectureUnsupported, ModelMissing, WeightsUnreadable
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weights_hash import has_fingerprint
 
 _FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _LONGEST_HEADER = 100_000_000
@@ -202,7 +202,7 @@ def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
     if local is not None:
         return local
     # The hub's library takes longer to import than most questions to answer.
-    from ingest.models import hub  # noqa: PLC0415  (see above)
+    from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
 
     cached = hub.cached(place, revision=revision)
     if cached is None and not (is_thorough and hub.is_id(place)):

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import torch
 
-from catalog.configurations import config_differences, configured_of
-from catalog.errors import NeurothekError
-from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse
-from ingest.errors import (
+from neurothek.catalog.configurations import config_differences, configured_of
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.errors import (
     WEIGHTS_OPTION,
     CausalNeeded,
     ModelChanged,
     OtherWeights,
     WeightsNotAtHand,
 )
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.families.table import FAMILIES
-from ingest.models.finding import KnownFiles
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.models.weights import Checkpoint
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.finding import KnownFiles
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.models.weights import Checkpoint
 
 
 def open_measured(

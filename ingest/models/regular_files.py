@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from catalog.files import why_no_file
-from ingest.models.errors import ModelFileUnfit
+from neurothek.catalog.files import why_no_file
+from neurothek.ingest.models.errors import ModelFileUnfit
 
 
 def require_plain(folder: Path) -> None:

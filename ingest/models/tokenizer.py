@@ -17,9 +17,9 @@ import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from catalog.tables.dimensions import TOKENS
-from ingest.models.cutting import Cuts, cuts_of
-from ingest.models.errors import (
+from neurothek.catalog.tables.dimensions import TOKENS
+from neurothek.ingest.models.cutting import Cuts, cuts_of
+from neurothek.ingest.models.errors import (
     ConfigInvalid,
     ConfigMissing,
     TokenizerAmbiguous,
@@ -27,8 +27,8 @@ from ingest.models.errors import (
     TokenizerMissing,
     TokenizerUnreadable,
 )
-from ingest.models.finding import config_of, why_no_json
-from ingest.models.regular_files import require_plain
+from neurothek.ingest.models.finding import config_of, why_no_json
+from neurothek.ingest.models.regular_files import require_plain
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 

@@ -14,16 +14,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ingest.models.errors import ConfigInvalid, DeviceMissing, SequenceTooLong
-from ingest.models.families.blocks import Block, BlockOutput, Change, Layout
-from ingest.models.families.ends import Embeddings, Head, Transform
-from ingest.models.families.loading import Loader
-from ingest.models.families.norms import Norm
-from ingest.models.families.parameters import Parameters
-from ingest.models.families.rotary import Rotary
-from ingest.models.families.shapes import EXACT_ZEROS, Shape
-from ingest.models.families.skeletons import Skeleton, skeleton
-from ingest.models.weights import Checkpoint
+from neurothek.ingest.models.errors import ConfigInvalid, DeviceMissing, SequenceTooLong
+from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout
+from neurothek.ingest.models.families.ends import Embeddings, Head, Transform
+from neurothek.ingest.models.families.loading import Loader
+from neurothek.ingest.models.families.norms import Norm
+from neurothek.ingest.models.families.parameters import Parameters
+from neurothek.ingest.models.families.rotary import Rotary
+from neurothek.ingest.models.families.shapes import EXACT_ZEROS, Shape
+from neurothek.ingest.models.families.skeletons import Skeleton, skeleton
+from neurothek.ingest.models.weights import Checkpoint
 
 __all__ = [
     "Block",

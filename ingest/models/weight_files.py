@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from ingest.models.errors import WeightsMissing, WeightsPickled, WeightsUnreadable
+from neurothek.ingest.models.errors import WeightsMissing, WeightsPickled, WeightsUnreadable
 
 SAFETENSORS = "model.safetensors"
 PICKLES = "pytorch_model.bin"

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from ingest.models.errors import WeightsUnreadable
+from neurothek.ingest.models.errors import WeightsUnreadable
 
 
 @dataclass(frozen=True)

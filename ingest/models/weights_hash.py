@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from catalog.progress import Progress
-from ingest.user_cache import read_notes, write_notes
+from neurothek.catalog.progress import Progress
+from neurothek.ingest.user_cache import read_notes, write_notes
 
 CHUNK_BYTES = 1 << 24
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.files import written
-from catalog.publishing.staging import StagingFull
+from neurothek.catalog.files import written
+from neurothek.catalog.publishing.staging import StagingFull
 
 
 @contextmanager

@@ -4,18 +4,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from catalog.malloc import give_back_at_once
-from catalog.progress import Progress
-from catalog.publishing.staging import discard_runs
-from catalog.store.warehouse import Warehouse, first_row
-from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from ingest.jobs.counterparts.listed import ListedModel
-from ingest.pipeline.measure import measure_shards
-from ingest.pipeline.outcomes import PairReport
-from ingest.planning.pair_plan import PairPlan, pair_plan
-from ingest.planning.pair_work import PairWork, is_pair_missing, opened, pair_identity
-from ingest.planning.work import staging_folder
-from ingest.request import IngestRequest
+from neurothek.catalog.malloc import give_back_at_once
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.publishing.staging import discard_runs
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.pipeline.measure import measure_shards
+from neurothek.ingest.pipeline.outcomes import PairReport
+from neurothek.ingest.planning.pair_plan import PairPlan, pair_plan
+from neurothek.ingest.planning.pair_work import PairWork, is_pair_missing, opened, pair_identity
+from neurothek.ingest.planning.work import staging_folder
+from neurothek.ingest.request import IngestRequest
 
 
 def compare_pair(

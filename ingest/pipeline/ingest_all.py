@@ -9,20 +9,20 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse
-from ingest.jobs.counterparts.listed import ListedModel
-from ingest.pipeline import up_to_date
-from ingest.pipeline.engines.choice import engine_for, require_engine
-from ingest.pipeline.outcomes import ModelReport, PairReport
-from ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
-from ingest.planning.pairs import asked_models, pairs_of
-from ingest.request import IngestRequest, ModelSource
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.pipeline import up_to_date
+from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
+from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
+from neurothek.ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
+from neurothek.ingest.planning.pairs import asked_models, pairs_of
+from neurothek.ingest.request import IngestRequest, ModelSource
 
 if TYPE_CHECKING:
-    from ingest.pipeline.engines.engine import Engine
+    from neurothek.ingest.pipeline.engines.engine import Engine
 
 Report = ModelReport | PairReport
 
@@ -147,11 +147,11 @@ def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progr
     done = up_to_date.recall(warehouse, up_to_date.model_inputs(warehouse, request, source))
     if done is not None:
         return [f"{done.model}: everything is up to date"]
-    from ingest.planning.model_plan import plan_model
+    from neurothek.ingest.planning.model_plan import plan_model
 
     if request.engine == "local":
         return plan_model(warehouse, request, source, progress=progress).lines()
-    from ingest.pipeline.cluster.workers_plan import by_workers
+    from neurothek.ingest.pipeline.cluster.workers_plan import by_workers
 
     return plan_model(warehouse, request, source, progress=progress, by_workers=by_workers).lines()
 
@@ -160,7 +160,7 @@ def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[Lis
     done = up_to_date.recall_pair(warehouse, up_to_date.pair_inputs(warehouse, request, [model.name for model in pair]))
     if done is not None:
         return [f"{_named(pair)}: everything is up to date"]
-    from ingest.pipeline.compare_pair import plan_pair
+    from neurothek.ingest.pipeline.compare_pair import plan_pair
 
     found = plan_pair(warehouse, request, pair)
     return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
@@ -215,7 +215,7 @@ def _measured(
     if report is not None:
         warehouse.settle()
         return report
-    from ingest.pipeline.ingest_model import ingest_model
+    from neurothek.ingest.pipeline.ingest_model import ingest_model
 
     report = ingest_model(warehouse, request, source, progress=progress, announce=announce, engine=engine())
     if report.finished and known == up_to_date.model_inputs(warehouse, request, source):
@@ -231,7 +231,7 @@ def _compared(
     if report is not None:
         warehouse.settle()
         return report
-    from ingest.pipeline.compare_pair import compare_pair
+    from neurothek.ingest.pipeline.compare_pair import compare_pair
 
     report = compare_pair(warehouse, request, pair, progress=progress)
     up_to_date.remember(warehouse, known, report)

@@ -4,25 +4,25 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from catalog.advice import command_line, text_words
-from catalog.malloc import give_back_at_once
-from catalog.progress import Progress, Silent
-from catalog.publishing.staging import adding, discard_runs
-from catalog.store.warehouse import Warehouse, first_row
-from catalog.upkeep.changes import label, label_of, take_tokenizer
-from catalog.variants import PLAIN, described
-from ingest.corpora.corpus import Corpus
-from ingest.jobs import registry
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.measure import LOCAL, measure_shards, measure_text
-from ingest.pipeline.outcomes import ModelReport
-from ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
-from ingest.planning.budget import Allotted, allot
-from ingest.planning.first_look import check_request
-from ingest.planning.prerequisites import announcements
-from ingest.planning.work import ModelWork, staging_folder
-from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import record_settings, to_measure
+from neurothek.catalog.advice import command_line, text_words
+from neurothek.catalog.malloc import give_back_at_once
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.publishing.staging import adding, discard_runs
+from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.upkeep.changes import label, label_of, take_tokenizer
+from neurothek.catalog.variants import PLAIN, described
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.pipeline.engines.engine import Engine
+from neurothek.ingest.pipeline.measure import LOCAL, measure_shards, measure_text
+from neurothek.ingest.pipeline.outcomes import ModelReport
+from neurothek.ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
+from neurothek.ingest.planning.budget import Allotted, allot
+from neurothek.ingest.planning.first_look import check_request
+from neurothek.ingest.planning.prerequisites import announcements
+from neurothek.ingest.planning.work import ModelWork, staging_folder
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import record_settings, to_measure
 
 
 def ingest_model(

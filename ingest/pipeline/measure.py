@@ -8,20 +8,20 @@ from typing import Any
 
 import polars as pl
 
-from catalog.errors import NeurothekError
-from catalog.publishing.publish import FinishedRun
-from catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
-from catalog.tables.dimensions import RUNS
-from catalog.tables.table import NotFinite, Table
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import ReadBack, ShardJob, SweepJob
-from ingest.models.errors import MeasurementOverflow
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.engines.local import LocalEngine
-from ingest.pipeline.engines.staged_job import StagedJob, folded
-from ingest.planning.sweep_plan import SweepPlan
-from ingest.planning.work import ModelWork, Work
-from ingest.runs.identity import RunIdentity, versions
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing.publish import FinishedRun
+from neurothek.catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
+from neurothek.catalog.tables.dimensions import RUNS
+from neurothek.catalog.tables.table import NotFinite, Table
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.job import ReadBack, ShardJob, SweepJob
+from neurothek.ingest.models.errors import MeasurementOverflow
+from neurothek.ingest.pipeline.engines.engine import Engine
+from neurothek.ingest.pipeline.engines.local import LocalEngine
+from neurothek.ingest.pipeline.engines.staged_job import StagedJob, folded
+from neurothek.ingest.planning.sweep_plan import SweepPlan
+from neurothek.ingest.planning.work import ModelWork, Work
+from neurothek.ingest.runs.identity import RunIdentity, versions
 
 _SORTED = "sorted"
 

@@ -7,17 +7,17 @@ from math import ceil
 
 import torch
 
-from catalog.progress import Progress, Silent
-from catalog.store.warehouse import Warehouse
-from ingest.forward.batches import RightPadded
-from ingest.interventions.changed import changed_losses
-from ingest.interventions.first_batches import first_batches
-from ingest.interventions.planned import Planned
-from ingest.jobs.neuron_effects.controls import N_CONTROLS
-from ingest.jobs.neuron_effects.job import NeuronEffectsJob
-from ingest.jobs.neuron_effects.single_losses import AT_ONCE
-from ingest.models.transformer import Change, Transformer
-from ingest.planning.agenda import Prepared, prepare_model
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.interventions.changed import changed_losses
+from neurothek.ingest.interventions.first_batches import first_batches
+from neurothek.ingest.interventions.planned import Planned
+from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS
+from neurothek.ingest.jobs.neuron_effects.job import NeuronEffectsJob
+from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from neurothek.ingest.models.transformer import Change, Transformer
+from neurothek.ingest.planning.agenda import Prepared, prepare_model
 
 
 def planned_with_hours(warehouse: Warehouse, planned: Planned, *, progress: Progress | None = None) -> Planned:

@@ -13,19 +13,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from catalog.errors import NeurothekError
-from catalog.store.matrices import kept_maps, missing_maps
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.asked import stored_name
-from ingest.corpora.sources.source import Source, parse_sources
-from ingest.jobs import registry
-from ingest.models import hub
-from ingest.models.finding import by_name, folder_of, split_revision
-from ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
-from ingest.pipeline.outcomes import ModelReport, PairReport
-from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import versions
-from ingest.user_cache import read_notes, write_notes
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.matrices import kept_maps, missing_maps
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.asked import stored_name
+from neurothek.ingest.corpora.sources.source import Source, parse_sources
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.models import hub
+from neurothek.ingest.models.finding import by_name, folder_of, split_revision
+from neurothek.ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
+from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import versions
+from neurothek.ingest.user_cache import read_notes, write_notes
 
 _NOTES = "finished.json"
 _MOST = 1_000

@@ -13,32 +13,32 @@ import numpy as np
 import polars as pl
 import torch
 
-from catalog.errors import NeurothekError
-from catalog.progress import Progress
-from catalog.publishing.publish import TokenizerChanged
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME
-from catalog.tables.table import Table
-from catalog.tables.weights import COUNTERPARTS
-from catalog.upkeep.changes import ModelUnknown
-from catalog.upkeep.verification import Agreement, NothingToVerify, Remeasured
-from ingest.corpora import selection
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
-from ingest.corpora.text_memory import TextMemory
-from ingest.forward.sweep import sweep
-from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from ingest.jobs.counterparts.listed import listed_models
-from ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
-from ingest.jobs.registry import job_class
-from ingest.models.finding import Measured, measured_models
-from ingest.models.measured import find_measured, open_transformer_of
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.models.weights import Checkpoint
-from ingest.planning.prerequisites import after
-from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
-from ingest.runs.later_tables import lacks_rows
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.publishing.publish import TokenizerChanged
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.catalog.upkeep.changes import ModelUnknown
+from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify, Remeasured
+from neurothek.ingest.corpora import selection
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.forward.sweep import sweep
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from neurothek.ingest.jobs.counterparts.listed import listed_models
+from neurothek.ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
+from neurothek.ingest.jobs.registry import job_class
+from neurothek.ingest.models.finding import Measured, measured_models
+from neurothek.ingest.models.measured import find_measured, open_transformer_of
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.models.weights import Checkpoint
+from neurothek.ingest.planning.prerequisites import after
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
+from neurothek.ingest.runs.later_tables import lacks_rows
 
 
 @dataclass(frozen=True)

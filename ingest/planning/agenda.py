@@ -5,27 +5,27 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from catalog.progress import Progress
-from catalog.publishing.publish import TokenizerChanged
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
-from ingest.corpora.text_memory import TextMemory
-from ingest.errors import CausalNeeded
-from ingest.jobs import registry
-from ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.finding import by_name
-from ingest.models.measured import find_measured
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import open_transformer
-from ingest.models.weights import Checkpoint
-from ingest.planning.prerequisites import after, needed_first
-from ingest.planning.work import ModelWork
-from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
-from ingest.runs.records import model_record
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.publishing.publish import TokenizerChanged
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.errors import CausalNeeded
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.finding import by_name
+from neurothek.ingest.models.measured import find_measured
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.models.weights import Checkpoint
+from neurothek.ingest.planning.prerequisites import after, needed_first
+from neurothek.ingest.planning.work import ModelWork
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
+from neurothek.ingest.runs.records import model_record
 
 
 @dataclass(frozen=True)

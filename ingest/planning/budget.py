@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.errors import DiskTooSmall, MemoryTooSmall
-from ingest.jobs.job import PassJob
-from ingest.planning.agenda import Prepared
-from ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
-from ingest.planning.work import ModelWork, free_bytes
+from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall
+from neurothek.ingest.jobs.job import PassJob
+from neurothek.ingest.planning.agenda import Prepared
+from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
+from neurothek.ingest.planning.work import ModelWork, free_bytes
 
 
 @dataclass(frozen=True)

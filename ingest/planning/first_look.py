@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import JobUnknown
-from catalog.upkeep.changes import ModelUnknown
-from catalog.variants import family_of, variant_of
-from ingest.corpora.asked import asked_sources
-from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
-from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.sources.source import corpus_name, require_columns
-from ingest.corpora.split import SentenceSplit
-from ingest.corpora.text_memory import TextMemory
-from ingest.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import JobUnknown
+from neurothek.catalog.upkeep.changes import ModelUnknown
+from neurothek.catalog.variants import family_of, variant_of
+from neurothek.ingest.corpora.asked import asked_sources
+from neurothek.ingest.corpora.errors import DomainUnknown, ExamplesInvalid
+from neurothek.ingest.corpora.sources.local_files import LocalFiles
+from neurothek.ingest.corpora.sources.source import corpus_name, require_columns
+from neurothek.ingest.corpora.split import SentenceSplit
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.errors import (
     WEIGHTS_OPTION,
     AskedByQuery,
     MethodUnknown,
@@ -22,12 +22,12 @@ from ingest.errors import (
     ThresholdInvalid,
     WeightsNotAtHand,
 )
-from ingest.jobs import registry
-from ingest.jobs.counterparts.errors import PairsApart
-from ingest.jobs.shortcuts.methods import METHODS
-from ingest.models import hub
-from ingest.models.families.supported import family_of as supported_family
-from ingest.models.finding import (
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.counterparts.errors import PairsApart
+from neurothek.ingest.jobs.shortcuts.methods import METHODS
+from neurothek.ingest.models import hub
+from neurothek.ingest.models.families.supported import family_of as supported_family
+from neurothek.ingest.models.finding import (
     KnownFiles,
     Measured,
     by_name,
@@ -38,8 +38,8 @@ from ingest.models.finding import (
     split_revision,
     valid_name,
 )
-from ingest.models.weight_files import weight_files
-from ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.request import IngestRequest, ModelSource
 
 _LARGEST_FLOAT32 = 3.4028234663852886e38
 

@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from catalog.progress import Progress, Silent
-from catalog.store.warehouse import Warehouse
-from ingest.forward.footprint import Extent
-from ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
-from ingest.planning.budget import Allotted, allot
-from ingest.planning.first_look import check_request
-from ingest.planning.sweep_plan import SweepPlan, WeightsPlan
-from ingest.planning.timing import Trial, forward_flops, product_rate, projection_flops, run_trial
-from ingest.planning.work import free_bytes
-from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import why_missing
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
+from neurothek.ingest.planning.budget import Allotted, allot
+from neurothek.ingest.planning.first_look import check_request
+from neurothek.ingest.planning.sweep_plan import SweepPlan, WeightsPlan
+from neurothek.ingest.planning.timing import Trial, forward_flops, product_rate, projection_flops, run_trial
+from neurothek.ingest.planning.work import free_bytes
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import why_missing
 
 # Of one transaction, and of what it writes: measured on the models that ship with the package.
 _PUBLISHING_SECONDS = 1.0

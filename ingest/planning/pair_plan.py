@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from ingest.errors import DiskTooSmall, JobMemoryTooSmall
-from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.jobs.counterparts.listed import ListedModel
-from ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
-from ingest.lens.scorer import workspace_bytes
-from ingest.planning.model_plan import in_gb, in_hours
-from ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
-from ingest.planning.work import free_bytes, staging_folder
-from ingest.request import IngestRequest
+from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
+from neurothek.ingest.lens.scorer import workspace_bytes
+from neurothek.ingest.planning.model_plan import in_gb, in_hours
+from neurothek.ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
+from neurothek.ingest.planning.work import free_bytes, staging_folder
+from neurothek.ingest.request import IngestRequest
 
 _K = 50
 """Tokens of a list, at most."""

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import polars as pl
 
-from catalog.publishing.publish import FinishedRun, PairedRun, publish_pair
-from catalog.tables.weights import COUNTERPARTS
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
-from ingest.jobs.job import JobContext
-from ingest.models.measured import find_measured, open_transformer_of
-from ingest.planning.agenda import device_of
-from ingest.planning.work import Work
-from ingest.request import IngestRequest
-from ingest.runs.identity import FOUND, RunIdentity, is_missing
+from neurothek.catalog.publishing.publish import FinishedRun, PairedRun, publish_pair
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.models.measured import find_measured, open_transformer_of
+from neurothek.ingest.planning.agenda import device_of
+from neurothek.ingest.planning.work import Work
+from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.runs.identity import FOUND, RunIdentity, is_missing
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from catalog.store.warehouse import Warehouse
-from ingest.jobs.counterparts.errors import PairIncomplete, PairOfOne, PairUnknown
-from ingest.jobs.counterparts.listed import ListedModel, listed_models
-from ingest.models.finding import model_name
-from ingest.request import IngestRequest, ModelSource
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.jobs.counterparts.errors import PairIncomplete, PairOfOne, PairUnknown
+from neurothek.ingest.jobs.counterparts.listed import ListedModel, listed_models
+from neurothek.ingest.models.finding import model_name
+from neurothek.ingest.request import IngestRequest, ModelSource
 
 
 def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[str]) -> list[ListedModel]:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import Job, JobContext, PassJob
-from ingest.runs.finished import EarlierRuns
-from ingest.runs.identity import RunIdentity
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.job import Job, JobContext, PassJob
+from neurothek.ingest.runs.finished import EarlierRuns
+from neurothek.ingest.runs.identity import RunIdentity
 
 
 def needed_first(

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus
-from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.forward.footprint import Extent, Footprint, numbers_at_work
-from ingest.forward.sweep import Order
-from ingest.jobs.job import SweepJob, WeightsJob
-from ingest.jobs.registry import job_class
-from ingest.models.transformer import Shape, Transformer
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
+from neurothek.ingest.forward.footprint import Extent, Footprint, numbers_at_work
+from neurothek.ingest.forward.sweep import Order
+from neurothek.ingest.jobs.job import SweepJob, WeightsJob
+from neurothek.ingest.jobs.registry import job_class
+from neurothek.ingest.models.transformer import Shape, Transformer
 
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
 PROCESS_BYTES = 128 << 20

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import Batch, batches
-from ingest.forward.footprint import Extent
-from ingest.forward.stream_store import MemoryStreams
-from ingest.jobs.job import Partials, SweepJob
-from ingest.models.families.shapes import Shape
-from ingest.models.transformer import Transformer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import Batch, batches
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.forward.stream_store import MemoryStreams
+from neurothek.ingest.jobs.job import Partials, SweepJob
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.transformer import Transformer
 
 SECONDS = 10.0
 """After so long a trial ends, half of it reading and half of it folding; what has begun is finished."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalog.progress import Progress
-from catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.corpus import Corpus
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.models.weights import Checkpoint
-from ingest.request import IngestRequest
-from ingest.runs.records import corpus_record
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.models.weights import Checkpoint
+from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.runs.records import corpus_record
 
 
 @dataclass(frozen=True)

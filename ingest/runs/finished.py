@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.corpus import Corpus
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.corpus import Corpus
 
 _FINISHED = """
     select runs.job, runs.run_key, runs.job_version

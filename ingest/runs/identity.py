@@ -8,13 +8,13 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from catalog.configurations import config_differences, configured_of, read_settings
-from catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
-from catalog.store.matrices import kept_maps, missing_maps
-from catalog.store.warehouse import Warehouse
-from ingest.errors import ModelChanged, ParametersDiffer
-from ingest.models.families.table import FAMILIES
-from ingest.runs.later_tables import is_incomplete
+from neurothek.catalog.configurations import config_differences, configured_of, read_settings
+from neurothek.catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
+from neurothek.catalog.store.matrices import kept_maps, missing_maps
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.errors import ModelChanged, ParametersDiffer
+from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.runs.later_tables import is_incomplete
 
 OTHER_RUN = "_run"
 """Ends the name of a parameter that says on which run of another job a run rests."""

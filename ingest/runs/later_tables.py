@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from catalog.tables.registry import JOB_TABLES
-from catalog.tables.table import Table
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.tables.table import Table
 
 Execute = Callable[[str, dict[str, Any]], Any]
 """What runs a query of the warehouse."""

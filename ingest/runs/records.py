@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from catalog.errors import NeurothekError
-from catalog.publishing.publish import CorpusRecord, ModelRecord
-from catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS
-from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
-from ingest.corpora.corpus import Corpus
-from ingest.models.errors import LabelInvalid, TokenizerTooLarge
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape
-from ingest.models.weights import Checkpoint
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing.publish import CorpusRecord, ModelRecord
+from neurothek.catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS
+from neurothek.catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.models.errors import LabelInvalid, TokenizerTooLarge
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Shape
+from neurothek.ingest.models.weights import Checkpoint
 
 Found = TypeVar("Found")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from catalog.tables.traces import PromptActivations
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.trace.asked_prompt import ids_of
+from neurothek.catalog.tables.traces import PromptActivations
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.asked_prompt import ids_of
 
 
 @torch.inference_mode()

@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Int
 
-from ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
-from ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from neurothek.ingest.models.tokenizer import Tokenizer
 
 
 def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.ndarray, " time"]:

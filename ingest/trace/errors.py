@@ -1,6 +1,6 @@
 """What cannot be asked of one neuron's switch."""
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class NoNextToken(NeurothekError):

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import TRACE_CELLS, TracedGrid
-from ingest.errors import NothingToTrace
-from ingest.jobs.shortcuts.fits import applied
-from ingest.lens.logit_lens import Lens, ranks, tops
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.trace.asked_prompt import ids_of
-from ingest.trace.errors import ValueOverflows
-from ingest.trace.switched import Switch, require_possible
+from neurothek.catalog.tables.traces import TRACE_CELLS, TracedGrid
+from neurothek.ingest.errors import NothingToTrace
+from neurothek.ingest.jobs.shortcuts.fits import applied
+from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.asked_prompt import ids_of
+from neurothek.ingest.trace.errors import ValueOverflows
+from neurothek.ingest.trace.switched import Switch, require_possible
 
 
 def trace_grid(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from ingest.models.finding import KnownFiles
-from ingest.models.measured import find_measured, open_transformer_of
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from neurothek.ingest.models.finding import KnownFiles
+from neurothek.ingest.models.measured import find_measured, open_transformer_of
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
 
 MOST_BYTES = 2 * 2**30
 """Weights that may stay in memory between two questions."""

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import RaisingOrder
-from ingest.jobs.events.layers import Layer
-from ingest.lens.logit_lens import Lens, ranks
-from ingest.models.transformer import Transformer
-from ingest.trace.switched import Switch, last_streams
+from neurothek.catalog.tables.traces import RaisingOrder
+from neurothek.ingest.jobs.events.layers import Layer
+from neurothek.ingest.lens.logit_lens import Lens, ranks
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.switched import Switch, last_streams
 
 # Scores of so many neurons for the whole vocabulary are held at once: 50 MB for the 50,265 tokens of OPT.
 _BLOCK = 256

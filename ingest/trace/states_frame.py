@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import TRACE_STATES
-from ingest.jobs.shortcuts.fits import applied
-from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
+from neurothek.catalog.tables.traces import TRACE_STATES
+from neurothek.ingest.jobs.shortcuts.fits import applied
+from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 
 State = Float[Tensor, "one d_model"]
 

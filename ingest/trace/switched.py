@@ -11,15 +11,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.interventions import LEAST_SETS
-from catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
-from ingest.jobs.interventions.errors import GatesInTheWay
-from ingest.lens.logit_lens import Lens
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Change, Transformer
-from ingest.numerics.random_stream import Purpose, random_stream
-from ingest.trace.asked_prompt import ids_of, place_of
-from ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
+from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Change, Transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
 
 N_CHANGED = 10
 """Tokens whose change is listed."""

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import (
+from neurothek.catalog.tables.traces import (
     TRACE_LAYERS,
     TRACE_NEURONS,
     TRACE_RAISING,
@@ -17,20 +17,20 @@ from catalog.tables.traces import (
     RaisingOrder,
     Traced,
 )
-from ingest.corpora.prompts import Prompt
-from ingest.errors import NothingToTrace
-from ingest.forward import prompt_pass
-from ingest.forward.prompt_pass import Look, prompt_batches
-from ingest.jobs.events.layers import Layer, picked
-from ingest.jobs.events.readings import Events, Readings, events, read
-from ingest.jobs.events.scores import picked_scores, score
-from ingest.jobs.events.sub_updates import N_DOMINANT
-from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.trace.asked_prompt import ids_of, place_of
-from ingest.trace.raising import add_effects_, centre_of, raising_rows, said_of, written_ranks
-from ingest.trace.states_frame import states_frame
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.errors import NothingToTrace
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.forward.prompt_pass import Look, prompt_batches
+from neurothek.ingest.jobs.events.layers import Layer, picked
+from neurothek.ingest.jobs.events.readings import Events, Readings, events, read
+from neurothek.ingest.jobs.events.scores import picked_scores, score
+from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
+from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.trace.raising import add_effects_, centre_of, raising_rows, said_of, written_ranks
+from neurothek.ingest.trace.states_frame import states_frame
 
 MOMENTS = ("pre", "post")
 

@@ -12,12 +12,12 @@ import torch
 from transformers import OPTForCausalLM
 from transformers.utils import logging
 
-from catalog.advice import command_line
-from catalog.variants import NO_POSITION, POST_NORM
-from ingest.corpora.sources.source import Source
-from ingest.training.losses import HeldOut, held_out_losses
-from ingest.training.settings import TOKENIZER_FILES, Settings
-from ingest.training.text import TrainingText
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.variants import NO_POSITION, POST_NORM
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.training.losses import HeldOut, held_out_losses
+from neurothek.ingest.training.settings import TOKENIZER_FILES, Settings
+from neurothek.ingest.training.text import TrainingText
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class SizeUnknown(NeurothekError):

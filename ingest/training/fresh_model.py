@@ -3,9 +3,9 @@
 import torch
 from transformers import OPTConfig, OPTForCausalLM
 
-from ingest.models.tokenizer import Tokenizer
-from ingest.training.settings import SIZES, Settings
-from ingest.training.text import pad_id
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.training.settings import SIZES, Settings
+from neurothek.ingest.training.text import pad_id
 
 
 def build(settings: Settings, tokenizer: Tokenizer) -> OPTForCausalLM:

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 from transformers import OPTForCausalLM
 
-from ingest.training.text import TrainingText, batch_ids
+from neurothek.ingest.training.text import TrainingText, batch_ids
 
 EVALUATED_AT_ONCE = 16
 # Weights of the unigram in the bigram's mixture; the control gets the one that suits it best.

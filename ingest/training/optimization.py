@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import OPTForCausalLM
 
-from catalog.files import written
-from catalog.progress import Progress
-from ingest.training.settings import Settings
-from ingest.training.text import TrainingText, batch_ids, batch_numbers
+from neurothek.catalog.files import written
+from neurothek.catalog.progress import Progress
+from neurothek.ingest.training.settings import Settings
+from neurothek.ingest.training.text import TrainingText, batch_ids, batch_numbers
 
 LEARNING_RATE = 1.5e-3
 LAST_LEARNING_RATE = 0.1

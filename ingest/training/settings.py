@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.models.errors import DeviceMissing, TokenizerMissing
-from ingest.training.errors import (
+from neurothek.ingest.models.errors import DeviceMissing, TokenizerMissing
+from neurothek.ingest.training.errors import (
     ArchitecturesCombined,
     OutputExists,
     SizeUnknown,

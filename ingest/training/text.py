@@ -12,12 +12,12 @@ from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.sources.source import Source, documents
-from ingest.models import tokenizer as tokenization
-from ingest.models.tokenizer import Tokenizer
-from ingest.training.errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
-from ingest.training.settings import require_files
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.sources.source import Source, documents
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.training.errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
+from neurothek.ingest.training.settings import require_files
 
 BOS, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import torch
 
-from catalog.files import written
-from catalog.progress import Progress, Silent
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Recipe
-from ingest.corpora.sources.source import Source
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import require_device
-from ingest.training.card import TrainingOutcome, finish_model
-from ingest.training.errors import OutputExists
-from ingest.training.fresh_model import build
-from ingest.training.optimization import STATE, Run
-from ingest.training.settings import (
+from neurothek.catalog.files import written
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Recipe
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import require_device
+from neurothek.ingest.training.card import TrainingOutcome, finish_model
+from neurothek.ingest.training.errors import OutputExists
+from neurothek.ingest.training.fresh_model import build
+from neurothek.ingest.training.optimization import STATE, Run
+from neurothek.ingest.training.settings import (
     TOKENIZER_FILES,
     UNFINISHED,
     Settings,
@@ -29,7 +29,7 @@ from ingest.training.settings import (
     checkpoint_folders,
     require_new,
 )
-from ingest.training.text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
+from neurothek.ingest.training.text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
 
 WEIGHTS = "model.safetensors"
 

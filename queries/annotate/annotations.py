@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.publishing.annotation_rows import write_annotations
-from catalog.store.warehouse import Warehouse
-from catalog.tables.annotations import ANNOTATIONS, LEAST_MARKED
-from queries.annotate.errors import (
+from neurothek.catalog.publishing.annotation_rows import write_annotations
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.annotations import ANNOTATIONS, LEAST_MARKED
+from neurothek.queries.annotate.errors import (
     ConceptAndNone,
     ListMissing,
     NamedTwice,
@@ -21,12 +21,12 @@ from queries.annotate.errors import (
     TooFewMarked,
     VectorUnknown,
 )
-from queries.annotate.lines import Entry, Line, at, entry, is_of_list
-from queries.annotate.plausibility import judge_lists
-from queries.annotate.sample import Key, Sample, draw_sample, seed_of, tokens_shown
-from queries.annotate.saved import Saved, of_vectors
-from queries.names.models import KnownModel, choose_model
-from queries.names.neurons import find_neuron
+from neurothek.queries.annotate.lines import Entry, Line, at, entry, is_of_list
+from neurothek.queries.annotate.plausibility import judge_lists
+from neurothek.queries.annotate.sample import Key, Sample, draw_sample, seed_of, tokens_shown
+from neurothek.queries.annotate.saved import Saved, of_vectors
+from neurothek.queries.names.models import KnownModel, choose_model
+from neurothek.queries.names.neurons import find_neuron
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def annotate(
 
     Args:
         warehouse: where to.
-        annotations: lines that were read, or the fields of each; see `queries.annotate.lines.FIELDS`, and `LIST_FIELDS`
-            for judgements of plausibility, which are not sent together with others.
+        annotations: lines that were read, or the fields of each: `FIELDS` of `neurothek.queries.annotate.lines`, and
+            `LIST_FIELDS` for judgements of plausibility, which are not sent together with others.
         annotator: who annotated, where an annotation does not say.
 
     Raises:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
-from catalog.store.warehouse import Warehouse
-from catalog.tables.annotations import RULES
-from queries.annotate.annotations import annotation_rows
-from queries.annotate.errors import ControlsMissing
-from queries.annotate.lines import Entry
-from queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
-from queries.annotate.saved import Saved, of_vectors
-from queries.names.models import choose_models
-from queries.rules.pattern import Pattern
-from queries.rules.rulebook import read_rulebook
+from neurothek.catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.annotations import RULES
+from neurothek.queries.annotate.annotations import annotation_rows
+from neurothek.queries.annotate.errors import ControlsMissing
+from neurothek.queries.annotate.lines import Entry
+from neurothek.queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
+from neurothek.queries.annotate.saved import Saved, of_vectors
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.rules.pattern import Pattern
+from neurothek.queries.rules.rulebook import read_rulebook
 
 
 def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed: int = 0) -> Saved:

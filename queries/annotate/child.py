@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from catalog.advice import about
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from queries.annotate.annotations import annotate
-from queries.annotate.lines import read_lines
+from neurothek.catalog.advice import about
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.annotate.lines import read_lines
 
 
 def main(requests: BinaryIO, answers: BinaryIO) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from catalog.terminal.console import note
-from catalog.terminal.options import Format, UserPath, common_options, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 
 @click.command()
@@ -88,9 +88,9 @@ def annotate(
         return
     from dataclasses import replace
 
-    from queries.annotate.annotations import annotate as publish
-    from queries.annotate.by_rules import annotate_by_rules
-    from queries.annotate.lines import read_lines
+    from neurothek.queries.annotate.annotations import annotate as publish
+    from neurothek.queries.annotate.by_rules import annotate_by_rules
+    from neurothek.queries.annotate.lines import read_lines
 
     warehouse = replace(ctx.obj.warehouse, wait_seconds=wait)
     if auto:
@@ -113,7 +113,7 @@ def _refuse_mixtures(asked: list[str], models: tuple[str, ...], glosses: Path | 
 
 
 def _print_lists(ctx: click.Context, model: str, annotator: str | None, seed: int, output_format: Format) -> None:
-    from queries.annotate.lists import draw_lists, lists_left
+    from neurothek.queries.annotate.lists import draw_lists, lists_left
 
     with ctx.obj.reader() as connection:
         drawn = draw_lists(connection, model, seed=seed)
@@ -133,8 +133,8 @@ def _print_sample(
     glosses: Path | None,
     output_format: Format,
 ) -> None:
-    from queries.annotate.glosses import read_glosses
-    from queries.annotate.sample import GLOSSES, draw_sample, unjudged
+    from neurothek.queries.annotate.glosses import read_glosses
+    from neurothek.queries.annotate.sample import GLOSSES, draw_sample, unjudged
 
     meanings = None if glosses is None else read_glosses(glosses)
     with ctx.obj.reader() as connection:

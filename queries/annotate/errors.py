@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.spelling import readable
-from catalog.suggestions import hint
-from catalog.tables.annotations import LEAST_MARKED
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import readable
+from neurothek.catalog.suggestions import hint
+from neurothek.catalog.tables.annotations import LEAST_MARKED
 
 _MOST_LETTERS = 60
 """Of what somebody sent, in an error."""

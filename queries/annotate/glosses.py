@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from queries.annotate.errors import GlossesUnreadable
+from neurothek.queries.annotate.errors import GlossesUnreadable
 
 HEADER = ("token", "gloss")
 """First line of a file, which may be left out."""

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.errors import NeurothekError
-from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
-from queries.annotate.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
+from neurothek.queries.annotate.errors import (
     AnnotationInvalid,
     FieldInvalid,
     FieldMissing,
@@ -21,7 +21,7 @@ from queries.annotate.errors import (
     LineUnreadable,
     NothingToSave,
 )
-from queries.annotate.sample import CLASSES_OF_A_SHEET, GLOSSES, NO_CONCEPT
+from neurothek.queries.annotate.sample import CLASSES_OF_A_SHEET, GLOSSES, NO_CONCEPT
 
 FIELDS = (
     *("model", "vector", "address", "layer", "condition", "neuron", "control_id"),

@@ -7,13 +7,13 @@ from functools import cached_property
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.tables.annotations import N_LISTED
-from catalog.tables.table import TEXT
-from queries.annotate.errors import ListsNotMeasured
-from queries.annotate.sample import digest
-from queries.ask.statements import ask_records
-from queries.names.models import KnownModel, choose_model
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.tables.annotations import N_LISTED
+from neurothek.catalog.tables.table import TEXT
+from neurothek.queries.annotate.errors import ListsNotMeasured
+from neurothek.queries.annotate.sample import digest
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.names.models import KnownModel, choose_model
 
 PER_STATE = 10
 """Sentences whose lists are judged, the same for each state and method [ours]."""

@@ -9,14 +9,21 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.publishing.annotation_rows import write_judgements
-from catalog.store.warehouse import Warehouse
-from catalog.tables.annotations import PLAUSIBILITY_JUDGEMENTS
-from queries.annotate.errors import FieldInvalid, FieldMissing, FieldUnknown, JudgedTwice, KindsMixed, ListUnknown
-from queries.annotate.lines import LIST_FIELDS, Line, annotator_of, at, is_of_list, name_of
-from queries.annotate.lists import ListSample, draw_lists
-from queries.annotate.sample import seed_of
-from queries.annotate.saved import Saved
+from neurothek.catalog.publishing.annotation_rows import write_judgements
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.annotations import PLAUSIBILITY_JUDGEMENTS
+from neurothek.queries.annotate.errors import (
+    FieldInvalid,
+    FieldMissing,
+    FieldUnknown,
+    JudgedTwice,
+    KindsMixed,
+    ListUnknown,
+)
+from neurothek.queries.annotate.lines import LIST_FIELDS, Line, annotator_of, at, is_of_list, name_of
+from neurothek.queries.annotate.lists import ListSample, draw_lists
+from neurothek.queries.annotate.sample import seed_of
+from neurothek.queries.annotate.saved import Saved
 
 
 @dataclass(frozen=True)

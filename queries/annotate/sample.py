@@ -10,13 +10,13 @@ from itertools import count, groupby, islice
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
-from catalog.tables.table import IDS, TEXT
-from queries.annotate.errors import ControlsMissing
-from queries.annotate.glosses import Glosses
-from queries.ask.statements import ask_records
-from queries.names.models import KnownModel, choose_model
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
+from neurothek.catalog.tables.table import IDS, TEXT
+from neurothek.queries.annotate.errors import ControlsMissing
+from neurothek.queries.annotate.glosses import Glosses
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.names.models import KnownModel, choose_model
 
 PER_LAYER = 10
 """Vectors of each condition and layer that people judge ([G] 4): of controls the first."""

@@ -8,9 +8,9 @@ from typing import ParamSpec, TypeVar
 
 import polars as pl
 
-from catalog.terminal.cells import Column, columns_of
-from catalog.terminal.layout import fit
-from queries.ask.statements import Asked, recorded
+from neurothek.catalog.terminal.cells import Column, columns_of
+from neurothek.catalog.terminal.layout import fit
+from neurothek.queries.ask.statements import Asked, recorded
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Functions:
 @cache
 def classified() -> Functions:
     """The functions of DuckDB that were reviewed."""
-    groups = tomllib.loads((resources.files("queries.ask") / "functions.toml").read_text("utf-8"))["group"]
+    groups = tomllib.loads((resources.files("neurothek.queries.ask") / "functions.toml").read_text("utf-8"))["group"]
     rows = [(group, (group["kind"], name.casefold())) for group in groups for name in group["names"]]
     return Functions(
         admitted={key: group["admitted"] for group, key in rows if "admitted" in group},

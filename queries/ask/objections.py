@@ -7,10 +7,10 @@ from importlib import resources
 
 import duckdb
 
-from catalog.store.damage import is_damage
-from catalog.store.objects import our_tables
-from queries.ask.statements import ask_records
-from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
+from neurothek.catalog.store.damage import is_damage
+from neurothek.catalog.store.objects import our_tables
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import QueryFailed, UnknownColumn, UnknownRelation
 
 _MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
 _MISSING_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
@@ -44,7 +44,7 @@ def objection(
 @cache
 def known_relations() -> Sequence[str]:
     """Names of the views, then of the tables as `store.NAME`: those of this release, whatever else a file holds."""
-    files = (file.name for file in (resources.files("queries") / "views").iterdir())
+    files = (file.name for file in (resources.files("neurothek.queries") / "views").iterdir())
     return [*sorted(name.removesuffix(".sql") for name in files if name.endswith(".sql")), *our_tables()]
 
 

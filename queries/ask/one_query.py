@@ -7,10 +7,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import is_text
-from catalog.store.interrupts import time_limit
-from queries.ask.objections import objection
-from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
+from neurothek.catalog.spelling import is_text
+from neurothek.catalog.store.interrupts import time_limit
+from neurothek.queries.ask.objections import objection
+from neurothek.queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
 
 _BATCH_ROWS = 2048
 """DuckDB's own step; long texts may make even this many rows large."""

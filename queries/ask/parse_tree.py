@@ -10,8 +10,8 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.functions import Place
-from queries.errors import NotAQuery, QueryFailed
+from neurothek.queries.ask.functions import Place
+from neurothek.queries.errors import NotAQuery, QueryFailed
 
 LAMBDA = "lambda"
 """What stands for them among the functions that a condition calls."""

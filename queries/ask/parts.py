@@ -2,7 +2,7 @@
 
 Of one token that a query names DuckDB reads the few groups of rows that hold it, in half the time that it takes to join
 a list of one. Of many at once it reads every row from the first to the last, unless they come as a list to join with:
-then it looks for each, as long as they are no more than `catalog.store.duckdb_settings.MOST_SOUGHT`.
+then it looks for each, as long as they are no more than `neurothek.catalog.store.duckdb_settings.MOST_SOUGHT`.
 """
 
 import re

@@ -29,7 +29,7 @@ def statement(name: str, package: str = "queries") -> str:
     Raises:
         LookupError: no room has it.
     """
-    for room in resources.files(package).iterdir():
+    for room in resources.files(f"neurothek.{package}").iterdir():
         file = room.joinpath("statements", f"{name}.sql")
         if file.is_file():
             return file.read_text("utf-8")

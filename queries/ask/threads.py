@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from catalog.store.interrupts import close, interrupted_by_keyboard, undisturbed
+from neurothek.catalog.store.interrupts import close, interrupted_by_keyboard, undisturbed
 
 T = TypeVar("T")
 

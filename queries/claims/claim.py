@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from queries.claims.intervals import Interval, Verdict, over, pooled, share
+from neurothek.queries.claims.intervals import Interval, Verdict, over, pooled, share
 
 if TYPE_CHECKING:
-    from queries.claims.family import Family
+    from neurothek.queries.claims.family import Family
 
 Paper = Literal["voita", "geva", "din"]
 PAPERS: tuple[Paper, ...] = get_args(Paper)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from catalog.terminal.console import console, say_in_the_answer, whoever_reads
-from catalog.terminal.options import Format, common_options, format_option
-from catalog.terminal.printing import show_tables
+from neurothek.catalog.terminal.console import console, say_in_the_answer, whoever_reads
+from neurothek.catalog.terminal.options import Format, common_options, format_option
+from neurothek.catalog.terminal.printing import show_tables
 
 
 @click.command()
@@ -40,7 +40,7 @@ def claims(
     0, a second size, a variant (no positions, early steps of training, norms after the blocks) beside the plain one of
     its size. What was not measured is said with the command that measures it.
     """
-    from queries.claims.report import report
+    from neurothek.queries.claims.report import report
 
     judged = ctx.obj.claims(*models, paper=papers, **of)
     if output_format != "table":

@@ -5,10 +5,10 @@ from itertools import takewhile
 
 import polars as pl
 
-from catalog.advice import command_line
-from queries.claims.claim import CannotTell, Claim, Finding, difference, in_all, signed
-from queries.claims.family import Family
-from queries.claims.intervals import Interval, mean, pooled, share_difference
+from neurothek.catalog.advice import command_line
+from neurothek.queries.claims.claim import CannotTell, Claim, Finding, difference, in_all, signed
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.intervals import Interval, mean, pooled, share_difference
 
 MAT, ID = "mat", "id"
 ATTENTION, OTHER_PARTS = "mat_attn", ("mat_ffn", "mat_ln1_ln2")

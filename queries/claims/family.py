@@ -10,17 +10,17 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.spelling import named
-from catalog.variants import POST_NORM, step_of
-from queries.ask.statements import ask, ask_records
-from queries.claims.claim import CannotTell, Finding, in_all
-from queries.claims.intervals import Interval, Moments
-from queries.compare.comparability import Way, why_not_comparable
-from queries.names.corpora import choose_corpora
-from queries.names.models import KnownModel, choose_models
-from queries.views.thresholds import thresholds
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import named
+from neurothek.catalog.variants import POST_NORM, step_of
+from neurothek.queries.ask.statements import ask, ask_records
+from neurothek.queries.claims.claim import CannotTell, Finding, in_all
+from neurothek.queries.claims.intervals import Interval, Moments
+from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.views.thresholds import thresholds
 
 Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
 

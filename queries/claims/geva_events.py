@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from queries.claims.claim import CannotTell, Claim, Finding, above_half, difference, in_all, points, signed
-from queries.claims.family import Family
-from queries.claims.intervals import Interval, mean, pooled, share
+from neurothek.queries.claims.claim import CannotTell, Claim, Finding, above_half, difference, in_all, points, signed
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.intervals import Interval, mean, pooled, share
 
 NEAR_ZERO = 0.1
 """A mean is near 0 below this share of the mean maximum at saturation [ours]."""

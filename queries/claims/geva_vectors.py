@@ -7,11 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from catalog.advice import command_line
-from catalog.tables.interventions import LEAST_SETS
-from queries.claims.claim import CannotTell, Claim, Finding, Outcome, decided, difference, in_all, points, signed
-from queries.claims.family import Family
-from queries.claims.intervals import (
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.queries.claims.claim import (
+    CannotTell,
+    Claim,
+    Finding,
+    Outcome,
+    decided,
+    difference,
+    in_all,
+    points,
+    signed,
+)
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.intervals import (
     Interval,
     Moments,
     Verdict,

@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.statements import ask_records
-from queries.claims.claim import Paper
-from queries.names.corpora import choose_corpora
-from queries.names.models import choose_models
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.claims.claim import Paper
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import choose_models
 
 JOBS: Mapping[Paper, tuple[str, ...]] = {
     "voita": ("projections", "controls", "activity", "contexts", "ngrams", "positions"),
@@ -108,7 +108,7 @@ def of_new(
 
 
 def text_wishes(corpus: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of `ingest` that ask for a corpus of the warehouse, as `queries.names.unmeasured` says it in options."""
+    """Keywords of `ingest` that ask for a corpus of the warehouse, beside the options of `queries.names.unmeasured`."""
     limit = json.loads(corpus["recipe"]).get("tokens_per_domain")
     tokens = {"tokens": limit} if corpus["name"] == "builtin" and limit is not None else {}
     return {"corpus": corpus["name"], "sequence_length": corpus["sequence_length"], **tokens}

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator
 
-from queries.claims.claim import PAPERS, SOURCES
-from queries.claims.verdicts import JudgedClaim, JudgedClaims, tally
+from neurothek.queries.claims.claim import PAPERS, SOURCES
+from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims, tally
 
 _VERDICT_WIDTH = len("needs larger models")
 _LEAST_WIDTH = 60

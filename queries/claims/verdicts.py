@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import duckdb
 import polars as pl
 
-from catalog.tables.table import TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.claims.claim import PAPERS, SOURCES, Claim, Finding, Outcome, Paper
-from queries.claims.din_shortcuts import SHORTCUTS
-from queries.claims.family import Family
-from queries.claims.geva_events import EVENTS
-from queries.claims.geva_vectors import VECTORS
-from queries.claims.voita_positions import POSITIONS
-from queries.claims.voita_sparse import SPARSE
-from queries.views.on_corpus import on_corpus
+from neurothek.catalog.tables.table import TEXT
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.claims.claim import PAPERS, SOURCES, Claim, Finding, Outcome, Paper
+from neurothek.queries.claims.din_shortcuts import SHORTCUTS
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.geva_events import EVENTS
+from neurothek.queries.claims.geva_vectors import VECTORS
+from neurothek.queries.claims.voita_positions import POSITIONS
+from neurothek.queries.claims.voita_sparse import SPARSE
+from neurothek.queries.views.on_corpus import on_corpus
 
 CLAIMS: Sequence[Claim] = (*SPARSE, *POSITIONS, *VECTORS, *EVENTS, *SHORTCUTS)
 

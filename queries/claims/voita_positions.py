@@ -6,8 +6,8 @@ from itertools import combinations
 
 import polars as pl
 
-from catalog.variants import POST_NORM
-from queries.claims.claim import (
+from neurothek.catalog.variants import POST_NORM
+from neurothek.queries.claims.claim import (
     LEAST_OBJECTS,
     CannotTell,
     Claim,
@@ -21,7 +21,7 @@ from queries.claims.claim import (
     signed,
     times,
 )
-from queries.claims.family import (
+from neurothek.queries.claims.family import (
     BOTH,
     DEAD,
     FIRST_HALF,
@@ -35,7 +35,7 @@ from queries.claims.family import (
     STRONG,
     Family,
 )
-from queries.claims.intervals import Interval, difference_of_means, share, share_difference
+from neurothek.queries.claims.intervals import Interval, difference_of_means, share, share_difference
 
 
 def _are_positional(family: Family) -> Finding:

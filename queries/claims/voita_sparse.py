@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from queries.claims.claim import (
+from neurothek.queries.claims.claim import (
     LEAST_OBJECTS,
     CannotTell,
     Claim,
@@ -18,8 +18,8 @@ from queries.claims.claim import (
     points,
     times,
 )
-from queries.claims.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
-from queries.claims.intervals import (
+from neurothek.queries.claims.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
+from neurothek.queries.claims.intervals import (
     Interval,
     Moments,
     all_of,
@@ -29,8 +29,8 @@ from queries.claims.intervals import (
     share,
     share_difference,
 )
-from queries.rules.word_forms import are_one_word
-from queries.views.thresholds import thresholds
+from neurothek.queries.rules.word_forms import are_one_word
+from neurothek.queries.views.thresholds import thresholds
 
 _NAMES = {2: "bigram", 3: "trigram"}
 

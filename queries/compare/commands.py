@@ -9,13 +9,13 @@ from typing import Protocol
 
 import click
 
-from catalog.terminal.console import note
-from catalog.terminal.options import Format, UserPath, common_options, format_option
-from catalog.terminal.printing import show_tables
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
+from neurothek.catalog.terminal.printing import show_tables
 
 
 class AnyFigure(Protocol):
-    """What is told of a figure: see `dashboards.papers.figure.Figure`."""
+    """What is told of a figure: see `neurothek.dashboards.papers.figure.Figure`."""
 
     name: str
     title: str
@@ -57,8 +57,8 @@ def compare(
     With --corpus, everything is about that corpus; if something was not measured on it, the answer gives the command
     that measures it. A second --corpus is shown beside the first, as in figures 12 to 21 of Din et al. 2023.
     """
-    from queries.compare.comparison import together
-    from queries.names.corpora import folder_name
+    from neurothek.queries.compare.comparison import together
+    from neurothek.queries.names.corpora import folder_name
 
     asked: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
     comparisons = [ctx.obj.compare(*models, corpus=corpus) for corpus in asked]

@@ -7,19 +7,25 @@ from typing import Literal
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.ask.statements import ask, conform
-from queries.compare.comparability import Way, why_not_comparable
-from queries.compare.conclusion import Conclusion, conclude
-from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
-from queries.compare.kinds import Typology, halves, typology
-from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections
-from queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
-from queries.names.models import SIZE, choose_models
-from queries.names.unmeasured import Unmeasured, unmeasured
-from queries.views.of_models import rows_of_models
-from queries.views.on_corpus import on_corpus
+from neurothek.catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import ask, conform
+from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.compare.conclusion import Conclusion, conclude
+from neurothek.queries.compare.exits import (
+    EARLY_EXIT_COLUMNS,
+    TRADEOFF_COLUMNS,
+    early_exits,
+    exit_sections,
+    exit_tradeoff,
+)
+from neurothek.queries.compare.kinds import Typology, halves, typology
+from neurothek.queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections
+from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
+from neurothek.queries.names.models import SIZE, choose_models
+from neurothek.queries.names.unmeasured import Unmeasured, unmeasured
+from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.on_corpus import on_corpus
 
 Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
 

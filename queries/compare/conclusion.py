@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from queries.compare.comparability import Way, why_not_comparable
-from queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
+from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
 
 ConclusionKind = Literal["trend", "one size", "not comparable", "no size", "not measured"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 import duckdb
 import polars as pl
 
-from queries.ask.answer import Section
-from queries.ask.statements import ask, frame_of, statement
-from queries.views.of_models import SMALLEST_FIRST, of_models
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.ask.statements import ask, frame_of, statement
+from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
 
 KINDS = ("oscillatory", "both extremes", "one extreme", "other")
 """Of positional neurons, the most explicit about the position first."""

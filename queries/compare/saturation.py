@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
-from queries.ask.answer import Section
-from queries.ask.statements import conform
-from queries.views.of_models import rows_of_models
+from neurothek.catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.ask.statements import conform
+from neurothek.queries.views.of_models import rows_of_models
 
 SATURATION_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,

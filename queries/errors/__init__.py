@@ -1,8 +1,8 @@
 """Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
 
-from catalog.errors import NeurothekError
-from queries.errors import refused_sql, unfit_options, unknown_subjects, unknown_words
-from queries.errors.refused_sql import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries.errors import refused_sql, unfit_options, unknown_subjects, unknown_words
+from neurothek.queries.errors.refused_sql import (
     ConditionTooSlow,
     EmptyQuery,
     FactsOfShownCorpora,
@@ -15,7 +15,7 @@ from queries.errors.refused_sql import (
     StoppedHalfway,
     UnknownFunction,
 )
-from queries.errors.unfit_options import (
+from neurothek.queries.errors.unfit_options import (
     BadDepth,
     BadLayers,
     BadPredicate,
@@ -29,7 +29,7 @@ from queries.errors.unfit_options import (
     OtherTokenizer,
     PhraseTooLong,
 )
-from queries.errors.unknown_subjects import (
+from neurothek.queries.errors.unknown_subjects import (
     BadAddress,
     MatrixNotKept,
     NoModels,
@@ -43,7 +43,14 @@ from queries.errors.unknown_subjects import (
     UnknownRelation,
     UnknownView,
 )
-from queries.errors.unknown_words import BlankWord, NoSuchToken, NoSuchWord, NothingAsked, OneWordOnly, SplitNotFound
+from neurothek.queries.errors.unknown_words import (
+    BlankWord,
+    NoSuchToken,
+    NoSuchWord,
+    NothingAsked,
+    OneWordOnly,
+    SplitNotFound,
+)
 
 __all__ = [
     "BadAddress",

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.spelling import visible
-from catalog.suggestions import enumerated, nearest
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.suggestions import enumerated, nearest
 
 
 class NotOneQuery(NeurothekError):

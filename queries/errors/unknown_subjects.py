@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.spelling import named
-from catalog.suggestions import enumerated, hint, nearest
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import named
+from neurothek.catalog.suggestions import enumerated, hint, nearest
 
 
 class NoModels(NeurothekError):

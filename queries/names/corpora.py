@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.advice import command_line
-from catalog.spelling import visible
-from queries.ask.statements import ask_records
-from queries.errors import UnknownCorpus
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.spelling import visible
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import UnknownCorpus
 
 
 @dataclass(frozen=True)

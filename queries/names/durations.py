@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-from queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records
 
 _UNITS = ((1, "second"), (60, "minute"), (3600, "hour"))
 _UNITS_UP = 60

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.variants import variant_order
-from queries.ask.statements import ask_records
-from queries.errors import NoModels, UnknownModel
+from neurothek.catalog.variants import variant_order
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import NoModels, UnknownModel
 
 SIZE = "size w/o embeddings"
 """What tables for people call the column `size`."""

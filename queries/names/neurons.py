@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from queries.errors import BadAddress, UnknownNeuron
-from queries.names.models import KnownModel, choose_model
+from neurothek.queries.errors import BadAddress, UnknownNeuron
+from neurothek.queries.names.models import KnownModel, choose_model
 
 _ADDRESS = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})", re.ASCII)
 

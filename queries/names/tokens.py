@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records
 
 Row = dict[str, Any]
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.arguments import BadArgument
-from catalog.spelling import typed
-from queries.ask.statements import ask_records
-from queries.errors import BlankWord, NoSuchToken, NoSuchWord
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.spelling import typed
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import BlankWord, NoSuchToken, NoSuchWord
 
 
 @dataclass(frozen=True)

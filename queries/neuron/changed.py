@@ -7,11 +7,11 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables.interventions import LEAST_SETS
-from catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
-from queries.ask.answer import Section, first_of
-from queries.ask.statements import ask_records, framed
-from queries.names.neurons import NeuronAddress
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
+from neurothek.queries.ask.answer import Section, first_of
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.names.neurons import NeuronAddress
 
 INTERVENTION_COLUMNS: Mapping[str, pl.DataType] = {
     "intervention": TEXT,

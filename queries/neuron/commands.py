@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from catalog.terminal.console import note
-from catalog.terminal.options import Format, UserPath, common_options, format_option
-from catalog.terminal.printing import show_tables
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
+from neurothek.catalog.terminal.printing import show_tables
 
 
 @click.command()
@@ -31,7 +31,7 @@ def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_f
     other models that overlap with it more than 99% of random vectors do; --all also lists the nearest neurons that do
     not.
     """
-    from queries.neuron.page import neuron_page
+    from neurothek.queries.neuron.page import neuron_page
 
     with ctx.obj.reader() as connection:
         page = neuron_page(connection, address, **options)

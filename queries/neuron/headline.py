@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from catalog.spelling import quoted
-from catalog.terminal.percent import percent
-from queries.neuron.page import NeuronPage
+from neurothek.catalog.spelling import quoted
+from neurothek.catalog.terminal.percent import percent
+from neurothek.queries.neuron.page import NeuronPage
 
 _MOST_NAMED = 3
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE
-from queries.names.tokens import Row
-from queries.views.thresholds import thresholds
+from neurothek.catalog.tables.table import BIG, DOUBLE
+from neurothek.queries.names.tokens import Row
+from neurothek.queries.views.thresholds import thresholds
 
 LOGIT_COLUMNS: Mapping[str, pl.DataType] = {"z_from": DOUBLE, "z_to": DOUBLE, "n_tokens": BIG}
 

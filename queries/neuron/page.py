@@ -7,23 +7,23 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import quoted
-from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
-from queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
-from queries.ask.statements import ask_records, framed
-from queries.names.corpora import MeasuredCorpus
-from queries.names.neurons import NeuronAddress, find_neuron
-from queries.names.tokens import Row, spelled, with_texts
-from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
-from queries.neuron.changed import Changed, neuron_changed
-from queries.neuron.logits import logits_frame
-from queries.neuron.page_rows import neuron_rows
-from queries.neuron.profiles import LEVELS, POSITION_COLUMNS, position_rows
-from queries.neuron.relatives import Relatives, neuron_relatives
-from queries.neuron.triggers import Triggers, neuron_triggers
-from queries.neuron.windows import histogram_frame, windows_frame, written_at
-from queries.neuron.windows import sections as window_sections
-from queries.views.on_corpus import on_corpus
+from neurothek.catalog.spelling import quoted
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
+from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.names.corpora import MeasuredCorpus
+from neurothek.queries.names.neurons import NeuronAddress, find_neuron
+from neurothek.queries.names.tokens import Row, spelled, with_texts
+from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
+from neurothek.queries.neuron.changed import Changed, neuron_changed
+from neurothek.queries.neuron.logits import logits_frame
+from neurothek.queries.neuron.page_rows import neuron_rows
+from neurothek.queries.neuron.profiles import LEVELS, POSITION_COLUMNS, position_rows
+from neurothek.queries.neuron.relatives import Relatives, neuron_relatives
+from neurothek.queries.neuron.triggers import Triggers, neuron_triggers
+from neurothek.queries.neuron.windows import histogram_frame, windows_frame, written_at
+from neurothek.queries.neuron.windows import sections as window_sections
+from neurothek.queries.views.on_corpus import on_corpus
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
@@ -92,7 +92,7 @@ class NeuronPage(TabularAnswer):
         facts: its row of the view `neurons` on the page's corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
         logits: how many tokens of the vocabulary score in each bin, with the columns of `LOGIT_COLUMNS` in
-            `queries.neuron.logits`; empty where the model was measured by a release without them.
+            `neurothek.queries.neuron.logits`; empty where the model was measured by a release without them.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
         corpus_id: its number in the file.
         is_shown: whether that is the model's shown one; others may have its name.

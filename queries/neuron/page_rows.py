@@ -8,13 +8,13 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.statements import ask_records, records, statement
-from queries.ask.threads import Aside
-from queries.names.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
-from queries.names.neurons import NeuronAddress
-from queries.names.tokens import Row, context_ids, first_texts, known_tokens, listed_tokens
-from queries.views.labels import labelled
-from queries.views.on_corpus import of_facts
+from neurothek.queries.ask.statements import ask_records, records, statement
+from neurothek.queries.ask.threads import Aside
+from neurothek.queries.names.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
+from neurothek.queries.names.neurons import NeuronAddress
+from neurothek.queries.names.tokens import Row, context_ids, first_texts, known_tokens, listed_tokens
+from neurothek.queries.views.labels import labelled
+from neurothek.queries.views.on_corpus import of_facts
 
 _OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains")
 """What a page says about a corpus."""

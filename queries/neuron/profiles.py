@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
-from queries.names.tokens import Row
-from queries.neuron.page_rows import NeuronRows
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
+from neurothek.queries.names.tokens import Row
+from neurothek.queries.neuron.page_rows import NeuronRows
 
 POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "domain": TEXT,

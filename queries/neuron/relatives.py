@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, FLAG, SMALL, TEXT
-from queries.ask.answer import Section, first_of
-from queries.ask.statements import ask_records, framed
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, SMALL, TEXT
+from neurothek.queries.ask.answer import Section, first_of
+from neurothek.queries.ask.statements import ask_records, framed
 
 MATE_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, first_of
-from queries.ask.statements import ask_records, framed
-from queries.names.neurons import NeuronAddress
-from queries.names.tokens import Row
-from queries.neuron.page_rows import NeuronRows
-from queries.views.thresholds import thresholds
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import Section, first_of
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.names.neurons import NeuronAddress
+from neurothek.queries.names.tokens import Row
+from neurothek.queries.neuron.page_rows import NeuronRows
+from neurothek.queries.views.thresholds import thresholds
 
 Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
 

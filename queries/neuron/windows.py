@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section
-from queries.ask.statements import framed
-from queries.names.tokens import Row
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.ask.statements import framed
+from neurothek.queries.names.tokens import Row
 
 WINDOW_COLUMNS: Mapping[str, pl.DataType] = {
     "band": TEXT,

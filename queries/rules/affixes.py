@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from catalog.tables.annotations import LEAST_MARKED
-from queries.rules.chance import least_found, tail
-from queries.rules.pattern import Pattern
-from queries.rules.vocabulary import Vocabulary
+from neurothek.catalog.tables.annotations import LEAST_MARKED
+from neurothek.queries.rules.chance import least_found, tail
+from neurothek.queries.rules.pattern import Pattern
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 FEWEST_LETTERS = 3
 """Of an affix."""

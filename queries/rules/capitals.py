@@ -1,7 +1,7 @@
 """Names: words that are written with a capital and never without, and words in capitals throughout."""
 
-from queries.rules.pattern import Property
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.pattern import Property
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 _FEWEST_LETTERS = 3
 """Of a name: shorter ones are initials and syllables."""

@@ -3,7 +3,7 @@
 from functools import cache
 from math import comb
 
-from catalog.tables.annotations import LEAST_MARKED
+from neurothek.catalog.tables.annotations import LEAST_MARKED
 
 LEVEL = 0.05
 """Most random lists that are given any concept, as a share [ours]."""

@@ -1,7 +1,7 @@
 """Stop words: English words with a grammatical function and little meaning of their own."""
 
-from queries.rules.pattern import Property
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.pattern import Property
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 STOP_WORDS = frozenset(
     word

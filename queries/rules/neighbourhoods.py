@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import duckdb
 
-from catalog.tables.annotations import LEAST_MARKED
-from queries.ask.statements import records, statement
-from queries.rules.chance import FAMILIES, LEVEL
-from queries.rules.pattern import Pattern
-from queries.rules.vocabulary import Vocabulary
+from neurothek.catalog.tables.annotations import LEAST_MARKED
+from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.rules.chance import FAMILIES, LEVEL
+from neurothek.queries.rules.pattern import Pattern
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 N_RANDOM_LISTS = 2_000
 """Random lists of which the smallest size of a group is read [ours]."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from catalog.tables.annotations import ConceptClass
+from neurothek.catalog.tables.annotations import ConceptClass
 
 
 @dataclass(frozen=True)

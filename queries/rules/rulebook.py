@@ -6,17 +6,17 @@ from itertools import chain
 
 import duckdb
 
-from catalog.tables.annotations import LEAST_MARKED
-from queries.names.models import KnownModel
-from queries.rules.affixes import Affixes
-from queries.rules.capitals import names
-from queries.rules.chance import FAMILIES, least_found
-from queries.rules.function_words import stop_words
-from queries.rules.neighbourhoods import Near, Neighbourhoods, read_near
-from queries.rules.pattern import Pattern, Property
-from queries.rules.symbols import numbers, punctuation
-from queries.rules.vocabulary import Vocabulary, read_vocabulary
-from queries.rules.word_forms import word_forms
+from neurothek.catalog.tables.annotations import LEAST_MARKED
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.rules.affixes import Affixes
+from neurothek.queries.rules.capitals import names
+from neurothek.queries.rules.chance import FAMILIES, least_found
+from neurothek.queries.rules.function_words import stop_words
+from neurothek.queries.rules.neighbourhoods import Near, Neighbourhoods, read_near
+from neurothek.queries.rules.pattern import Pattern, Property
+from neurothek.queries.rules.symbols import numbers, punctuation
+from neurothek.queries.rules.vocabulary import Vocabulary, read_vocabulary
+from neurothek.queries.rules.word_forms import word_forms
 
 _CLOSED: Mapping[str, Callable[[Vocabulary], list[Property]]] = {
     "stop words": stop_words,

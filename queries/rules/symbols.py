@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-from queries.rules.pattern import Property
-from queries.rules.vocabulary import PART_MARK, Vocabulary
+from neurothek.queries.rules.pattern import Property
+from neurothek.queries.rules.vocabulary import PART_MARK, Vocabulary
 
 NUMBER_WORDS = frozenset(
     word

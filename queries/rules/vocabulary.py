@@ -6,7 +6,7 @@ from functools import cached_property
 
 import duckdb
 
-from queries.ask.statements import records, statement
+from neurothek.queries.ask.statements import records, statement
 
 PART_MARK = "##"
 """How WordPiece marks the later parts of a word; other tokenizers mark the first part with a space."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from queries.rules.function_words import STOP_WORDS
-from queries.rules.pattern import Property
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.function_words import STOP_WORDS
+from neurothek.queries.rules.pattern import Property
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 _FEWEST_LETTERS = 3
 """Of a stem: shorter ones are often syllables."""

@@ -7,21 +7,21 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import with_its_sql
-from queries.ask.statements import ask_records, framed
-from queries.errors import OtherTokenizer
-from queries.names.corpora import which_corpora
-from queries.names.models import KnownModel, choose_model, choose_models
-from queries.names.neurons import find_neuron
-from queries.names.tokens import listed_tokens
-from queries.search.condition import filtered_records, null_labels
-from queries.search.found import FoundNeurons
-from queries.search.poles import at_pole, listed_side, poles_shown, strongest_pole
-from queries.search.question import Question
-from queries.search.scope import layers_of, models_asked
-from queries.views.on_corpus import on_corpus
-from queries.views.rows import with_facts
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.errors import OtherTokenizer
+from neurothek.queries.names.corpora import which_corpora
+from neurothek.queries.names.models import KnownModel, choose_model, choose_models
+from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.tokens import listed_tokens
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.poles import at_pole, listed_side, poles_shown, strongest_pole
+from neurothek.queries.search.question import Question
+from neurothek.queries.search.scope import layers_of, models_asked
+from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
-from queries.ask.answer import with_its_sql
-from queries.ask.statements import ask_records, framed, numpy_columns
-from queries.errors import NothingAsked, NotMeasured, OneWordOnly
-from queries.names.corpora import which_corpora
-from queries.names.models import KnownModel
-from queries.names.words import Term, find_class, find_terms
-from queries.search.condition import filtered_records, null_labels
-from queries.search.found import FoundNeurons
-from queries.search.poles import POLES, at_pole, listed_side, poles_shown, with_strongest
-from queries.search.question import Question
-from queries.search.scope import layers_of, models_asked
-from queries.views.on_corpus import on_corpus
-from queries.views.rows import with_facts
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed, numpy_columns
+from neurothek.queries.errors import NothingAsked, NotMeasured, OneWordOnly
+from neurothek.queries.names.corpora import which_corpora
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.words import Term, find_class, find_terms
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.poles import POLES, at_pole, listed_side, poles_shown, with_strongest
+from neurothek.queries.search.question import Question
+from neurothek.queries.search.scope import layers_of, models_asked
+from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.rows import with_facts
 
 if TYPE_CHECKING:
     import numpy as np

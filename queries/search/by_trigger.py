@@ -8,21 +8,21 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible_list
-from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.ask.answer import with_its_sql
-from queries.ask.statements import ask_records, framed
-from queries.errors import NotMeasured, PhraseTooLong
-from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
-from queries.names.models import KnownModel
-from queries.names.words import Term, find_terms
-from queries.search.condition import filtered_records, null_labels
-from queries.search.found import FoundNeurons
-from queries.search.poles import at_pole, poles_shown
-from queries.search.question import Question
-from queries.search.scope import layers_of, models_asked
-from queries.views.on_corpus import on_corpus
-from queries.views.rows import Neuron, with_facts
+from neurothek.catalog.spelling import visible_list
+from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.errors import NotMeasured, PhraseTooLong
+from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.words import Term, find_terms
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.poles import at_pole, poles_shown
+from neurothek.queries.search.question import Question
+from neurothek.queries.search.scope import layers_of, models_asked
+from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.rows import Neuron, with_facts
 
 LONGEST = 3
 """Length of the longest n-grams that are counted."""

@@ -8,16 +8,16 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible_list
-from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import with_its_sql
-from queries.ask.parts import how_many
-from queries.ask.statements import ask_records, framed
-from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
-from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
-from queries.names.models import KnownModel
-from queries.names.words import Term, find_terms, nearest_words
-from queries.search.by_score import (
+from neurothek.catalog.spelling import visible_list
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from neurothek.queries.ask.answer import with_its_sql
+from neurothek.queries.ask.parts import how_many
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.errors import NoSuchWord, NothingAsked, SplitNotFound
+from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.words import Term, find_terms, nearest_words
+from neurothek.queries.search.by_score import (
     HONOURED,
     AtHand,
     OpenWeights,
@@ -27,17 +27,17 @@ from queries.search.by_score import (
     scored_words,
     wanted_of,
 )
-from queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
-from queries.search.condition import filtered_records, null_labels
-from queries.search.found import FoundNeurons
-from queries.search.one_word import is_one_word, one_word_rows, with_counts
-from queries.search.poles import POLES, listed_side, poles_shown, with_strongest
-from queries.search.question import NEURON_FLAGS, Question, Side
-from queries.search.scope import layers_of, models_asked
-from queries.search.widening import Neighbour, neighbours_of, remarks
-from queries.views.neuron_facts import told
-from queries.views.on_corpus import on_corpus
-from queries.views.rows import with_facts
+from neurothek.queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.one_word import is_one_word, one_word_rows, with_counts
+from neurothek.queries.search.poles import POLES, listed_side, poles_shown, with_strongest
+from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
+from neurothek.queries.search.scope import layers_of, models_asked
+from neurothek.queries.search.widening import Neighbour, neighbours_of, remarks
+from neurothek.queries.views.neuron_facts import told
+from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,

@@ -5,15 +5,15 @@ from itertools import groupby
 
 import duckdb
 
-from queries.ask.statements import ask_records
-from queries.errors import NeuronOfOther, NoSuchWord, NothingChosen
-from queries.names.models import choose_model
-from queries.names.neurons import find_neuron
-from queries.names.words import find_terms, nearest_words
-from queries.search.by_score import OpenWeights
-from queries.search.by_word import search
-from queries.search.condition import filtered_records, null_labels
-from queries.search.question import Question
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import NeuronOfOther, NoSuchWord, NothingChosen
+from neurothek.queries.names.models import choose_model
+from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.words import find_terms, nearest_words
+from neurothek.queries.search.by_score import OpenWeights
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.question import Question
 
 Neurons = tuple[tuple[int, int], ...]
 """Layer and neuron of each, in ascending order, none twice."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.terminal.console import console_progress, note, warn
-from catalog.terminal.options import Format, common_options, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.terminal.console import console_progress, note, warn
+from neurothek.catalog.terminal.options import Format, common_options, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 if TYPE_CHECKING:
-    from queries.search.question import Question
+    from neurothek.queries.search.question import Question
 
 
 @click.command()
@@ -79,7 +79,7 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
         raise click.UsageError("--score and --like cannot be combined")
     if weights is not None and not by_score:
         raise click.UsageError("--weights requires --score")
-    from queries.search.scope import variants_hint
+    from neurothek.queries.search.scope import variants_hint
 
     question = _question(**options)
     if by_score:
@@ -99,7 +99,7 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
 
 
 def _question(*, layer: str | None, depth: str | None, **options: Any) -> Question:
-    from queries.search.question import Question, parse_depth, parse_layers
+    from neurothek.queries.search.question import Question, parse_depth, parse_layers
 
     layers = None if layer is None else parse_layers(layer)
     return Question(layers=layers, depth=None if depth is None else parse_depth(depth), **options)

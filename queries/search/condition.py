@@ -6,14 +6,14 @@ from typing import Any
 
 import duckdb
 
-from catalog.store.interrupts import time_limit
-from queries.ask.objections import objection
-from queries.ask.parts import PartUnknown, repeated, with_parts
-from queries.ask.statements import parsed, records, statement
-from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
-from queries.names.models import KnownModel
-from queries.search.question import NEURON_FLAGS, Question
-from queries.views.install import view
+from neurothek.catalog.store.interrupts import time_limit
+from neurothek.queries.ask.objections import objection
+from neurothek.queries.ask.parts import PartUnknown, repeated, with_parts
+from neurothek.queries.ask.statements import parsed, records, statement
+from neurothek.queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.search.question import NEURON_FLAGS, Question
+from neurothek.queries.views.install import view
 
 FUNCTIONS = frozenset(
     {
@@ -104,7 +104,7 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
 
 def _check_functions(predicate: str) -> None:
     """Raise if the condition calls what may take any amount of memory."""
-    from queries.ask.parse_tree import LAMBDA, called_functions  # noqa: PLC0415  (most searches have no condition)
+    from neurothek.queries.ask.parse_tree import LAMBDA, called_functions  # noqa: PLC0415  (most searches have no condition)
 
     try:
         called = called_functions(predicate)

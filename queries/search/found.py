@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from queries.ask.answer import Section, TabularAnswer
-from queries.search.scope import IN_PYTHON, variants_hint
+from neurothek.queries.ask.answer import Section, TabularAnswer
+from neurothek.queries.search.scope import IN_PYTHON, variants_hint
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

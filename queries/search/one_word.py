@@ -5,13 +5,13 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.parts import how_many, repeated, with_parts
-from queries.ask.statements import records, statement
-from queries.names.models import KnownModel
-from queries.names.tokens import counts_of
-from queries.names.words import Term
-from queries.search.question import Question, Side
-from queries.views.rows import Neuron
+from neurothek.queries.ask.parts import how_many, repeated, with_parts
+from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.tokens import counts_of
+from neurothek.queries.names.words import Term
+from neurothek.queries.search.question import Question, Side
+from neurothek.queries.views.rows import Neuron
 
 _FOLLOWED = ("words", "side", "models", "variants", "match_all", "exact", "corpus", "limit")
 """Fields of a question that the rows follow, beside those that its terms and models follow from."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from catalog.tables.table import DOUBLE, TEXT
-from queries.names.models import KnownModel
+from neurothek.catalog.tables.table import DOUBLE, TEXT
+from neurothek.queries.names.models import KnownModel
 
 POLES: Mapping[str, pl.DataType] = {"pole": TEXT, "pole_activation": DOUBLE}
 """Columns of an answer: `pole`, the sign of the coefficient (positive, negative) at which a neuron of a gated model

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
-from catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
-from catalog.spelling import readable, typed, visible
-from queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
-from queries.names.words import BYTES, TokenClass
+from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
+from neurothek.catalog.spelling import readable, typed, visible
+from neurothek.queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
+from neurothek.queries.names.words import BYTES, TokenClass
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import duckdb
 
-from queries.errors import NoLayersLeft, NoSuchLayer
-from queries.names.models import KnownModel, choose_models
-from queries.search.question import Question
+from neurothek.queries.errors import NoLayersLeft, NoSuchLayer
+from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.search.question import Question
 
 
 def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tuple[int, int]]:

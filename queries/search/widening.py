@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.spelling import readable
-from queries.ask.statements import ask_records
-from queries.names.models import KnownModel
-from queries.names.words import Term, Token, words_of
+from neurothek.catalog.spelling import readable
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.words import Term, Token, words_of
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,18 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.spelling import is_text
-from queries.ask.parse_tree import EXPLAIN, MARK, MOST_CHARACTERS, UNREADABLE, Mentions, mentions_of, syntax_error
-from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
-from queries.sql.judgement import Ground, judge_mentions, judge_relations
+from neurothek.catalog.spelling import is_text
+from neurothek.queries.ask.parse_tree import (
+    EXPLAIN,
+    MARK,
+    MOST_CHARACTERS,
+    UNREADABLE,
+    Mentions,
+    mentions_of,
+    syntax_error,
+)
+from neurothek.queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
+from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
 _FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from catalog.errors import NeurothekError
-from queries.errors import OverLimit, QueryFailed, error_named
-from queries.sql.limits import Limits
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries.errors import OverLimit, QueryFailed, error_named
+from neurothek.queries.sql.limits import Limits
 
 _GRACE_SECONDS = 1.0
 """DuckDB ends a query at its time limit itself, except inside one long step; then the process is ended."""

@@ -12,13 +12,13 @@ from typing import Any, BinaryIO
 import duckdb
 import polars as pl
 
-from catalog.errors import NeurothekError
-from catalog.store.damage import damage_told
-from catalog.store.warehouse import Warehouse
-from queries.ask.one_query import count_rows, stream_query
-from queries.errors import QueryFailed
-from queries.views import install
-from queries.views.on_corpus import on_corpus, refuse_facts
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.damage import damage_told
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.ask.one_query import count_rows, stream_query
+from neurothek.queries.errors import QueryFailed
+from neurothek.queries.views import install
+from neurothek.queries.views.on_corpus import on_corpus, refuse_facts
 
 _DUCKDB_SHARE = 0.75
 """Of the memory, what DuckDB may plan with; functions that take memory outside of its plan need the rest."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.terminal.console import complain, note, say_in_the_answer, warn
-from catalog.terminal.options import Format, Size, common_options, format_option
-from catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
+from neurothek.catalog.terminal.console import complain, note, say_in_the_answer, warn
+from neurothek.catalog.terminal.options import Format, Size, common_options, format_option
+from neurothek.catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from catalog.store.warehouse import Warehouse
-    from queries.sql.limits import Answer, Limits
+    from neurothek.catalog.store.warehouse import Warehouse
+    from neurothek.queries.sql.limits import Answer, Limits
 
 
 _BEGINS_WITH_A_COMMENT = re.compile(r"--(?![\w-]+=)[^\n]*\s")
@@ -97,7 +97,7 @@ def sql(
     With --corpus, every view shows that corpus, as if it were pinned. Tables of the store hold all corpora, except
     store.neuron_facts, which holds only the shown ones, so queries on it are refused.
     """
-    from queries.sql.limits import Limits
+    from neurothek.queries.sql.limits import Limits
 
     limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
     if query is None and _is_at_a_terminal():
@@ -112,7 +112,7 @@ def sql(
 
 
 def _piped() -> str:
-    from queries.errors import QueryFailed
+    from neurothek.queries.errors import QueryFailed
 
     written = sys.stdin.buffer.read()
     if written.startswith(_UTF_16):
@@ -145,9 +145,9 @@ def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
 
 
 def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
-    from catalog.errors import NeurothekError
-    from queries.errors import StoppedHalfway
-    from queries.sql.run import stream_people
+    from neurothek.catalog.errors import NeurothekError
+    from neurothek.queries.errors import StoppedHalfway
+    from neurothek.queries.sql.run import stream_people
 
     with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
         whole = _HeldBack(answer)
@@ -190,9 +190,9 @@ class _HeldBack:
 
 
 def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
-    from catalog.errors import NeurothekError
-    from queries.ask.objections import known_relations
-    from queries.sql.prompt import converse, history_file
+    from neurothek.catalog.errors import NeurothekError
+    from neurothek.queries.ask.objections import known_relations
+    from neurothek.queries.sql.prompt import converse, history_file
 
     relations = known_relations()
 

@@ -57,6 +57,6 @@ def questions() -> tuple[Recipe, ...]:
 
 def _text() -> str:
     """The document: it lies beside this file once installed, and among the other documents in a checkout."""
-    installed = resources.files("queries.sql").joinpath("cookbook.md")
-    document = installed if installed.is_file() else Path(__file__).parents[2] / "docs" / "cookbook.md"
+    installed = resources.files("neurothek.queries.sql").joinpath("cookbook.md")
+    document = installed if installed.is_file() else Path(__file__).resolve().parents[2] / "docs" / "cookbook.md"
     return document.read_text("utf-8")

@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 
-from catalog.errors import NeurothekError
-from catalog.spelling import is_text
-from catalog.suggestions import nearest
-from queries.ask.parse_tree import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import is_text
+from neurothek.catalog.suggestions import nearest
+from neurothek.queries.ask.parse_tree import (
     EXPLAIN,
     MARK,
     MOST_CHARACTERS,
@@ -22,9 +22,9 @@ from queries.ask.parse_tree import (
     nodes_in,
     statements_of,
 )
-from queries.ask.statements import ask_records
-from queries.errors import UnknownColumn, UnknownRelation
-from queries.sql.judgement import Ground, judge_mentions
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.errors import UnknownColumn, UnknownRelation
+from neurothek.queries.sql.judgement import Ground, judge_mentions
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 """What stands in place of a table and has columns that the warehouse does not list."""

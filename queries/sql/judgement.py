@@ -1,16 +1,16 @@
 """What a query mentions, judged: relations of the warehouse alone, and functions known to be harmless.
 
 A file may come from a stranger. What stands behind the relations' names is this release's own, see
-`catalog.store.objects`; a file with a macro is not opened.
+`neurothek.catalog.store.objects`; a file with a macro is not opened.
 """
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from queries.ask.functions import classified
-from queries.ask.parse_tree import Mentions, functions_of_duckdb, views_of_duckdb
-from queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
+from neurothek.queries.ask.functions import classified
+from neurothek.queries.ask.parse_tree import Mentions, functions_of_duckdb, views_of_duckdb
+from neurothek.queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _SYSTEM_SCHEMAS = {"information_schema"}

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_type_hints
 
-from catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import BadArgument, require
 
 if TYPE_CHECKING:
     import polars as pl

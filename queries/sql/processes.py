@@ -69,7 +69,7 @@ def _started() -> Process:
     """A new process with this one's modules."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "queries.sql.child"],
+        [sys.executable, "-P", "-m", "neurothek.queries.sql.child"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -14,7 +14,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from queries.views.install import all_views
+from neurothek.queries.views.install import all_views
 
 _KEYWORDS = (
     *("select", "from", "where", "group by", "order by", "having", "limit", "join", "using", "with", "as", "distinct"),

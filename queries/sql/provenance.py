@@ -11,12 +11,12 @@ from sqlglot import exp
 from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 
-from catalog.tables.registry import JOB_TABLES
-from queries.ask.answer import Section
-from queries.ask.parse_tree import EXPLAIN, MARK
-from queries.ask.statements import ask
-from queries.errors import QueryFailed
-from queries.views.install import all_views
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.ask.parse_tree import EXPLAIN, MARK
+from neurothek.queries.ask.statements import ask
+from neurothek.queries.errors import QueryFailed
+from neurothek.queries.views.install import all_views
 
 _PURPOSE_CHARACTERS = 100
 

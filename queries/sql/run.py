@@ -7,20 +7,20 @@ import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from catalog.store.interrupts import undisturbed
-from queries.ask.objections import known_relations
-from queries.errors import QueryFailed
-from queries.sql.first_look import look
-from queries.sql.judgement import Ground
-from queries.sql.limits import Answer, Limits
-from queries.sql.processes import answering_process
+from neurothek.catalog.store.interrupts import undisturbed
+from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.errors import QueryFailed
+from neurothek.queries.sql.first_look import look
+from neurothek.queries.sql.judgement import Ground
+from neurothek.queries.sql.limits import Answer, Limits
+from neurothek.queries.sql.processes import answering_process
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Mapping
 
-    from catalog.store.warehouse import Warehouse
-    from queries.sql.answer_stream import AnswerStream
+    from neurothek.catalog.store.warehouse import Warehouse
+    from neurothek.queries.sql.answer_stream import AnswerStream
 
 
 def ask_people(
@@ -105,7 +105,7 @@ def _asked(
         _send(process, text.encode())
         # What loads polars may lose a Ctrl-C that comes while it does.
         with undisturbed():
-            from queries.sql.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
+            from neurothek.queries.sql.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
 
         yield AnswerStream(process, limits)
 
@@ -136,7 +136,7 @@ def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Grou
 def _check(query: str, ground: Ground) -> None:
     # sqlglot takes a quarter of a second to import: while it does, the child imports too.
     with undisturbed():
-        from queries.sql.admission import check_query  # noqa: PLC0415  (see above)
+        from neurothek.queries.sql.admission import check_query  # noqa: PLC0415  (see above)
 
     check_query(query, ground.relations, catalog=ground.catalog)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import Format, UserPath, common_options, format_option
-from catalog.terminal.printing import show_tables
+from neurothek.catalog.terminal.console import console_progress, note
+from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
+from neurothek.catalog.terminal.printing import show_tables
 
 
 @click.command()

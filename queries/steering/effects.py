@@ -7,10 +7,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.ask.statements import ask_records
-from queries.steering.neuron_effects import neurons_turned_off, section_of_neurons, told_of_neurons
-from queries.steering.tables import (
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.steering.neuron_effects import neurons_turned_off, section_of_neurons, told_of_neurons
+from neurothek.queries.steering.tables import (
     REMARK,
     SHARES_REMARK,
     by_domain,
@@ -19,7 +19,7 @@ from queries.steering.tables import (
     shares_table,
     watched_table,
 )
-from queries.views.of_models import rows_of_models
+from neurothek.queries.views.of_models import rows_of_models
 
 
 @dataclass(frozen=True, repr=False)

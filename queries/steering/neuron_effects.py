@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import duckdb
 import polars as pl
 
-from catalog.tables.interventions import LEAST_SETS
-from queries.ask.answer import Section
-from queries.views.of_models import rows_of_models
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.views.of_models import rows_of_models
 
 _N_SHOWN = 20
 _REMARK = (

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.tables.table import FLOAT, INTEGER, TEXT
-from catalog.tables.traces import PromptActivations
-from queries.ask.answer import Section, TabularAnswer
-from queries.names.neurons import NeuronAddress
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.tables.table import FLOAT, INTEGER, TEXT
+from neurothek.catalog.tables.traces import PromptActivations
+from neurothek.queries.ask.answer import Section, TabularAnswer
+from neurothek.queries.names.neurons import NeuronAddress
 
 ALONG_COLUMNS: Mapping[str, pl.DataType] = {"position": INTEGER, "token": TEXT, "activation": FLOAT}
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.terminal.options import Format, common_options, format_option
-from catalog.terminal.printing import show_tables
+from neurothek.catalog.terminal.options import Format, common_options, format_option
+from neurothek.catalog.terminal.printing import show_tables
 
 if TYPE_CHECKING:
-    from catalog.tables.traces import RaisingOrder
-    from queries.trace.trace import Lens
+    from neurothek.catalog.tables.traces import RaisingOrder
+    from neurothek.queries.trace.trace import Lens
 
 
 @click.command()

@@ -7,14 +7,14 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import quoted, visible
-from catalog.tables.table import DOUBLE, INTEGER, SMALL, TEXT
-from catalog.tables.traces import TracedGrid
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.ask.statements import framed
-from queries.names.models import KnownModel
-from queries.names.tokens import texts_of
-from queries.trace.trace import Lens, quoted_end
+from neurothek.catalog.spelling import quoted, visible
+from neurothek.catalog.tables.table import DOUBLE, INTEGER, SMALL, TEXT
+from neurothek.catalog.tables.traces import TracedGrid
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import framed
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.trace.trace import Lens, quoted_end
 
 CELL_COLUMNS: Mapping[str, pl.DataType] = {
     "layer": SMALL,

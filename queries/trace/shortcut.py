@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import duckdb
 
-from catalog.store.matrices import KeptMap, kept_maps
-from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
-from queries.names.corpora import choose_corpora
-from queries.names.models import choose_model
-from queries.names.unmeasured import corpus_words
+from neurothek.catalog.store.matrices import KeptMap, kept_maps
+from neurothek.queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import choose_model
+from neurothek.queries.names.unmeasured import corpus_words
 
 
 def kept_shortcut(

@@ -8,17 +8,17 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.tables.interventions import LEAST_SETS
-from catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
-from catalog.tables.traces import Switched, SwitchedTogether
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.ask.statements import ask_records, framed
-from queries.errors import NeuronOfOther
-from queries.names.models import KnownModel, choose_model
-from queries.names.neurons import NeuronAddress, find_neuron
-from queries.names.tokens import texts_of
-from queries.trace.trace import quoted_end
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
+from neurothek.catalog.tables.traces import Switched, SwitchedTogether
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.errors import NeuronOfOther
+from neurothek.queries.names.models import KnownModel, choose_model
+from neurothek.queries.names.neurons import NeuronAddress, find_neuron
+from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.trace.trace import quoted_end
 
 SWITCHED_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,

@@ -7,17 +7,17 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.spelling import quoted, readable, visible
-from catalog.store.matrices import KeptMap
-from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
-from catalog.tables.traces import Traced
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
-from queries.ask.statements import ask_records, framed
-from queries.errors import NoSuchToken
-from queries.names.models import KnownModel
-from queries.names.tokens import texts_of
-from queries.names.words import find_terms
-from queries.trace.shortcut import kept_lens
+from neurothek.catalog.spelling import quoted, readable, visible
+from neurothek.catalog.store.matrices import KeptMap
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from neurothek.catalog.tables.traces import Traced
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.errors import NoSuchToken
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.names.words import find_terms
+from neurothek.queries.trace.shortcut import kept_lens
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "layer": SMALL,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.advice import command_line
-from catalog.terminal.console import note
-from catalog.terminal.options import Format, UserPath, common_options, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 if TYPE_CHECKING:
     pass
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @common_options
 def views(name: str | None, as_sql: bool, output_format: Format) -> None:
     """List the views, or describe the view NAME."""
-    from queries.views import contents
-    from queries.views.install import view
+    from neurothek.queries.views import contents
+    from neurothek.queries.views.install import view
 
     if name is None:
         show_frame(contents.views(), output_format, columns=("view", "one_row"))
@@ -41,7 +41,7 @@ def views(name: str | None, as_sql: bool, output_format: Format) -> None:
 @click.pass_context
 def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
     """List the views and tables of the warehouse, or the columns of NAME."""
-    from queries.views import contents
+    from neurothek.queries.views import contents
 
     with ctx.obj.reader() as connection:
         frame = contents.relations(connection) if name is None else contents.columns(connection, name)
@@ -54,7 +54,7 @@ def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
 @click.pass_context
 def models(ctx: click.Context, output_format: Format) -> None:
     """List the models of the warehouse, smallest first."""
-    from queries.views import contents
+    from neurothek.queries.views import contents
 
     with ctx.obj.reader() as connection:
         frame = contents.models_frame(connection)
@@ -73,7 +73,7 @@ def models(ctx: click.Context, output_format: Format) -> None:
 @click.pass_context
 def corpora(ctx: click.Context, output_format: Format) -> None:
     """List the corpora that models were measured on."""
-    from queries.views import contents
+    from neurothek.queries.views import contents
 
     with ctx.obj.reader() as connection:
         frame = contents.corpora_frame(connection)
@@ -91,8 +91,8 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 @click.pass_context
 def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
     """List all runs: published, running, failed and interrupted."""
-    from catalog.publishing.staging import staged_manifests
-    from queries.views import contents
+    from neurothek.catalog.publishing.staging import staged_manifests
+    from neurothek.queries.views import contents
 
     beside = ctx.obj.warehouse.staging
     staged = staged_manifests(beside if staging is None else staging / beside.name)

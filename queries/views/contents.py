@@ -8,12 +8,12 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables.table import BIG, INTEGER, TEXT, TIME
-from queries.ask.objections import known_relations
-from queries.ask.statements import ask, conform, frame_of
-from queries.errors import UnknownRelation
-from queries.names.models import SIZE
-from queries.views.install import all_views, view
+from neurothek.catalog.tables.table import BIG, INTEGER, TEXT, TIME
+from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.ask.statements import ask, conform, frame_of
+from neurothek.queries.errors import UnknownRelation
+from neurothek.queries.names.models import SIZE
+from neurothek.queries.views.install import all_views, view
 
 RUN_COLUMNS: Mapping[str, pl.DataType] = {
     "run_id": INTEGER,
@@ -76,7 +76,7 @@ def runs(connection: duckdb.DuckDBPyConnection | None, staged: Iterable[Mapping[
 
     Args:
         connection: the warehouse, or None where there is none yet.
-        staged: what the staging manifests say, see `catalog.publishing.staging`.
+        staged: what the staging manifests say, see `neurothek.catalog.publishing.staging`.
     """
     waiting = pl.DataFrame([_staged_row(manifest) for manifest in staged], schema=dict(RUN_COLUMNS))
     if connection is None:

@@ -7,8 +7,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialects
 
-from queries.errors import UnknownDialect
-from queries.views.install import View, all_views
+from neurothek.queries.errors import UnknownDialect
+from neurothek.queries.views.install import View, all_views
 
 SPARK = "spark"
 """The dialect that is always exported, and the only one that tests run."""

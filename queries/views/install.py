@@ -10,9 +10,9 @@ from importlib import resources
 
 import duckdb
 
-from catalog.publishing import summaries
-from queries.errors import UnknownView
-from queries.views.narrowing import narrowed
+from neurothek.catalog.publishing import summaries
+from neurothek.queries.errors import UnknownView
+from neurothek.queries.views.narrowing import narrowed
 
 _SECTION = re.compile(r"^(key|kept|columns):\s*(.*)$")
 _COLUMN = re.compile(r"^  (\w+): (.+)$")
@@ -79,7 +79,7 @@ def parse_view(name: str, text: str) -> View:
 @cache
 def _texts() -> Mapping[str, str]:
     """Every view's file, by name."""
-    folder = resources.files("queries") / "views"
+    folder = resources.files("neurothek.queries") / "views"
     files = {file.name.removesuffix(".sql"): file for file in folder.iterdir() if file.name.endswith(".sql")}
     return {name: file.read_text("utf-8") for name, file in files.items()}
 

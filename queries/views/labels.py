@@ -7,9 +7,9 @@ compare every label with it.
 from collections.abc import Mapping
 from typing import Any
 
-from queries.names.models import KnownModel
-from queries.views.install import view
-from queries.views.thresholds import thresholds
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.views.install import view
+from neurothek.queries.views.thresholds import thresholds
 
 FlatRow = Mapping[str, Any]
 

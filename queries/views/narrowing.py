@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 
-from catalog.publishing.summaries import PREFIX
+from neurothek.catalog.publishing.summaries import PREFIX
 
 _READ = re.compile(r"\b(from|join) (store\.)?([a-z_0-9]+)\b(?![.(])( as [a-z_0-9]+)?")
 _CTE = re.compile(r"^(?:with )?([a-z_0-9]+) as \($", re.MULTILINE)

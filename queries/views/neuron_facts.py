@@ -5,10 +5,10 @@ from typing import Any
 
 import duckdb
 
-from queries.names.models import KnownModel
-from queries.names.tokens import texts_of
-from queries.views.labels import activity
-from queries.views.rows import FirstRows, Neuron, at_rows, first_rows
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.views.labels import activity
+from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows
 
 _STATEMENTS = {"promoted": "promoted_at_rows", "suppressed": "suppressed_at_rows"}
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 import duckdb
 import polars as pl
 
-from queries.ask.statements import frame_of
-from queries.views.install import view
+from neurothek.queries.ask.statements import frame_of
+from neurothek.queries.views.install import view
 
 SMALLEST_FIRST = (
     "size",
@@ -15,7 +15,7 @@ SMALLEST_FIRST = (
     r"try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first",
     "model",
 )
-"""How models stand side by side, as `queries.names.models` orders them."""
+"""How models stand side by side, as `neurothek.queries.names.models` orders them."""
 
 
 def of_models(

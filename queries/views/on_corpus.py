@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 import duckdb
 
-from catalog.publishing.facts import facts_elsewhere
-from catalog.store.interrupts import close, keyboard_interrupts, undisturbed
-from queries.errors import FactsOfShownCorpora
-from queries.names.corpora import choose_corpora
-from queries.names.models import choose_models
-from queries.views.install import define_also, views_that_read
+from neurothek.catalog.publishing.facts import facts_elsewhere
+from neurothek.catalog.store.interrupts import close, keyboard_interrupts, undisturbed
+from neurothek.queries.errors import FactsOfShownCorpora
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.views.install import define_also, views_that_read
 
 FACTS = "store.neuron_facts"
 _CORPORA = "measured_corpora"

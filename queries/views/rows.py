@@ -6,8 +6,8 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.statements import ask_records, records
-from queries.views.install import view
+from neurothek.queries.ask.statements import ask_records, records
+from neurothek.queries.views.install import view
 
 TABLES = ("neuron_facts", "projections")
 """The tables that hold a row per neuron, a model's together in the order of layers and neurons."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from queries.views.install import view
+from neurothek.queries.views.install import view
 
 # Constants stand one per line: `cast(0.95 as double) as least_recall,` or `3 as oscillating_switches,`.
 _BLOCK = re.compile(r"^with thresholds as \((.*?)^\)", re.DOTALL | re.MULTILINE)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.advice import about, command_line, with_warehouse
+from neurothek.catalog.advice import about, command_line, with_warehouse
 
 # A shell ends a word at a zero byte, and a line of it holds none.
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.arguments import ArgumentUnknown, BadArgument, fits, kind_in_words, parse_size, plain, require
-from catalog.errors import NeurothekError
+from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, fits, kind_in_words, parse_size, plain, require
+from neurothek.catalog.errors import NeurothekError
 
 Side = Literal["up", "down"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.files import temporary, why_no_file, written
+from neurothek.catalog.files import temporary, why_no_file, written
 
 
 def test_a_file_has_its_name_when_it_is_whole(tmp_path: Path) -> None:

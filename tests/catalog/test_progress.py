@@ -2,8 +2,8 @@
 
 import pytest
 
-from catalog.progress import Progress, Silent
-from catalog.terminal.console import ConsoleProgress
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.terminal.console import ConsoleProgress
 
 
 class Half:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.spelling import harmless, is_text, named, quoted, readable, typed, visible, visible_list
+from neurothek.catalog.spelling import harmless, is_text, named, quoted, readable, typed, visible, visible_list
 
 
 def test_white_space_is_marked() -> None:

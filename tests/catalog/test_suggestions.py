@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.suggestions import enumerated, hint, nearest
+from neurothek.catalog.suggestions import enumerated, hint, nearest
 
 NAMES = st.text("abcXYZ_-é1", min_size=1, max_size=9)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.variants import (
+from neurothek.catalog.variants import (
     FamilyInvalid,
     VariantInvalid,
     family_of,

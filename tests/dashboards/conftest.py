@@ -10,10 +10,10 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from dashboards.papers.material import Material
-from dashboards.session import hand_over
-from queries.sql import processes
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.session import hand_over
+from neurothek.queries.sql import processes
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 from tests.support.pages import open_page

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.addresses import FRONT, OTHER_NAMES, PAGES, SECTIONS, script_of
-from dashboards.screens import __file__ as screens_file
+from neurothek.dashboards.addresses import FRONT, OTHER_NAMES, PAGES, SECTIONS, script_of
+from neurothek.dashboards.screens import __file__ as screens_file
 
 
 def test_every_page_has_an_address() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, _colour, model_colours
+from neurothek.dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, _colour, model_colours
 from tests.support.colours import contrast, luminance
 
 BACKGROUNDS = {"light": 1.0, "dark": luminance("#171714")}

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from streamlit.web import cli
 
 import neurothek
-from dashboards.colours import ACCENT
-from dashboards.session import desk
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.session import desk
 
 Asked = dict[str, list[str]]
 
@@ -27,7 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[
 
     monkeypatch.setattr(cli, "main", instead)
     # What the command sets is taken back; how memory is kept could not be.
-    monkeypatch.setattr("dashboards.commands.give_back_at_once", lambda: None)
+    monkeypatch.setattr("neurothek.dashboards.commands.give_back_at_once", lambda: None)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     result = CliRunner().invoke(neurothek.main, ["dashboard", *arguments])
     assert len(started) == (result.exit_code == 0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.errors import NoProfile, NothingToCompare, PictureNotWritten, UnknownPicture
+from neurothek.dashboards.errors import NoProfile, NothingToCompare, PictureNotWritten, UnknownPicture
 from tests.support.sentences import commands, sentence
 
 

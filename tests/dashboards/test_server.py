@@ -4,8 +4,8 @@ import pytest
 from starlette.routing import Match, Route
 from starlette.testclient import TestClient
 
-from dashboards.addresses import OTHER_NAMES
-from dashboards.server import app
+from neurothek.dashboards.addresses import OTHER_NAMES
+from neurothek.dashboards.server import app
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)

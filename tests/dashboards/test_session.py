@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import neurothek
-from dashboards import session
-from dashboards.session import desk, hand_over
+from neurothek.dashboards import session
+from neurothek.dashboards.session import desk, hand_over
 
 
 def test_pages_ask_the_desk_that_was_handed_over_last(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from catalog.errors import NeurothekError
-from dashboards.addresses import FRONT, PAGES
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.addresses import FRONT, PAGES
 from tests.support.strangers import (
     REFUSED,
     SECRET,

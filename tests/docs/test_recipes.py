@@ -8,8 +8,8 @@ import click
 import pytest
 
 import neurothek
-from ingest.corpora.sources.source import Source
-from queries.views import install
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.queries.views import install
 
 FOLDER = Path(neurothek.__file__).parents[1] / "docs" / "recipes"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))

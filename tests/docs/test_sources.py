@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.concepts import concepts_by_layer
-from queries.views.install import view
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.concepts import concepts_by_layer
+from neurothek.queries.views.install import view
 from tests.support import warehouse as made
 
 DEFINITIONS = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text("utf-8")

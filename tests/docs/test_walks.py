@@ -19,9 +19,9 @@ from transformers import AutoTokenizer, HeliumConfig, HeliumForCausalLM
 from transformers.utils import logging
 
 from docs.generators.house import complaints
-from ingest.corpora.sources.local_files import by_suffix
-from ingest.jobs.registry import JOBS
-from ingest.models.families.table import FAMILIES
+from neurothek.ingest.corpora.sources.local_files import by_suffix
+from neurothek.ingest.jobs.registry import JOBS
+from neurothek.ingest.models.families.table import FAMILIES
 from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.models import build
@@ -241,8 +241,9 @@ def test_a_page_is_a_file_and_a_line(asked: Copy) -> None:
 import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-import dashboards, neurothek
-from dashboards.session import hand_over
+import neurothek
+from neurothek import dashboards
+from neurothek.dashboards.session import hand_over
 hand_over(neurothek.open())
 app = AppTest.from_file(str(Path(dashboards.__file__).with_name("app.py")), default_timeout=60)
 app.switch_page("screens/explore/tokens.py")
@@ -260,8 +261,8 @@ print(app.title[0].value, len(app.dataframe[0].value))
 def test_a_chart_is_a_function(asked: Copy) -> None:
     script = """
 import polars as pl
-from dashboards.charts.pictures import drawn
-from dashboards.charts.spread import Number, quartiles
+from neurothek.dashboards.charts.pictures import drawn
+from neurothek.dashboards.charts.spread import Number, quartiles
 neurons = pl.DataFrame({"layer": [0, 0, 0, 1, 1], "kurtosis": [1.0, 2.0, 9.0, 3.0, 4.0]})
 print(drawn(quartiles(neurons, Number("kurtosis", is_log=False), "#2f5d8a"), "svg").decode())
 """
@@ -308,10 +309,14 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
     copy = walked(tmp_path, JOB)
     assert (kept := lint(copy.tree, "--contract", "jobs")).returncode == 0, kept.stdout
     norms = copy.tree / "ingest" / "jobs" / "value_norms" / "value_lengths.py"
-    norms.write_text(f"{norms.read_text('utf-8')}\nfrom ingest.jobs.projections.frames import *  # noqa\n", "utf-8")
+    norms.write_text(
+        f"{norms.read_text('utf-8')}\nfrom neurothek.ingest.jobs.projections.frames import *  # noqa\n", "utf-8"
+    )
     broken = lint(copy.tree, "--contract", "jobs")
     assert broken.returncode == 1
-    assert "ingest.jobs.value_norms is not allowed to import ingest.jobs.projections" in broken.stdout
+    assert (
+        "neurothek.ingest.jobs.value_norms is not allowed to import neurothek.ingest.jobs.projections" in broken.stdout
+    )
 
 
 @pytest.mark.long

@@ -6,10 +6,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from catalog.arguments import ArgumentUnknown, BadArgument
-from ingest.asking import TextTwice, Wishes, requested
-from ingest.jobs import registry
-from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+from neurothek.catalog.arguments import ArgumentUnknown, BadArgument
+from neurothek.ingest.asking import TextTwice, Wishes, requested
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
 
 def test_nothing_asked_is_what_is_usual() -> None:

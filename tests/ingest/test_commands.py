@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse
-from catalog.terminal.options import Size
-from ingest import minis
-from ingest.commands import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.terminal.options import Size
+from neurothek.ingest import minis
+from neurothek.ingest.commands import (
     DEMO_CHANGED,
     DEMO_EXAMPLES,
     DEMO_PROMPTS,
@@ -27,10 +27,10 @@ from ingest.commands import (
     DEMO_WORDS,
     change_neurons,
 )
-from ingest.jobs import registry
-from ingest.pipeline import ingest_all, ingest_model
-from ingest.pipeline.ingest_all import Outcome
-from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.pipeline import ingest_all, ingest_model
+from neurothek.ingest.pipeline.ingest_all import Outcome
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 from tests.support import ingests
 from tests.support.models import build
 
@@ -284,7 +284,7 @@ def test_an_interrupted_run_says_so_and_is_shown_as_interrupted(
 
     # At the last moment: all shards lie there, nothing is published.
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.planning.work.publish", interrupt)
+        patch.setattr("neurothek.ingest.planning.work.publish", interrupt)
         stopped = run("ingest", model, "--job", "projections", *warehouse)
     assert stopped.exit_code == 130
     assert "what was finished is kept: repeat the command to go on" in stopped.stderr

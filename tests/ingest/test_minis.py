@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest import minis
+from neurothek.ingest import minis
 
 CHECKPOINTS = ("mini-opt-2m-step250", "mini-opt-2m-step1000")
 FINISHED = (

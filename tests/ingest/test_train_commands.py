@@ -9,13 +9,13 @@ import torch
 from click.testing import CliRunner
 from transformers import AutoModelForCausalLM
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.sources.source import Source
-from ingest.models import tokenizer as tokenization
-from ingest.train_commands import train as train_command
-from ingest.training.errors import SizeUnknown
-from ingest.training.losses import model_loss
-from ingest.training.text import divide
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.train_commands import train as train_command
+from neurothek.ingest.training.errors import SizeUnknown
+from neurothek.ingest.training.losses import model_loss
+from neurothek.ingest.training.text import divide
 from tests.support.advice import advised, run
 from tests.support.texts import write_text
 

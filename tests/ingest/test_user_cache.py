@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.user_cache import read_notes, write_notes
+from neurothek.ingest.user_cache import read_notes, write_notes
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("ingest.user_cache.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr("neurothek.ingest.user_cache.user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path / "cache"
 
 

@@ -83,7 +83,7 @@ def limit_memory() -> None:
 
 def copy_tree(root: Path) -> Path:
     """What the tests read, below an empty folder."""
-    return Path(shutil.copytree(ROOT, root / "tree", ignore=NOT_COPIED))
+    return Path(shutil.copytree(ROOT, root / "tree", symlinks=True, ignore=NOT_COPIED))
 
 
 def load_libraries() -> None:

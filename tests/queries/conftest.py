@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Warehouse
 from tests.support import warehouse as made
 
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})

@@ -5,9 +5,9 @@ import pkgutil
 
 import pytest
 
-from catalog.errors import NeurothekError
-from catalog.store.damage import WarehouseDamaged
-from queries import errors
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.damage import WarehouseDamaged
+from neurothek.queries import errors
 
 
 def test_every_error_is_exported_and_found_by_its_name() -> None:

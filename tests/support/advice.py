@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog import advice
-from catalog.exchange.exports import export
-from catalog.upkeep.changes import remove
+from neurothek.catalog import advice
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.upkeep.changes import remove
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences
@@ -88,7 +88,7 @@ def watched(reached: set[Place]) -> Iterator[None]:
 
     def noted(words: tuple[str, ...]) -> str:
         frame = sys._getframe(2)
-        file = Path(frame.f_code.co_filename)
+        file = Path(frame.f_code.co_filename).resolve()
         if file.is_relative_to(ROOT):
             reached.add(Place(file.relative_to(ROOT).as_posix(), frame.f_lineno))
         return join(words)
@@ -147,5 +147,5 @@ def _make(folder: Path) -> None:
 def _trees() -> Iterator[tuple[str, ast.Module]]:
     files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
     for file in files:
-        if file != Path(advice.__file__):
+        if file != Path(advice.__file__).resolve():
             yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))

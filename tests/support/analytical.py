@@ -1,6 +1,6 @@
 """Queries as analysts write them: all that SQL has for questions, over the views and the tables beneath."""
 
-from queries.views.install import all_views
+from neurothek.queries.views.install import all_views
 
 # ruff: noqa: E501  (a query a line reads best)
 

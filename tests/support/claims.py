@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from queries.claims.family import Family
-from queries.claims.verdicts import CLAIMS
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.verdicts import CLAIMS
 
 ALL_JOBS = frozenset(job for claim in CLAIMS for job in claim.jobs)
 

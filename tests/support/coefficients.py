@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import Batch, batches
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.batches import Batch, batches
 
 
 def corpus(lengths: Sequence[tuple[str, int]], *, has_bos: bool = True, vocab: int = 390, seed: int = 0) -> Corpus:

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from queries.ask.statements import records
+from neurothek.queries.ask.statements import records
 
 Row = dict[str, Any]
 Rows = list[tuple[Any, ...]]

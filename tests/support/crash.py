@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     # The test that starts children imports neither torch nor what needs it.
-    from ingest.forward.sweep import Order
+    from neurothek.ingest.forward.sweep import Order
 
 # What a child imports is imported once, by the server that all children are forked from.
 PRELOADED = (
     "torch",
-    "ingest.pipeline.ingest_model",
-    "catalog.exchange.imports",
-    "catalog.exchange.merging",
-    "queries.annotate.annotations",
-    "queries.views.install",
+    "neurothek.ingest.pipeline.ingest_model",
+    "neurothek.catalog.exchange.imports",
+    "neurothek.catalog.exchange.merging",
+    "neurothek.queries.annotate.annotations",
+    "neurothek.queries.views.install",
     "pandas",
     "transformers.models.auto.tokenization_auto",
     "transformers.models.opt.modeling_opt",
@@ -133,8 +133,8 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     import pytest  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
-    from ingest.corpora import corpus  # noqa: PLC0415
-    from ingest.request import DEFAULT_JOBS  # noqa: PLC0415
+    from neurothek.ingest.corpora import corpus  # noqa: PLC0415
+    from neurothek.ingest.request import DEFAULT_JOBS  # noqa: PLC0415
     from tests.support import ingests  # noqa: PLC0415
 
     torch.set_num_threads(1)

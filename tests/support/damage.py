@@ -7,10 +7,10 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.publishing import summaries
-from catalog.store.duckdb_settings import BLOCK_BYTES
-from catalog.store.warehouse import Warehouse
-from queries.views import install
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.views import install
 from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from catalog.store.warehouse import Warehouse
-from catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
-from queries.views.install import all_views
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
+from neurothek.queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.ngrams import PERCENTAGES, Line, Ngram

@@ -1,6 +1,6 @@
 """A warehouse as the release before wrote it."""
 
-from catalog.tables.migrations import LATEST
+from neurothek.catalog.tables.migrations import LATEST
 
 assert LATEST == 28, "undo the latest migration here, not the one before"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ingest import minis
-from queries.rules.vocabulary import Vocabulary
+from neurothek.ingest import minis
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 
 @cache

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.publishing.facts import rebuild_facts
-from queries.views import install
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.queries.views import install
 from tests.support import continuation_rows, exit_rows, intervention_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of

@@ -12,18 +12,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.sources import builtin
-from ingest.forward.sweep import Order
-from ingest.jobs import registry
-from ingest.pipeline.compare_pair import compare_pair
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.pipeline.outcomes import ModelReport, PairReport
-from ingest.planning import budget, pairs
-from ingest.planning.sweep_plan import SweepPlan, plan
-from ingest.request import IngestRequest, ModelSource, TextRequest
-from queries.views import install
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.sources import builtin
+from neurothek.ingest.forward.sweep import Order
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.pipeline.compare_pair import compare_pair
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
+from neurothek.ingest.planning import budget, pairs
+from neurothek.ingest.planning.sweep_plan import SweepPlan, plan
+from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
+from neurothek.queries.views import install
 from tests.support.models import Kind, build
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"

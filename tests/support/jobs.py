@@ -6,10 +6,10 @@ from unittest.mock import Mock
 
 import polars as pl
 
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import Frames, JobContext, Partials, ShardJob
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.job import Frames, JobContext, Partials, ShardJob
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Shape, Transformer
 
 NO_FOLDER = Path("/nonexistent")
 """For jobs that keep no files."""

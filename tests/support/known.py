@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel
 
 _MODEL = KnownModel(
     model_id=0,

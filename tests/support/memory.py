@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.request import IngestRequest
+from neurothek.ingest.request import IngestRequest
 from tests.support.crash import PATIENCE_SECONDS, PRELOADED
 
 _SAMPLE_SECONDS = 0.002

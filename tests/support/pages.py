@@ -7,8 +7,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from dashboards.addresses import script_of
-from dashboards.session import hand_over
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.session import hand_over
 
 APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 

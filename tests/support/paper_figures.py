@@ -5,14 +5,14 @@ from typing import Any
 
 import duckdb
 
-from dashboards.charts.models import Look
-from dashboards.colours import model_colours
-from dashboards.papers.figure import Figure
-from dashboards.papers.material import Material
-from dashboards.papers.voita import paper_figures
-from dashboards.papers.voita_ngrams import minima_of
-from queries.compare.comparison import compare
-from queries.compare.kinds import positional_neurons
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.dashboards.papers.voita_ngrams import minima_of
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.compare.kinds import positional_neurons
 
 
 def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from catalog.publishing.publish import (
+from neurothek.catalog.publishing.publish import (
     CorpusRecord,
     FinishedRun,
     ModelRecord,
@@ -18,11 +18,11 @@ from catalog.publishing.publish import (
     publish,
     publish_pair,
 )
-from catalog.publishing.staging import RunManifest, now, staged_run
-from catalog.store.warehouse import Warehouse
-from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from catalog.tables.table import Table
-from catalog.tables.texts import (
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_run
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import (
     ACTIVATION_HISTOGRAMS,
     ACTIVITY,
     COHERENCES,
@@ -34,7 +34,7 @@ from catalog.tables.texts import (
     POSITIONS,
     TRIGGERS,
 )
-from catalog.tables.weights import (
+from neurothek.catalog.tables.weights import (
     CLUSTERINGS,
     CLUSTERS,
     CONTROLS,

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from catalog.progress import Progress
-from catalog.store.warehouse import Warehouse
-from ingest.pipeline.cluster.worker import Worker
-from ingest.pipeline.engines.choice import engine_for
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.pipeline.outcomes import ModelReport
-from ingest.request import IngestRequest, ModelSource
+from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.pipeline.cluster.worker import Worker
+from neurothek.ingest.pipeline.engines.choice import engine_for
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.pipeline.outcomes import ModelReport
+from neurothek.ingest.request import IngestRequest, ModelSource
 from tests.support.ray_workers import SmallChunks
 
 N_WORKERS = 4
@@ -60,7 +60,7 @@ def measure(
     progress: Progress | None = None,
 ) -> ModelReport:
     """Measure one model with such workers."""
-    from ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
+    from neurothek.ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crew, "Worker", worker)

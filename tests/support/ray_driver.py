@@ -5,8 +5,8 @@ from pathlib import Path
 
 import torch
 
-from ingest.corpora import corpus
-from ingest.request import DEFAULT_JOBS
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.request import DEFAULT_JOBS
 from tests.support import ingests, ray_clusters, ray_workers
 
 

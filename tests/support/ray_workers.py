@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from ingest.corpora import corpus
-from ingest.forward.stream_store import PackedStreams
-from ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed
-from ingest.pipeline.cluster.worker import Worker
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.forward.stream_store import PackedStreams
+from neurothek.ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed
+from neurothek.ingest.pipeline.cluster.worker import Worker
 
 CHUNK_TOKENS = 300
 

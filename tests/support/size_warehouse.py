@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.publishing import summaries
+from neurothek.catalog.publishing import summaries
 from tests.support import warehouse as made
 from tests.support.tiny import Row
 

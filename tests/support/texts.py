@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from ingest.corpora.sources.source import Source
+from neurothek.ingest.corpora.sources.source import Source
 
 
 def write_text(path: Path, n_words: int) -> Source:

@@ -64,7 +64,7 @@ def copy_tree(folder: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "*.safetensors", "tokenizer.json")
     for name in SOURCES:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+            shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
         else:
             shutil.copyfile(ROOT / name, folder / name)
     return folder

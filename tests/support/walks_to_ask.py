@@ -1,6 +1,6 @@
 """Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
 
-from catalog.tables.migrations import LATEST
+from neurothek.catalog.tables.migrations import LATEST
 from tests.support.walks import Walk
 
 TABLE = Walk(
@@ -9,7 +9,7 @@ TABLE = Walk(
         "catalog/tables/value_norms.py": '''\
 """The table of how long value vectors are."""
 
-from catalog.tables.table import DOUBLE, INTEGER, SMALL, Table
+from neurothek.catalog.tables.table import DOUBLE, INTEGER, SMALL, Table
 
 VALUE_NORMS = Table(
     name="value_norms",
@@ -97,11 +97,11 @@ PAGE = Walk(
 import duckdb
 import streamlit as st
 
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.page import answer, heading
-from queries.search.by_word import search
-from queries.search.question import Question
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.page import answer, heading
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

@@ -33,12 +33,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from catalog.tables.registry import Table
-from catalog.tables.value_norms import VALUE_NORMS
-from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
-from ingest.jobs.value_norms import footprint
-from ingest.jobs.value_norms.value_lengths import norms_frame
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.registry import Table
+from neurothek.catalog.tables.value_norms import VALUE_NORMS
+from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from neurothek.ingest.jobs.value_norms import footprint
+from neurothek.ingest.jobs.value_norms.value_lengths import norms_frame
+from neurothek.ingest.request import IngestRequest
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.value_norms import VALUE_NORMS
+from neurothek.catalog.tables.value_norms import VALUE_NORMS
 
 
 def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.DataFrame:
@@ -94,8 +94,8 @@ def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.Dat
         f"{_JOB}/footprint.py": '''\
 """What the job `value_norms` takes of memory and disk, estimated from above."""
 
-from ingest.forward.footprint import Footprint
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import Footprint
+from neurothek.ingest.models.families.shapes import Shape
 
 
 def footprint(shape: Shape) -> Footprint:
@@ -107,7 +107,7 @@ def footprint(shape: Shape) -> Footprint:
         "ingest/jobs/registry.py": (
             (
                 '    "activity": Entry(',
-                '    "value_norms": Entry("ingest.jobs.value_norms.job:ValueNormsJob", reads_text=False,'
+                '    "value_norms": Entry("neurothek.ingest.jobs.value_norms.job:ValueNormsJob", reads_text=False,'
                 ' fits_masked=True),\n    "activity": Entry(',
             ),
         ),
@@ -124,9 +124,9 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
-from ingest.corpora.sources.document import Document, FileFormat
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.sources.document import Document, FileFormat
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 
 def read_psv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:

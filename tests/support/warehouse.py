@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from queries.views import install
+from neurothek.queries.views import install
 from tests.support.activity_rows import add_activity
 from tests.support.annotations import annotation_rows
 from tests.support.dimension_rows import add_corpora, add_model, add_tokens, choose_corpus

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT
-from dashboards.colours import DOMAINS
+from neurothek.dashboards.charts.axes import HEIGHT
+from neurothek.dashboards.colours import DOMAINS
 
 GREY = "#8a8a8a"
 """Random neurons, to be read on white and on black."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT
-from dashboards.charts.interventions.effect_ranges import GREY
+from neurothek.dashboards.charts.axes import HEIGHT
+from neurothek.dashboards.charts.interventions.effect_ranges import GREY
 
 KIND_COLOURS: Mapping[str, str] = {
     "dead": "#8a8a8a",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT, count_axis, layer_axis
+from neurothek.dashboards.charts.axes import HEIGHT, count_axis, layer_axis
 
 
 def kinds_by_layer(rows: pl.DataFrame, colours: Mapping[str, str], n_layers: int) -> alt.Chart:

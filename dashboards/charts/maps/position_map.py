@@ -6,9 +6,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dashboards.charts.maps.neuron_map import RAMPS
-from dashboards.charts.pictures import Drawing
-from queries.neuron.profiles import frequencies
+from neurothek.dashboards.charts.maps.neuron_map import RAMPS
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.queries.neuron.profiles import frequencies
 
 _GAP = 2
 """Rows left free between two kinds."""

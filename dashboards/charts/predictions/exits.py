@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT
-from dashboards.charts.models import LegendPlace, Look
+from neurothek.dashboards.charts.axes import HEIGHT
+from neurothek.dashboards.charts.models import LegendPlace, Look
 
 WANTED = 0.95
 """The precision at which the layers saved are told."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import HEIGHT
-from dashboards.charts.models import Look
+from neurothek.dashboards.charts.axes import HEIGHT
+from neurothek.dashboards.charts.models import Look
 
 METHOD_COLOURS: Mapping[str, str] = {
     "mat": "#4a86c2",

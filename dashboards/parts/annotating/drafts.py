@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from catalog.tables.annotations import LEAST_MARKED
+from neurothek.catalog.tables.annotations import LEAST_MARKED
 
 
 @dataclass(frozen=True)

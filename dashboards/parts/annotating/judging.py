@@ -7,12 +7,12 @@ from typing import Any
 import duckdb
 import streamlit as st
 
-from dashboards.parts.annotating.drafts import Concept, Draft, no_concept
-from dashboards.parts.annotating.saving import save_annotations
-from dashboards.session import desk
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import data_of
-from queries.annotate.sample import Sample, Vector, judged
+from neurothek.dashboards.parts.annotating.drafts import Concept, Draft, no_concept
+from neurothek.dashboards.parts.annotating.saving import save_annotations
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.figures import data_of
+from neurothek.queries.annotate.sample import Sample, Vector, judged
 
 PROBLEM = "annotating_problem"
 """Entry of the session with why something was not done, until it is shown."""

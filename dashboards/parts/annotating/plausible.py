@@ -3,16 +3,16 @@
 import duckdb
 import streamlit as st
 
-from catalog.spelling import visible
-from dashboards.parts.annotating.judging import PROBLEM
-from dashboards.parts.annotating.saving import save_annotations
-from dashboards.session import desk
-from dashboards.widgets import tables
-from dashboards.widgets.figures import data_of, show_source
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import missing
-from queries.annotate.errors import ListsNotMeasured
-from queries.annotate.lists import ListSample, draw_lists, lists_left
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.parts.annotating.judging import PROBLEM
+from neurothek.dashboards.parts.annotating.saving import save_annotations
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import data_of, show_source
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import missing
+from neurothek.queries.annotate.errors import ListsNotMeasured
+from neurothek.queries.annotate.lists import ListSample, draw_lists, lists_left
 
 EXPLAINED = (
     "Sentences with the five tokens that a linear shortcut puts first, from some state and by one of two methods; "

@@ -29,7 +29,7 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
     path = os.pathsep.join(entry for entry in sys.path if entry)
     try:
         child = subprocess.run(
-            [sys.executable, "-P", "-m", "queries.annotate.child"],
+            [sys.executable, "-P", "-m", "neurothek.queries.annotate.child"],
             input=json.dumps(request).encode(),
             capture_output=True,
             env={**os.environ, "PYTHONPATH": path},

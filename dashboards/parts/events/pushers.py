@@ -6,14 +6,14 @@ from typing import Any
 
 import polars as pl
 
-from catalog.spelling import visible
-from catalog.terminal.percent import percent
-from dashboards.parts.explore.promoted import with_promoted
-from dashboards.parts.muted import Muted, muted_at
-from dashboards.parts.token_cards import STYLE, card_html, token_html
-from dashboards.widgets.links import link_html
-from dashboards.widgets.reading import Reader
-from queries.names.models import KnownModel
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.terminal.percent import percent
+from neurothek.dashboards.parts.explore.promoted import with_promoted
+from neurothek.dashboards.parts.muted import Muted, muted_at
+from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.reading import Reader
+from neurothek.queries.names.models import KnownModel
 
 MOST_ROWS, _MOST_TOKENS = 8, 4
 

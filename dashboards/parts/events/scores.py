@@ -6,13 +6,13 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.pictures import Drawing
-from dashboards.charts.predictions import events
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
-from dashboards.widgets.html import legend_html, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.reading import Reading
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.charts.predictions import events
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.html import legend_html, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.reading import Reading
 
 GEVA = "Geva et al. 2022"
 SCORES_SOURCE = (

@@ -4,9 +4,9 @@ import html
 
 import polars as pl
 
-from catalog.spelling import visible
-from dashboards.widgets.html import SHEET
-from dashboards.widgets.links import link_html
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.widgets.html import SHEET
+from neurothek.dashboards.widgets.links import link_html
 
 _MOST_LETTERS = 90
 """Of a text the end is shown, where the word follows."""

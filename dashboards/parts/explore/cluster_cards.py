@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from catalog.spelling import typed
-from dashboards.parts.muted import Muted
-from dashboards.parts.token_cards import STYLE, card_html, token_html
-from dashboards.widgets.links import link_html
+from neurothek.catalog.spelling import typed
+from neurothek.dashboards.parts.muted import Muted
+from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
+from neurothek.dashboards.widgets.links import link_html
 
 Order = Literal["cohesion", "size", "share with the token"]
 

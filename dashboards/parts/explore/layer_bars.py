@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.links import link_html
 
 N_BINS = 24
 """Bins of frequency, six per factor of ten from 1e-4 on."""

@@ -5,16 +5,16 @@ from typing import cast, get_args
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.maps import neuron_map
-from dashboards.charts.maps.neuron_map import By
-from dashboards.parts.explore.opening import open_chosen
-from dashboards.parts.explore.promoted import with_promoted_at_pole
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked_among, own_key, remember
-from dashboards.widgets.figures import data_of, show_figure
-from dashboards.widgets.page import missing
-from dashboards.widgets.reading import Reading
-from queries.names.models import KnownModel
+from neurothek.dashboards.charts.maps import neuron_map
+from neurothek.dashboards.charts.maps.neuron_map import By
+from neurothek.dashboards.parts.explore.opening import open_chosen
+from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked_among, own_key, remember
+from neurothek.dashboards.widgets.figures import data_of, show_figure
+from neurothek.dashboards.widgets.page import missing
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import KnownModel
 
 MOST_TOLD = 60_000
 """Of so many neurons, what each cell promotes is told on hover: of more it would take longer to read than the page."""

@@ -9,15 +9,15 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.advice import command_line
-from dashboards.addresses import script_of
-from dashboards.parts.token_cards import STYLE
-from dashboards.widgets.html import plain
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import show_command
-from queries.names.models import models_alike
-from queries.names.unmeasured import ingest_commands
-from queries.views.contents import runs
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.parts.token_cards import STYLE
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import show_command
+from neurothek.queries.names.models import models_alike
+from neurothek.queries.names.unmeasured import ingest_commands
+from neurothek.queries.views.contents import runs
 
 JOBS: Mapping[str, str] = {
     "projections": "which tokens each neuron promotes and suppresses",

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from dashboards.parts.muted import Muted
-from dashboards.parts.token_cards import STYLE, tokens_html
-from dashboards.widgets.html import SHEET
-from dashboards.widgets.links import link_html
+from neurothek.dashboards.parts.muted import Muted
+from neurothek.dashboards.parts.token_cards import STYLE, tokens_html
+from neurothek.dashboards.widgets.html import SHEET
+from neurothek.dashboards.widgets.links import link_html
 
 _SHEET = """
 <style>

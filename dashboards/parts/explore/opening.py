@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboards.addresses import script_of
+from neurothek.dashboards.addresses import script_of
 
 
 def open_chosen(selected: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from dashboards.widgets.memory import kept
-from dashboards.widgets.reading import Reader, Reading
-from queries.names.models import KnownModel
-from queries.views.rows import with_facts
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.reading import Reader, Reading
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.views.rows import with_facts
 
 PROMOTED = ("top_tokens", "bottom_tokens")
 """What a neuron promotes at a coefficient above 0, and below it."""

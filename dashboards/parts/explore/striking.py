@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from dashboards.parts.explore.promoted import with_promoted_at_pole
-from dashboards.parts.muted import Muted, muted_at, muted_of
-from dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
-from dashboards.widgets.figures import Data, data_of, show_source, title_row
-from dashboards.widgets.reading import Reader, Reading
-from queries.names.models import KnownModel
+from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
+from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
+from neurothek.dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
+from neurothek.dashboards.widgets.figures import Data, data_of, show_source, title_row
+from neurothek.dashboards.widgets.reading import Reader, Reading
+from neurothek.queries.names.models import KnownModel
 
 MOST_TOKENS = 6
 

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from catalog.advice import command_line
-from dashboards.charts.logits import logit_histogram
-from dashboards.widgets.figures import Data, show_figure, statement
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import show_command
-from queries.ask.statements import filled
-from queries.neuron.logits import told_logits
-from queries.neuron.page import NeuronPage
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.charts.logits import logit_histogram
+from neurothek.dashboards.widgets.figures import Data, show_figure, statement
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import show_command
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.neuron.logits import told_logits
+from neurothek.queries.neuron.page import NeuronPage
 
 SOURCE = "Scores as in Geva et al. 2022, section 3; the histogram is this project's. Dashed: a normal distribution."
 

@@ -7,16 +7,16 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.spread import activation_histogram
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.parts.one_neuron.windows import windows_html
-from dashboards.widgets.figures import Data, show_figure, statement
-from dashboards.widgets.html import places_html, plain
-from dashboards.widgets.page import Theme, show_command, theme
-from queries.ask.statements import filled
-from queries.names.neurons import NeuronAddress
-from queries.names.unmeasured import ingest_commands
-from queries.neuron.page import NeuronPage
+from neurothek.dashboards.charts.spread import activation_histogram
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.parts.one_neuron.windows import windows_html
+from neurothek.dashboards.widgets.figures import Data, show_figure, statement
+from neurothek.dashboards.widgets.html import places_html, plain
+from neurothek.dashboards.widgets.page import Theme, show_command, theme
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.names.neurons import NeuronAddress
+from neurothek.queries.names.unmeasured import ingest_commands
+from neurothek.queries.neuron.page import NeuronPage
 
 BANDS = {
     "Strongest": ("strongest", "The sequences with its largest activations, the token of the largest one framed."),

@@ -3,16 +3,16 @@
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.positions import position_profile
-from dashboards.colours import ACCENT
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, show_figure
-from dashboards.widgets.html import plain, tables_html
-from queries.ask.statements import filled
-from queries.ask.statements import statement as asked_statement
-from queries.names.neurons import NeuronAddress
-from queries.neuron.page import NeuronPage
-from queries.neuron.triggers import MOST_SHOWN, Triggers, called, rule
+from neurothek.dashboards.charts.positions import position_profile
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, show_figure
+from neurothek.dashboards.widgets.html import plain, tables_html
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.ask.statements import statement as asked_statement
+from neurothek.queries.names.neurons import NeuronAddress
+from neurothek.queries.neuron.page import NeuronPage
+from neurothek.queries.neuron.triggers import MOST_SHOWN, Triggers, called, rule
 
 PROFILE = (
     "Share of the {n:,} full-length sequences of {corpus} in which it fires; it tells {nats:.3f} nats of the position."

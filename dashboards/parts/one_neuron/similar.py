@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from catalog.advice import command_line
-from dashboards.parts.muted import Muted, muted_at, muted_of
-from dashboards.parts.token_cards import STYLE, card_html, tokens_html
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.page import show_command
-from queries.neuron.page import NeuronPage
+from neurothek.catalog.advice import command_line
+from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
+from neurothek.dashboards.parts.token_cards import STYLE, card_html, tokens_html
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.page import show_command
+from neurothek.queries.neuron.page import NeuronPage
 
 MOST_CARDS = 12
 _MOST_TOKENS = 8

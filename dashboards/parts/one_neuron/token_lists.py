@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from catalog.spelling import readable, visible
-from dashboards.parts.muted import Muted
-from dashboards.widgets.html import SHEET
-from dashboards.widgets.links import token_link
+from neurothek.catalog.spelling import readable, visible
+from neurothek.dashboards.parts.muted import Muted
+from neurothek.dashboards.widgets.html import SHEET
+from neurothek.dashboards.widgets.links import token_link
 
 _SHEET = """
 <style>

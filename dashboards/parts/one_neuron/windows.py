@@ -4,8 +4,8 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from catalog.spelling import readable, visible
-from dashboards.widgets.html import SHEET
+from neurothek.catalog.spelling import readable, visible
+from neurothek.dashboards.widgets.html import SHEET
 
 _SHEET = """
 <style>

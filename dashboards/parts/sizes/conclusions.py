@@ -8,11 +8,11 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import say_first
-from queries.compare.comparison import Comparison
-from queries.compare.conclusion import Conclusion, short
-from queries.compare.trends import MEASURES, RULE, Measure, Trend, percentages
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import say_first
+from neurothek.queries.compare.comparison import Comparison
+from neurothek.queries.compare.conclusion import Conclusion, short
+from neurothek.queries.compare.trends import MEASURES, RULE, Measure, Trend, percentages
 
 N_CARDS = 4
 
@@ -46,7 +46,7 @@ class Card:
     Attributes:
         measure: what it is.
         trends: of the families that have it.
-        points: rows as `dashboards.charts.by_size.against_size` draws them.
+        points: rows as `neurothek.dashboards.charts.by_size.against_size` draws them.
         menu: where on the page its menu belongs.
         place: where its chart does.
     """

@@ -7,20 +7,20 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from dashboards.charts import by_size
-from dashboards.charts import layers as charts
-from dashboards.charts import spread as spread_charts
-from dashboards.charts.models import Look
-from dashboards.charts.pictures import Drawing
-from dashboards.parts.sizes.conclusions import Card
-from dashboards.parts.sizes.selection import Sizes, sequences
-from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, on_paper, show_drawing, show_figure, show_source
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import Theme, theme
-from queries.ask.statements import filled
-from queries.views.of_models import SMALLEST_FIRST, of_models
-from queries.views.thresholds import thresholds
+from neurothek.dashboards.charts import by_size
+from neurothek.dashboards.charts import layers as charts
+from neurothek.dashboards.charts import spread as spread_charts
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.parts.sizes.conclusions import Card
+from neurothek.dashboards.parts.sizes.selection import Sizes, sequences
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.figures import Data, on_paper, show_drawing, show_figure, show_source
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import Theme, theme
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
+from neurothek.queries.views.thresholds import thresholds
 
 VOITA, GEVA = "Voita et al. 2023", "Geva et al. 2022"
 INK = {"light": "#222222", "dark": "#e6e6e6"}

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.models import Look
-from dashboards.colours import model_colours
-from dashboards.widgets.figures import Data, data_of, data_of_models
-from dashboards.widgets.page import Theme, missing
-from dashboards.widgets.reading import Reading
-from queries.ask.statements import filled
-from queries.compare.comparison import Comparison
-from queries.compare.kinds import kinds_statement
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models
+from neurothek.dashboards.widgets.page import Theme, missing
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.compare.comparison import Comparison
+from neurothek.queries.compare.kinds import kinds_statement
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,22 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import typed
-from dashboards.charts import spread
-from dashboards.colours import ACCENT
-from dashboards.parts.explore import cluster_cards
-from dashboards.parts.explore.cluster_cards import Order
-from dashboards.parts.muted import muted_of
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember
-from dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
-from dashboards.widgets.html import plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import answer, heading, missing, theme
-from dashboards.widgets.pickers import pick_model
-from dashboards.widgets.preview import show_preview
-from queries.names.corpora import MeasuredCorpus, shown_corpora
+from neurothek.catalog.spelling import typed
+from neurothek.dashboards.charts import spread
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.parts.explore import cluster_cards
+from neurothek.dashboards.parts.explore.cluster_cards import Order
+from neurothek.dashboards.parts.muted import muted_of
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember
+from neurothek.dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import answer, heading, missing, theme
+from neurothek.dashboards.widgets.pickers import pick_model
+from neurothek.dashboards.widgets.preview import show_preview
+from neurothek.queries.names.corpora import MeasuredCorpus, shown_corpora
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24

@@ -4,18 +4,18 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
-from dashboards.parts.explore.headlines import layer_headline
-from dashboards.parts.explore.map_of_neurons import show_map
-from dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked_among, kept_model, own_key, remember
-from dashboards.widgets.figures import data_of, data_on
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import answer, heading, missing
-from dashboards.widgets.pickers import pick_corpus
-from dashboards.widgets.reading import Reading
-from queries.names.models import KnownModel, choose_models
+from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from neurothek.dashboards.parts.explore.headlines import layer_headline
+from neurothek.dashboards.parts.explore.map_of_neurons import show_map
+from neurothek.dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked_among, kept_model, own_key, remember
+from neurothek.dashboards.widgets.figures import data_of, data_on
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import KnownModel, choose_models
 
 LISTED = (
     *("address", "frequency", "is_dead", "kurtosis", "value_norm"),

@@ -4,22 +4,22 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.colours import ACCENT
-from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
-from dashboards.parts.explore.headlines import model_headline
-from dashboards.parts.explore.layer_bars import layers_html
-from dashboards.parts.explore.map_of_neurons import pick_colour, show_map
-from dashboards.parts.explore.measured_jobs import show_measured
-from dashboards.parts.explore.striking import show_striking, striking
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import Data, data_of, data_on, show_source, title_row
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import answer, heading, missing, theme
-from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
-from dashboards.widgets.reading import Reading
-from queries.names.models import KnownModel, choose_models
-from queries.views import contents
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from neurothek.dashboards.parts.explore.headlines import model_headline
+from neurothek.dashboards.parts.explore.layer_bars import layers_html
+from neurothek.dashboards.parts.explore.map_of_neurons import pick_colour, show_map
+from neurothek.dashboards.parts.explore.measured_jobs import show_measured
+from neurothek.dashboards.parts.explore.striking import show_striking, striking
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.figures import Data, data_of, data_on, show_source, title_row
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import answer, heading, missing, theme
+from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.views import contents
 
 DRAWN = 5000
 """Neurons drawn at random for the charts."""

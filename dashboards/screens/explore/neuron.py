@@ -12,33 +12,33 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboards.charts import tokens
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.live.try_neuron import strongest_text, try_neuron
-from dashboards.parts.muted import Muted, muted_of, pick_muted
-from dashboards.parts.one_neuron.all_logits import show_logits
-from dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
-from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
-from dashboards.parts.one_neuron.similar import show_similar
-from dashboards.parts.one_neuron.token_lists import list_html, told_places
-from dashboards.parts.search_fields import words_of
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
-from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import answer, beside, heading, missing, theme
-from dashboards.widgets.pickers import pick_corpus
-from dashboards.widgets.warehouse import all_models, jobs_of_models
-from queries.ask.statements import filled
-from queries.ask.statements import statement as asked_statement
-from queries.names.corpora import MeasuredCorpus, measured_corpora
-from queries.names.models import KnownModel
-from queries.names.neurons import NeuronAddress, find_neuron
-from queries.neuron.changed import MOST_LISTED
-from queries.neuron.headline import headline, labels_of
-from queries.neuron.page import POLES, NeuronPage, neuron_page
+from neurothek.dashboards.charts import tokens
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
+from neurothek.dashboards.parts.muted import Muted, muted_of, pick_muted
+from neurothek.dashboards.parts.one_neuron.all_logits import show_logits
+from neurothek.dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
+from neurothek.dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
+from neurothek.dashboards.parts.one_neuron.similar import show_similar
+from neurothek.dashboards.parts.one_neuron.token_lists import list_html, told_places
+from neurothek.dashboards.parts.search_fields import words_of
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, kept_model, kept_neuron, remember
+from neurothek.dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import answer, beside, heading, missing, theme
+from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.warehouse import all_models, jobs_of_models
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.ask.statements import statement as asked_statement
+from neurothek.queries.names.corpora import MeasuredCorpus, measured_corpora
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.neurons import NeuronAddress, find_neuron
+from neurothek.queries.neuron.changed import MOST_LISTED
+from neurothek.queries.neuron.headline import headline, labels_of
+from neurothek.queries.neuron.page import POLES, NeuronPage, neuron_page
 
 MOST_TOKENS = 12
 """Of each side."""

@@ -4,28 +4,28 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.charts import positions
-from dashboards.charts.maps import position_kinds, position_map
-from dashboards.colours import KINDS
-from dashboards.parts.explore.headlines import positions_headline, team_told
-from dashboards.parts.explore.neuron_rows import rows_html, told_muted
-from dashboards.parts.explore.opening import open_chosen
-from dashboards.parts.explore.promoted import with_promoted_at_pole
-from dashboards.parts.muted import pick_muted
-from dashboards.parts.sizes.selection import sequences
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked_among, own_key, remember
-from dashboards.widgets.figures import Data, data_of, show_figure
-from dashboards.widgets.html import plain
-from dashboards.widgets.memory import kept
-from dashboards.widgets.page import answer, heading, missing
-from dashboards.widgets.pickers import pick_corpus, pick_model
-from dashboards.widgets.preview import show_preview
-from dashboards.widgets.reading import Reading
-from queries.ask.statements import filled, statement
-from queries.compare.kinds import positional_neurons
-from queries.names.models import KnownModel
-from queries.views.thresholds import thresholds
+from neurothek.dashboards.charts import positions
+from neurothek.dashboards.charts.maps import position_kinds, position_map
+from neurothek.dashboards.colours import KINDS
+from neurothek.dashboards.parts.explore.headlines import positions_headline, team_told
+from neurothek.dashboards.parts.explore.neuron_rows import rows_html, told_muted
+from neurothek.dashboards.parts.explore.opening import open_chosen
+from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
+from neurothek.dashboards.parts.muted import pick_muted
+from neurothek.dashboards.parts.sizes.selection import sequences
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked_among, own_key, remember
+from neurothek.dashboards.widgets.figures import Data, data_of, show_figure
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
+from neurothek.dashboards.widgets.preview import show_preview
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.ask.statements import filled, statement
+from neurothek.queries.compare.kinds import positional_neurons
+from neurothek.queries.names.models import KnownModel
+from neurothek.queries.views.thresholds import thresholds
 
 MOST_LISTED = 300
 MOST_ROWS = 120

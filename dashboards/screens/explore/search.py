@@ -8,24 +8,24 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.colours import ACCENT, CONTRAST
-from dashboards.parts.found_rows import found_html, grid_html, told_muted
-from dashboards.parts.muted import pick_muted
-from dashboards.parts.search_fields import Wanted, ask, chips
-from dashboards.session import desk
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import download_data
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html, question_here
-from dashboards.widgets.page import heading, said, theme
-from queries.ask.statements import records, statement
-from queries.names.models import choose_models
-from queries.search.by_likeness import AlikeResult
-from queries.search.by_score import ScoredResult
-from queries.search.by_trigger import TriggeredResult
-from queries.search.by_word import SearchResult
-from queries.search.scope import AskedModels, models_asked, variants_hint
+from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.parts.found_rows import found_html, grid_html, told_muted
+from neurothek.dashboards.parts.muted import pick_muted
+from neurothek.dashboards.parts.search_fields import Wanted, ask, chips
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.figures import download_data
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html, question_here
+from neurothek.dashboards.widgets.page import heading, said, theme
+from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.search.by_likeness import AlikeResult
+from neurothek.queries.search.by_score import ScoredResult
+from neurothek.queries.search.by_trigger import TriggeredResult
+from neurothek.queries.search.by_word import SearchResult
+from neurothek.queries.search.scope import AskedModels, models_asked, variants_hint
 
 _SWITCH = "switch on “Include variants” to search all"
 

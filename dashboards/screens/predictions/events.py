@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import duckdb
 import streamlit as st
 
-from dashboards.colours import model_colours
-from dashboards.parts.events import pushers, scores, traced_texts
-from dashboards.parts.muted import muted_of
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, kept_model, own_key, remember
-from dashboards.widgets.figures import data_of, data_of_models, show_source
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.page import answer, heading, missing, say_first, theme
-from dashboards.widgets.pickers import pick_corpus, pick_models
-from dashboards.widgets.preview import show_preview
-from dashboards.widgets.reading import Reading
-from queries.names.models import choose_models
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.parts.events import pushers, scores, traced_texts
+from neurothek.dashboards.parts.muted import muted_of
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, kept_model, own_key, remember
+from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_source
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.page import answer, heading, missing, say_first, theme
+from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
+from neurothek.dashboards.widgets.preview import show_preview
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import choose_models
 
 PUSHED = (
     *("address", "token", "n_pushes", "n_saturations", "push_share", "base_share", "push_gain", "mean_centred"),

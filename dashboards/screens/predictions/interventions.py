@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import duckdb
 import streamlit as st
 
-from dashboards.parts import interventions
-from dashboards.widgets.address import asked_among, remember
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import answer, heading
-from dashboards.widgets.pickers import pick_corpus, pick_models
-from dashboards.widgets.preview import show_preview
-from dashboards.widgets.reading import Reading
-from dashboards.widgets.tables import table_key
+from neurothek.dashboards.parts import interventions
+from neurothek.dashboards.widgets.address import asked_among, remember
+from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.page import answer, heading
+from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
+from neurothek.dashboards.widgets.preview import show_preview
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.dashboards.widgets.tables import table_key
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

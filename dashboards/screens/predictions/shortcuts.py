@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import duckdb
 import streamlit as st
 
-from dashboards.parts import exits, shortcuts
-from dashboards.widgets.address import asked_among, kept_model, own_key, remember
-from dashboards.widgets.figures import data_of_models
-from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html
-from dashboards.widgets.page import answer, heading, missing
-from dashboards.widgets.pickers import pick_corpus
-from dashboards.widgets.preview import show_preview
-from dashboards.widgets.reading import Reading
-from queries.names.models import KnownModel, choose_models
+from neurothek.dashboards.parts import exits, shortcuts
+from neurothek.dashboards.widgets.address import asked_among, kept_model, own_key, remember
+from neurothek.dashboards.widgets.figures import data_of_models
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.preview import show_preview
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import KnownModel, choose_models
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

@@ -5,24 +5,24 @@ from dataclasses import dataclass
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import quoted
-from dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
-from dashboards.live.cell import WRITES, Order, show_cell
-from dashboards.live.examples import EXAMPLES, show_examples
-from dashboards.live.switch import try_traced
-from dashboards.live.token_grid import say_legend, show_grid
-from dashboards.parts.muted import muted_of
-from dashboards.session import desk
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
-from dashboards.widgets.figures import show_files, title_row
-from dashboards.widgets.html import plain, table_html
-from dashboards.widgets.page import heading, said
-from dashboards.widgets.pickers import pick_corpus, pick_model
-from queries.names.models import choose_models
-from queries.trace.grid import GridPage
-from queries.trace.trace import Lens, TracePage
-from queries.views.contents import models_frame
+from neurothek.catalog.spelling import quoted
+from neurothek.dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
+from neurothek.dashboards.live.cell import WRITES, Order, show_cell
+from neurothek.dashboards.live.examples import EXAMPLES, show_examples
+from neurothek.dashboards.live.switch import try_traced
+from neurothek.dashboards.live.token_grid import say_legend, show_grid
+from neurothek.dashboards.parts.muted import muted_of
+from neurothek.dashboards.session import desk
+from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
+from neurothek.dashboards.widgets.figures import show_files, title_row
+from neurothek.dashboards.widgets.html import plain, table_html
+from neurothek.dashboards.widgets.page import heading, said
+from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.trace import Lens, TracePage
+from neurothek.queries.views.contents import models_frame
 
 _ALONE = ""
 """The choice of no second model."""

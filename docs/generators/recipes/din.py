@@ -3,13 +3,13 @@
 from docs.generators.recipes import needs
 from docs.generators.recipes.needs import flops, gb
 from docs.generators.recipes.shapes import BERT, GPT2, bert, gpt2
-from ingest.corpora.split import N_FIT, N_VALIDATION
-from ingest.jobs.shortcuts import footprint
-from ingest.jobs.shortcuts.fitting import SENTENCES_AT_ONCE
-from ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
-from ingest.models.families.shapes import Shape
-from ingest.models.families.sub_modules import PARTS
-from ingest.request import DEFAULT_BATCH_TOKENS
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION
+from neurothek.ingest.jobs.shortcuts import footprint
+from neurothek.ingest.jobs.shortcuts.fitting import SENTENCES_AT_ONCE
+from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.families.sub_modules import PARTS
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 
 TOKENS = 2_000_000
 

@@ -3,14 +3,14 @@
 from docs.generators.recipes import needs
 from docs.generators.recipes.needs import flops, gb
 from docs.generators.recipes.shapes import block_parameters, gpt2, opt
-from ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES
-from ingest.jobs.clusters import agglomeration, complete_linkage
-from ingest.jobs.events.footprint import events_bytes
-from ingest.jobs.events.job import SHARD_EXAMPLES
-from ingest.jobs.exits.vectors import ExampleVectors
-from ingest.models.families.shapes import Shape
-from ingest.planning.timing import projection_flops
-from ingest.request import DEFAULT_BATCH_TOKENS
+from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES
+from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
+from neurothek.ingest.jobs.events.footprint import events_bytes
+from neurothek.ingest.jobs.events.job import SHARD_EXAMPLES
+from neurothek.ingest.jobs.exits.vectors import ExampleVectors
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.planning.timing import projection_flops
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 
 # As fairseq builds transformer_lm_wiki103: layers, width, neurons a layer, heads.
 WIKILM = (16, 1_024, 4_096, 8)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import torch
 
-from ingest.errors import MemoryTooSmall
-from ingest.forward.footprint import Extent
-from ingest.models.families.shapes import Shape
-from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
-from ingest.planning.timing import forward_flops
-from ingest.request import DEFAULT_BATCH_TOKENS, LONGEST_SEQUENCE
+from neurothek.ingest.errors import MemoryTooSmall
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
+from neurothek.ingest.planning.timing import forward_flops
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, LONGEST_SEQUENCE
 
 # Estimates count what each thread holds.
 THREADS = 8

@@ -1,6 +1,6 @@
 """What published models are like, their parameters counted from the sizes in their config.json."""
 
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.models.families.shapes import Shape
 
 OPT_VOCABULARY, OPT_POSITIONS = 50_272, 2_050
 

@@ -3,8 +3,8 @@
 from docs.generators.recipes import needs
 from docs.generators.recipes.needs import Text, flops, gb, hours
 from docs.generators.recipes.shapes import OPT, opt
-from ingest.planning.timing import forward_flops, projection_flops
-from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, LONGEST_SEQUENCE
+from neurothek.ingest.planning.timing import forward_flops, projection_flops
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, LONGEST_SEQUENCE
 
 SMALL = Text(n_domains=3, tokens=1_000_000)
 

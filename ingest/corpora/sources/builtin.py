@@ -19,10 +19,10 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
-from catalog.spelling import is_text
-from ingest.corpora.sources.arithmetic import arithmetic_documents
-from ingest.corpora.sources.document import Document
-from ingest.corpora.text_memory import TextMemory
+from neurothek.catalog.spelling import is_text
+from neurothek.ingest.corpora.sources.arithmetic import arithmetic_documents
+from neurothek.ingest.corpora.sources.document import Document
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 BUILTIN = "builtin"
 

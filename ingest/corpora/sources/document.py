@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.corpora.errors import SourceNotText
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import SourceNotText
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 BLOCK_BYTES = 1 << 20
 """What is read of a file at once."""

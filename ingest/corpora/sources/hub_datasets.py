@@ -13,7 +13,7 @@ import pyarrow as pa
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
-from ingest.corpora.errors import (
+from neurothek.ingest.corpora.errors import (
     DatasetBroken,
     DatasetColumnUnknown,
     DatasetEmpty,
@@ -23,10 +23,10 @@ from ingest.corpora.errors import (
     DatasetUnreachable,
     TextTooLong,
 )
-from ingest.corpora.sources.builtin import TextPart
-from ingest.corpora.sources.document import Document
-from ingest.corpora.text_memory import TextMemory
-from ingest.models.hub import one_line, refusals, why_unreachable
+from neurothek.ingest.corpora.sources.builtin import TextPart
+from neurothek.ingest.corpora.sources.document import Document
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.models.hub import one_line, refusals, why_unreachable
 
 if TYPE_CHECKING:
     from datasets import IterableDataset

@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from catalog.files import expanded, why_no_file
-from ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
-from ingest.corpora.sources import formats
-from ingest.corpora.sources.builtin import TextPart
-from ingest.corpora.sources.document import GZIP, Document, FileFormat, suffix_of
-from ingest.corpora.sources.formats import plain
-from ingest.corpora.text_memory import TextMemory
+from neurothek.catalog.files import expanded, why_no_file
+from neurothek.ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
+from neurothek.ingest.corpora.sources import formats
+from neurothek.ingest.corpora.sources.builtin import TextPart
+from neurothek.ingest.corpora.sources.document import GZIP, Document, FileFormat, suffix_of
+from neurothek.ingest.corpora.sources.formats import plain
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 DEFAULT_COLUMN = "text"
 

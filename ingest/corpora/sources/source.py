@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
-from ingest.corpora.errors import SourceMisnamed, SourceMissing
-from ingest.corpora.sources import builtin
-from ingest.corpora.sources.builtin import BUILTIN, BuiltinText, TextPart
-from ingest.corpora.sources.document import Document
-from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from ingest.models.errors import LONGEST_NAME
-from ingest.models.finding import NAME
+from neurothek.ingest.corpora.errors import SourceMisnamed, SourceMissing
+from neurothek.ingest.corpora.sources import builtin
+from neurothek.ingest.corpora.sources.builtin import BUILTIN, BuiltinText, TextPart
+from neurothek.ingest.corpora.sources.document import Document
+from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
+from neurothek.ingest.corpora.sources.local_files import LocalFiles
+from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from neurothek.ingest.models.errors import LONGEST_NAME
+from neurothek.ingest.models.finding import NAME
 
 POOLED = "all"
 """No domain's name: rows of the warehouse that pool the domains have it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ingest.interventions.scorers.errors import ScorerUnusable, excerpt
+from neurothek.ingest.interventions.scorers.errors import ScorerUnusable, excerpt
 
 MOST_ATTRIBUTES = 100
 LONGEST_ATTRIBUTE = 120

@@ -18,16 +18,16 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from catalog.files import sha256_of
-from catalog.progress import Silent
-from ingest.interventions.scorers.attributes import valid_attributes
-from ingest.interventions.scorers.errors import ScorerUnusable, excerpt
-from ingest.models.errors import WeightsNotFinite, WeightsUnreadable
-from ingest.models.finding import config_of
-from ingest.models.hub import TOKENIZER_FILES
-from ingest.models.tokenizer import FILES as TOKENIZERS
-from ingest.models.weight_files import weight_files
-from ingest.models.weights_hash import weights_fingerprint
+from neurothek.catalog.files import sha256_of
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.interventions.scorers.attributes import valid_attributes
+from neurothek.ingest.interventions.scorers.errors import ScorerUnusable, excerpt
+from neurothek.ingest.models.errors import WeightsNotFinite, WeightsUnreadable
+from neurothek.ingest.models.finding import config_of
+from neurothek.ingest.models.hub import TOKENIZER_FILES
+from neurothek.ingest.models.tokenizer import FILES as TOKENIZERS
+from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 _MULTI_LABEL = "multi_label_classification"
 _PROBLEMS = (None, "single_label_classification", _MULTI_LABEL)

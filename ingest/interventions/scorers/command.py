@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from jaxtyping import Float
 
-from catalog.suggestions import enumerated
-from ingest.interventions.scorers.attributes import valid_attributes
-from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
-from ingest.interventions.scorers.line_program import line_answers
+from neurothek.catalog.suggestions import enumerated
+from neurothek.ingest.interventions.scorers.attributes import valid_attributes
+from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
+from neurothek.ingest.interventions.scorers.line_program import line_answers
 
 TRIAL = "The quick brown fox"
 """What is scored once to learn what the program scores."""

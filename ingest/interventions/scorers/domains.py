@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ingest.corpora.sources.builtin import DOMAINS, Domain, TextPart, some_documents
-from ingest.interventions.scorers.errors import ScorerUnusable
-from ingest.interventions.scorers.text_features import TextFeatures
-from ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
+from neurothek.ingest.corpora.sources.builtin import DOMAINS, Domain, TextPart, some_documents
+from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.ingest.interventions.scorers.text_features import TextFeatures
+from neurothek.ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
 
 SPEC = "domains"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from catalog.errors import NeurothekError
-from catalog.spelling import harmless
-from catalog.suggestions import hint
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import harmless
+from neurothek.catalog.suggestions import hint
 
 MOST_SHOWN = 120
 """Characters of somebody else's text in a sentence."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
-from ingest.interventions.scorers.errors import MOST_SHOWN, ScorerFailed, excerpt
+from neurothek.ingest.interventions.scorers.errors import MOST_SHOWN, ScorerFailed, excerpt
 
 LONGEST_LINE_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 16

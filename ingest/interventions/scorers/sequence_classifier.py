@@ -13,18 +13,18 @@ from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from catalog.errors import NeurothekError
-from ingest.interventions.scorers.classifier_files import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.scorers.classifier_files import (
     fingerprints,
     is_librarys,
     labels,
     load_classifier,
     require_labels,
 )
-from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
-from ingest.models import hub
-from ingest.models.errors import WeightsPickled
-from ingest.models.finding import folder_of, located, split_revision
+from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
+from neurothek.ingest.models import hub
+from neurothek.ingest.models.errors import WeightsPickled
+from neurothek.ingest.models.finding import folder_of, located, split_revision
 
 TRIAL = "The quick brown fox"
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from ingest.interventions.scorers.errors import ScorerUnknown
+from neurothek.ingest.interventions.scorers.errors import ScorerUnknown
 
 
 @runtime_checkable

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from catalog.files import PathInvalid, expanded, why_no_file
-from ingest.interventions.scorers.attributes import valid_attributes
-from ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.catalog.files import PathInvalid, expanded, why_no_file
+from neurothek.ingest.interventions.scorers.attributes import valid_attributes
+from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
 
 VERSION = 1
 """Raised when a text may come to have a word that it did not have before."""

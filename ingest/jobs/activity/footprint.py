@@ -1,7 +1,7 @@
 """What the job `activity` takes of memory and disk, estimated from above."""
 
-from ingest.forward.footprint import Extent, Footprint
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import Extent, Footprint
+from neurothek.ingest.models.families.shapes import Shape
 
 
 def footprint(shape: Shape, extent: Extent) -> Footprint:

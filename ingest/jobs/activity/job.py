@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from catalog.tables.table import Table
-from catalog.tables.texts import ACTIVITY
-from ingest.forward.chunk_pass import Observer
-from ingest.jobs.activity import footprint
-from ingest.jobs.activity.observer import PARTIAL, ActivityObserver
-from ingest.jobs.activity.tally import ABOVE
-from ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import ACTIVITY
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.jobs.activity import footprint
+from neurothek.ingest.jobs.activity.observer import PARTIAL, ActivityObserver
+from neurothek.ingest.jobs.activity.tally import ABOVE
+from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,23 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.texts import ACTIVITY
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import Batch
-from ingest.forward.counted import CountedSequences, counted_sequences
-from ingest.jobs.activity.tally import ABOVE, ABS, ACTIVE, BOS, BOS_ACTIVE, FIRST_ABOVE, SQUARES, SUM, Tallier, Tally
-from ingest.numerics.parallel import mapped
+from neurothek.catalog.tables.texts import ACTIVITY
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
+from neurothek.ingest.jobs.activity.tally import (
+    ABOVE,
+    ABS,
+    ACTIVE,
+    BOS,
+    BOS_ACTIVE,
+    FIRST_ABOVE,
+    SQUARES,
+    SUM,
+    Tallier,
+    Tally,
+)
+from neurothek.ingest.numerics.parallel import mapped
 
 PARTIAL = {
     "domain": pl.Int16(),

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
-from ingest.forward.activation_rule import ActivationRule, exceeds
-from ingest.forward.counted import CountedSequences
+from neurothek.ingest.forward.activation_rule import ActivationRule, exceeds
+from neurothek.ingest.forward.counted import CountedSequences
 
 ABOVE = (0.1, 0.5, 1.0, 2.0)
 """Thresholds of |m| in `n_above`."""

@@ -16,8 +16,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from ingest.jobs.clusters import complete_linkage
-from ingest.numerics.parallel import share
+from neurothek.ingest.jobs.clusters import complete_linkage
+from neurothek.ingest.numerics.parallel import share
 
 Method = Literal["exact", "scalable"]
 Cut = Callable[[int], np.ndarray]

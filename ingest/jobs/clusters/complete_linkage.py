@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.numerics.parallel import share
+from neurothek.ingest.numerics.parallel import share
 
 try:
     # Private, and pinned for that: unlike the public function it works in the distances' own memory.

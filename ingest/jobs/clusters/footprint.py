@@ -1,9 +1,9 @@
 """What the job `clusters` takes of memory and disk, estimated from above."""
 
-from ingest.forward.footprint import Footprint
-from ingest.jobs.clusters.agglomeration import least_bytes
-from ingest.lens.scorer import workspace_bytes
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import Footprint
+from neurothek.ingest.jobs.clusters.agglomeration import least_bytes
+from neurothek.ingest.lens.scorer import workspace_bytes
+from neurothek.ingest.models.families.shapes import Shape
 
 
 def footprint(shape: Shape) -> Footprint:

@@ -11,15 +11,15 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.table import Table
-from catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
-from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
-from ingest.jobs.clusters import agglomeration, complete_linkage, footprint
-from ingest.jobs.clusters.agglomeration import Cut, Method
-from ingest.jobs.clusters.neighbours import all_directions, value_neighbours_frame
-from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
-from ingest.models.transformer import Transformer
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
+from neurothek.ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
+from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage, footprint
+from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method
+from neurothek.ingest.jobs.clusters.neighbours import all_directions, value_neighbours_frame
+from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.request import IngestRequest
 
 _CLUSTERS = "clusters"
 _NEIGHBOURS = "neighbours-"

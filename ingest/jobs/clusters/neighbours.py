@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.weights import NEIGHBOURS
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.top_k import Extremes, bound_groups_, group_count, select
-from ingest.models.transformer import Transformer
-from ingest.numerics.unit_vectors import directions_of, without_self
+from neurothek.catalog.tables.weights import NEIGHBOURS
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.unit_vectors import directions_of, without_self
 
 _BLOCK = 512
 """Neurons whose cosines with a whole layer are held at once."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.corpora.corpus import Corpus
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 HISTOGRAM_POSITIONS = 32_768
 """Counted positions after which no further sequence is drawn for histograms."""

@@ -2,11 +2,11 @@
 
 import torch
 
-from ingest.forward.footprint import Extent, Footprint
-from ingest.jobs.contexts.amounts import KEPT, Amounts
-from ingest.jobs.contexts.histogram import N_BINS
-from ingest.jobs.contexts.windows import WIDTH
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import Extent, Footprint
+from neurothek.ingest.jobs.contexts.amounts import KEPT, Amounts
+from neurothek.ingest.jobs.contexts.histogram import N_BINS
+from neurothek.ingest.jobs.contexts.windows import WIDTH
+from neurothek.ingest.models.families.shapes import Shape
 
 # Of ReLU's activations in a window at most about half are not 0: it is one of ten at all positions.
 _SHARE_OF_RELU = 0.5

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.numerics.parallel import mapped
+from neurothek.ingest.numerics.parallel import mapped
 
 LOWEST, HIGHEST = -8, 8
 """Bins have the edges 2^e and 1.5 * 2^e from e = -8 on; from 2^8 on there is one."""

@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from catalog.tables.table import Table
-from catalog.tables.texts import ACTIVATION_HISTOGRAMS, CONTEXT_WINDOWS, CONTEXTS
-from ingest.forward.chunk_pass import Observer
-from ingest.jobs.contexts import footprint
-from ingest.jobs.contexts.amounts import KEPT, Amounts
-from ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, Draws
-from ingest.jobs.contexts.histogram import LAST, N_BINS
-from ingest.jobs.contexts.observer import ContextsObserver
-from ingest.jobs.contexts.partial import PARTIAL
-from ingest.jobs.contexts.windows import N_AFTER, N_BEFORE
-from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import ACTIVATION_HISTOGRAMS, CONTEXT_WINDOWS, CONTEXTS
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.jobs.contexts import footprint
+from neurothek.ingest.jobs.contexts.amounts import KEPT, Amounts
+from neurothek.ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, Draws
+from neurothek.ingest.jobs.contexts.histogram import LAST, N_BINS
+from neurothek.ingest.jobs.contexts.observer import ContextsObserver
+from neurothek.ingest.jobs.contexts.partial import PARTIAL
+from neurothek.ingest.jobs.contexts.windows import N_AFTER, N_BEFORE
+from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from neurothek.ingest.request import IngestRequest
 
 
 @dataclass(frozen=True)

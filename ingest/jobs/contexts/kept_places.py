@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.forward.batches import Batch
-from ingest.jobs.contexts.peaks import Peaks
-from ingest.jobs.contexts.windows import WIDTH, read_around
+from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.jobs.contexts.peaks import Peaks
+from neurothek.ingest.jobs.contexts.windows import WIDTH, read_around
 
 _BITS_OF_SEQUENCE = 31
 

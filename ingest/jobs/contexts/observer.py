@@ -7,17 +7,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.forward.batches import Batch
-from ingest.forward.counted import CountedSequences, counted_sequences
-from ingest.jobs.contexts import histogram
-from ingest.jobs.contexts.amounts import KEPT, Amounts
-from ingest.jobs.contexts.draws import Draws
-from ingest.jobs.contexts.kept_places import KeptPlaces, by_strength
-from ingest.jobs.contexts.partial import PARTIAL, counts_frame, kept_frame, random_frame
-from ingest.jobs.contexts.peaks import Peaks, peaks_of
-from ingest.jobs.contexts.windows import read_around
-from ingest.numerics.parallel import mapped
-from ingest.numerics.priorities import priorities
+from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
+from neurothek.ingest.jobs.contexts import histogram
+from neurothek.ingest.jobs.contexts.amounts import KEPT, Amounts
+from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.kept_places import KeptPlaces, by_strength
+from neurothek.ingest.jobs.contexts.partial import PARTIAL, counts_frame, kept_frame, random_frame
+from neurothek.ingest.jobs.contexts.peaks import Peaks, peaks_of
+from neurothek.ingest.jobs.contexts.windows import read_around
+from neurothek.ingest.numerics.parallel import mapped
+from neurothek.ingest.numerics.priorities import priorities
 
 
 class ContextsObserver:

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.jobs.contexts.draws import Draws
-from ingest.jobs.contexts.kept_places import KeptPlaces
-from ingest.jobs.contexts.windows import N_BEFORE, WIDTH, Windows
+from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.kept_places import KeptPlaces
+from neurothek.ingest.jobs.contexts.windows import N_BEFORE, WIDTH, Windows
 
 Sort = Literal["strongest", "quantile", "random", "counts"]
 

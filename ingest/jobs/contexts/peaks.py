@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.forward.counted import CountedSequences
+from neurothek.ingest.forward.counted import CountedSequences
 
 # A maximum alone is found ten times faster than one with its position: in sequences of at least so many positions the
 # stretch that holds it is found first, and the position looked for in there (torch 2.13, AVX-512).

@@ -10,20 +10,20 @@ from typing import Any, ClassVar
 import polars as pl
 import torch
 
-from catalog.files import written
-from catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
-from catalog.tables.table import Table
-from ingest.interventions.baselines import self_debiasing, word_filter
-from ingest.interventions.continued import BATCH_PROMPTS, Adjust
-from ingest.interventions.prompt_ids import PromptIds, continue_prompts
-from ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
-from ingest.interventions.shared import Shared
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.additive import AdditiveJob
-from ingest.jobs.continuations.scored import scores_of
-from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Intervention, Steering
+from neurothek.catalog.files import written
+from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.interventions.baselines import self_debiasing, word_filter
+from neurothek.ingest.interventions.continued import BATCH_PROMPTS, Adjust
+from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
+from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
+from neurothek.ingest.interventions.shared import Shared
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.additive import AdditiveJob
+from neurothek.ingest.jobs.continuations.scored import scores_of
+from neurothek.ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
+from neurothek.ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Intervention, Steering
 
 _WRITTEN, _SCORED = "written", "scored"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from catalog.tables.interventions import ATTRIBUTE_SCORES
-from ingest.interventions.scorers.text_scorer import TextScorer, named
+from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES
+from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named
 
 
 def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame:

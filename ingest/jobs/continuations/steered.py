@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from ingest.interventions.chosen import as_parameters, from_parameters
-from ingest.interventions.continued import Writing
-from ingest.request import Intervention, Steering
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
+from neurothek.ingest.interventions.continued import Writing
+from neurothek.ingest.request import Intervention, Steering
 
 
 class ContinuationsTaken(NeurothekError):

@@ -9,12 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from ingest.corpora.corpus import Corpus
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.numerics.unit_vectors import SHORTEST, unit_rows
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.unit_vectors import SHORTEST, unit_rows
 
 N_TOKENS = 30
 """Tokens of largest score that are compared."""

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward import prompt_pass
-from ingest.forward.prompt_pass import Look, Seen
-from ingest.models.transformer import Transformer
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.forward.prompt_pass import Look, Seen
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 N_UPDATES = 10
 """Updates a layer, as many as random vectors are kept."""

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.texts import CONTROL_COHERENCES
-from catalog.tables.weights import CONTROLS
-from ingest.jobs.controls.coherence import Judged
-from ingest.jobs.projections.frames import projections_frame
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.catalog.tables.texts import CONTROL_COHERENCES
+from neurothek.catalog.tables.weights import CONTROLS
+from neurothek.ingest.jobs.controls.coherence import Judged
+from neurothek.ingest.jobs.projections.frames import projections_frame
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 K = 50
 """Tokens kept at either end, at most half of the unmasked vocabulary: as many as of a neuron."""

@@ -11,22 +11,22 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from catalog.tables.table import Table
-from catalog.tables.texts import COHERENCES, CONTROL_COHERENCES
-from catalog.tables.weights import CONTROLS, NORM_OVERLAPS
-from ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
-from ingest.corpora.sentences import splitter
-from ingest.forward.footprint import numbers_at_work
-from ingest.jobs.controls import coherence, frames, norm_overlap
-from ingest.jobs.controls.coherence import Coherence, Judged, judged
-from ingest.jobs.controls.ffn_updates import N_UPDATES, ffn_updates
-from ingest.jobs.controls.frames import ControlKind, control_coherences_frame, controls_frame
-from ingest.jobs.controls.norm_overlap import NormOverlap
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.lens.random_vectors import random_vectors
-from ingest.lens.scorer import workspace_bytes
-from ingest.lens.vocabulary import Vocabulary
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import COHERENCES, CONTROL_COHERENCES
+from neurothek.catalog.tables.weights import CONTROLS, NORM_OVERLAPS
+from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
+from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.forward.footprint import numbers_at_work
+from neurothek.ingest.jobs.controls import coherence, frames, norm_overlap
+from neurothek.ingest.jobs.controls.coherence import Coherence, Judged, judged
+from neurothek.ingest.jobs.controls.ffn_updates import N_UPDATES, ffn_updates
+from neurothek.ingest.jobs.controls.frames import ControlKind, control_coherences_frame, controls_frame
+from neurothek.ingest.jobs.controls.norm_overlap import NormOverlap
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
+from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.scorer import workspace_bytes
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.request import IngestRequest
 
 _LAYER = "layer-"
 

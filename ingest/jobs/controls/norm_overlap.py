@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.weights import NORM_OVERLAPS
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.transformer import Norm
+from neurothek.catalog.tables.weights import NORM_OVERLAPS
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.transformer import Norm
 
 N_TOKENS = 30
 """Tokens of largest score that are compared."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from catalog.advice import command_line
-from catalog.errors import NeurothekError
-from catalog.suggestions import nearest
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.suggestions import nearest
 
 
 class PairsApart(NeurothekError):

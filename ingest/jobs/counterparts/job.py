@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 from jaxtyping import Int
 
-from catalog.store.warehouse import Warehouse
-from catalog.tables.table import Table
-from catalog.tables.weights import COUNTERPARTS
-from ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
-from ingest.jobs.counterparts.listed import ListedModel
-from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
-from ingest.jobs.counterparts.sides import PARTS, Side, compare, part, rows_frame
-from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
-from ingest.lens.random_vectors import random_vectors
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
-from ingest.request import IngestRequest
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
+from neurothek.ingest.jobs.counterparts.sides import PARTS, Side, compare, part, rows_frame
+from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
+from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.request import IngestRequest
 
 BASIS = ("projections", "other_projections")
 """Parameters that name the runs whose lists are compared."""

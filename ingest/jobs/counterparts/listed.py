@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
-from catalog.store.warehouse import Warehouse
-from ingest.models.finding import FROM_FILE, Measured, measured_of
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.models.finding import FROM_FILE, Measured, measured_of
 
 
 @dataclass(frozen=True)

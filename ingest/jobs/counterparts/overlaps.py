@@ -8,7 +8,7 @@ import scipy.sparse
 import torch
 from jaxtyping import Float, Int
 
-from ingest.numerics.parallel import mapped
+from neurothek.ingest.numerics.parallel import mapped
 
 BLOCK = 1024
 """Neurons of either set that are compared at once."""

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float, Int
 
-from catalog.tables.table import BIG
-from catalog.tables.weights import COUNTERPARTS
-from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
+from neurothek.catalog.tables.table import BIG
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 
 PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}
 """A `Best` as a frame, row after row."""

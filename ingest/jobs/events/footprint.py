@@ -1,7 +1,7 @@
 """What the job `events` takes of memory, estimated from above."""
 
-from ingest.forward.footprint import numbers_at_work
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import numbers_at_work
+from neurothek.ingest.models.families.shapes import Shape
 
 _LONG = 64
 """Ids of an example, padding included, beyond which the estimate does not look."""

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from catalog.tables.texts import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
-from ingest.corpora.prompts import Prompt
-from ingest.jobs.events.layers import KINDS, PLACES, Layer
-from ingest.jobs.events.readings import Events, Readings
-from ingest.jobs.events.scores import LayerScores
+from neurothek.catalog.tables.texts import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.jobs.events.layers import KINDS, PLACES, Layer
+from neurothek.ingest.jobs.events.readings import Events, Readings
+from neurothek.ingest.jobs.events.scores import LayerScores
 
 MOMENTS = ("pre", "post")
 

@@ -13,20 +13,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.table import Table
-from catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
-from ingest.corpora.errors import SentencesMissing
-from ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
-from ingest.corpora.sentences import splitter
-from ingest.jobs.events import frames
-from ingest.jobs.events.footprint import events_bytes
-from ingest.jobs.events.layers import watch
-from ingest.jobs.events.readings import events, read
-from ingest.jobs.events.scores import score
-from ingest.jobs.events.sub_updates import LEADING_SHARE, N_DOMINANT, N_RANDOM
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.lens.logit_lens import Lens
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
+from neurothek.ingest.corpora.errors import SentencesMissing
+from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
+from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.jobs.events import frames
+from neurothek.ingest.jobs.events.footprint import events_bytes
+from neurothek.ingest.jobs.events.layers import watch
+from neurothek.ingest.jobs.events.readings import events, read
+from neurothek.ingest.jobs.events.scores import score
+from neurothek.ingest.jobs.events.sub_updates import LEADING_SHARE, N_DOMINANT, N_RANDOM
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.request import IngestRequest
 
 SHARD_EXAMPLES = 1_000
 """Examples of a shard; a batch never reaches across."""

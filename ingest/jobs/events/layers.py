@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward import prompt_pass
-from ingest.forward.prompt_pass import Look, Seen
-from ingest.jobs.events.sub_updates import (
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.forward.prompt_pass import Look, Seen
+from neurothek.ingest.jobs.events.sub_updates import (
     N_DOMINANT,
     N_RANDOM,
     LayerShares,
@@ -19,7 +19,7 @@ from ingest.jobs.events.sub_updates import (
     random_others,
     shares,
 )
-from ingest.models.transformer import Transformer
+from neurothek.ingest.models.transformer import Transformer
 
 KINDS = ("dominant", "random", "random_active")
 PLACES = (N_DOMINANT, N_RANDOM, N_RANDOM)

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.jobs.events.layers import Layer
-from ingest.lens.logit_lens import Lens, probabilities_, ranks, tops
+from neurothek.ingest.jobs.events.layers import Layer
+from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, tops
 
 # Logits of so many streams exist at once, three times: 50,257 of 128 streams are 26 MB.
 EXAMPLES_AT_ONCE = 128

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.jobs.events.layers import Layer
-from ingest.jobs.events.readings import Readings, slices
-from ingest.jobs.events.sub_updates import Scores, neuron_scores
-from ingest.lens.logit_lens import Lens
-from ingest.models.transformer import Transformer
+from neurothek.ingest.jobs.events.layers import Layer
+from neurothek.ingest.jobs.events.readings import Readings, slices
+from neurothek.ingest.jobs.events.sub_updates import Scores, neuron_scores
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models.transformer import Transformer
 
 # Value vectors of so many examples are gathered at once: 30 of 768 numbers each are 12 MB.
 EXAMPLES_AT_ONCE = 128

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.lens.logit_lens import Lens
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 N_DOMINANT = 10
 N_RANDOM = 10

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.jobs.exits.splits import Split
-from ingest.numerics import logistic_regression
-from ingest.numerics.logistic_regression import Fits, Objectives
+from neurothek.ingest.jobs.exits.splits import Split
+from neurothek.ingest.numerics import logistic_regression
+from neurothek.ingest.numerics.logistic_regression import Fits, Objectives
 
 N_FOLDS = 8
 INVERSE_PENALTIES = tuple(10.0**power for power in range(-3, 4))

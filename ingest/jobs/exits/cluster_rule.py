@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from scipy import sparse
 
-from ingest.jobs.exits.splits import Split
+from neurothek.ingest.jobs.exits.splits import Split
 
 Similarity = Literal["ranks", "sets"]
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool, Float, Int
 
-from ingest.corpora.errors import EarlierRowsBroken
-from ingest.corpora.prompts import Prompt
-from ingest.jobs.events.sub_updates import N_DOMINANT
-from ingest.jobs.exits.cluster_rule import NOBODY
-from ingest.runs.finished import EarlierRuns
+from neurothek.ingest.corpora.errors import EarlierRowsBroken
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
+from neurothek.ingest.jobs.exits.cluster_rule import NOBODY
+from neurothek.ingest.runs.finished import EarlierRuns
 
 _EXAMPLES = """
     select example_id, domain, tokens, n_prefix_tokens, final_token, target_token, saturation_layer

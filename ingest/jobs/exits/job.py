@@ -11,23 +11,23 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from catalog.tables.exits import EXITS
-from catalog.tables.table import Table
-from ingest.corpora.errors import ExamplesTooFew
-from ingest.corpora.prompts import N_EXAMPLES
-from ingest.jobs.clusters.job import ClustersJob
-from ingest.jobs.events.job import EventsJob
-from ingest.jobs.exits import classifier_rule, cluster_rule
-from ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity
-from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
-from ingest.jobs.exits.evaluation import ExitOutcome, outcome
-from ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
-from ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
-from ingest.jobs.exits.vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.request import IngestRequest
-from ingest.runs.identity import OTHER_RUN
+from neurothek.catalog.tables.exits import EXITS
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.corpora.errors import ExamplesTooFew
+from neurothek.ingest.corpora.prompts import N_EXAMPLES
+from neurothek.ingest.jobs.clusters.job import ClustersJob
+from neurothek.ingest.jobs.events.job import EventsJob
+from neurothek.ingest.jobs.exits import classifier_rule, cluster_rule
+from neurothek.ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity
+from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
+from neurothek.ingest.jobs.exits.evaluation import ExitOutcome, outcome
+from neurothek.ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
+from neurothek.ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
+from neurothek.ingest.jobs.exits.vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
+from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
+from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.runs.identity import OTHER_RUN
 
 CLUSTER_RULE = ("clusters", "events")
 CLASSIFIERS = ("events",)

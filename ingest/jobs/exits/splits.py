@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 SEEDS = (38, 39, 40, 41, 42)
 """Splits that every rule is tried on [code]."""

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward import prompt_pass
-from ingest.forward.prompt_pass import Look
-from ingest.models.families.shapes import Shape
-from ingest.models.transformer import Transformer
-from ingest.numerics.array_files import keep, mapped_array
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.forward.prompt_pass import Look
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.array_files import keep, mapped_array
 
 Kind = Literal["stream", "ffn"]
 """The stream before the FFN; what the FFN puts out, its bias included."""

@@ -1,6 +1,6 @@
 """What cannot be asked of neurons, or is called like something else."""
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class GatesInTheWay(NeurothekError):

@@ -14,16 +14,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
-from catalog.tables.table import Table
-from ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
-from ingest.interventions.chosen import as_parameters, from_parameters
-from ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
-from ingest.interventions.shared import Shared
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.additive import AdditiveJob, OtherSettings
-from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
-from ingest.jobs.interventions.sums import (
+from neurothek.catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
+from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
+from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
+from neurothek.ingest.interventions.shared import Shared
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.additive import AdditiveJob, OtherSettings
+from neurothek.ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from neurothek.ingest.jobs.interventions.sums import (
     OF_WATCHED,
     POSITIONS_FROM,
     SUMMED,
@@ -32,8 +32,8 @@ from ingest.jobs.interventions.sums import (
     summed,
     window_weights,
 )
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM_SETS, IngestRequest, Intervention
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
+from neurothek.ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM_SETS, IngestRequest, Intervention
 
 
 @dataclass(frozen=True)

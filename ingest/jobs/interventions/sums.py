@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float, Int
 
-from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS
-from ingest.forward.batches import RightPadded
-from ingest.interventions.changed import Losses
-from ingest.interventions.chosen import ByLayer
-from ingest.request import Intervention
+from neurothek.catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.interventions.changed import Losses
+from neurothek.ingest.interventions.chosen import ByLayer
+from neurothek.ingest.request import Intervention
 
 POSITIONS_FROM = (0, 1, 8, 64, 512)
 """Where ranges of positions begin."""

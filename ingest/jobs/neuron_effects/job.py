@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from catalog.tables.interventions import NEURON_EFFECTS
-from catalog.tables.table import Table
-from ingest.interventions.changed import SLICE_LOGITS
-from ingest.interventions.chosen import packed, unpacked
-from ingest.interventions.first_batches import BATCH_TOKENS, cuts
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.additive import AdditiveJob, OtherSettings
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
-from ingest.jobs.neuron_effects.single_losses import AT_ONCE, effects_frame, without_each
-from ingest.request import DEFAULT_INTERVENTION_TOKENS, IngestRequest
+from neurothek.catalog.tables.interventions import NEURON_EFFECTS
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.interventions.changed import SLICE_LOGITS
+from neurothek.ingest.interventions.chosen import packed, unpacked
+from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.additive import AdditiveJob, OtherSettings
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
+from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
+from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, effects_frame, without_each
+from neurothek.ingest.request import DEFAULT_INTERVENTION_TOKENS, IngestRequest
 
 _FIRING = """
     select layer, neuron

@@ -8,11 +8,11 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from catalog.tables.interventions import NEURON_EFFECTS
-from ingest.corpora.corpus import Corpus
-from ingest.interventions.changed import changed_losses
-from ingest.interventions.first_batches import first_batches
-from ingest.models.transformer import Change, Transformer
+from neurothek.catalog.tables.interventions import NEURON_EFFECTS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.interventions.changed import changed_losses
+from neurothek.ingest.interventions.first_batches import first_batches
+from neurothek.ingest.models.transformer import Change, Transformer
 
 AT_ONCE = 16
 """Neurons that are turned off side by side."""

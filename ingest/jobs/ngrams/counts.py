@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.jobs.ngrams.index import PIECE, NgramIndex
+from neurothek.ingest.jobs.ngrams.index import PIECE, NgramIndex
 
 LANES = 8
 """Neurons in a byte."""

@@ -2,9 +2,9 @@
 
 import torch
 
-from ingest.forward.footprint import FILE_BYTES, Extent, Footprint
-from ingest.jobs.ngrams.trigger_scores import BLOCK
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
+from neurothek.ingest.jobs.ngrams.trigger_scores import BLOCK
+from neurothek.ingest.models.families.shapes import Shape
 
 READ_BYTES = 32 << 20
 """Bits that the fold of n-grams reads at a time."""

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.corpus import Corpus
 
 PIECE = 255
 """Occurrences that are counted in one byte: n-grams that occur more often are counted in pieces of so many."""

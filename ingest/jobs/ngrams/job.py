@@ -10,20 +10,20 @@ import numpy as np
 import polars as pl
 import torch
 
-from catalog.tables.table import Table
-from catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
-from ingest.corpora.corpus import Corpus
-from ingest.forward.chunk_pass import Observer
-from ingest.jobs.job import Frames, Partials, RuleJob
-from ingest.jobs.ngrams import footprint, trigger_scores
-from ingest.jobs.ngrams import triggers as kept
-from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
-from ingest.jobs.ngrams.footprint import READ_BYTES
-from ingest.jobs.ngrams.index import NgramIndex, number_ngrams
-from ingest.jobs.ngrams.observer import NgramsObserver
-from ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
-from ingest.jobs.ngrams.triggers import Triggers
-from ingest.models.transformer import Transformer
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.ingest.jobs.ngrams import footprint, trigger_scores
+from neurothek.ingest.jobs.ngrams import triggers as kept
+from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
+from neurothek.ingest.jobs.ngrams.footprint import READ_BYTES
+from neurothek.ingest.jobs.ngrams.index import NgramIndex, number_ngrams
+from neurothek.ingest.jobs.ngrams.observer import NgramsObserver
+from neurothek.ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
+from neurothek.ingest.jobs.ngrams.triggers import Triggers
+from neurothek.ingest.models.transformer import Transformer
 
 LONGEST = 3
 """Length of the longest n-grams."""

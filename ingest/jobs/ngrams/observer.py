@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import Batch
-from ingest.jobs.ngrams.counts import LANES
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.jobs.ngrams.counts import LANES
 
 PARTIAL = {"column": pl.Int32(), "bits": pl.Binary()}
 """Columns of a partial: row i holds neurons 8i .. 8i + 7, a byte a counted position, neuron 8i in the lowest bit."""

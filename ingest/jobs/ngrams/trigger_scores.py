@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.jobs.ngrams.index import NgramIndex
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from neurothek.ingest.jobs.ngrams.index import NgramIndex
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
 
 DRAWS = 100
 """Tokens drawn beside a trigger."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts
+from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts
 
 NARROW = 64
 """A neuron whose coverage at 95% is at most this keeps so many triggers, and all others that could make a detector."""

@@ -2,8 +2,8 @@
 
 import torch
 
-from ingest.forward.footprint import FILE_BYTES, Extent, Footprint
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
+from neurothek.ingest.models.families.shapes import Shape
 
 
 def footprint(shape: Shape, extent: Extent) -> Footprint:

@@ -9,16 +9,16 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from catalog.tables.table import BIG, COUNTS, Table
-from catalog.tables.texts import POSITIONS
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.sources.source import POOLED
-from ingest.forward.chunk_pass import Observer
-from ingest.jobs.job import Frames, Partials, RuleJob
-from ingest.jobs.positions import footprint
-from ingest.jobs.positions.observer import PositionsObserver
-from ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
-from ingest.numerics.parallel import mapped
+from neurothek.catalog.tables.table import BIG, COUNTS, Table
+from neurothek.catalog.tables.texts import POSITIONS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.sources.source import POOLED
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.ingest.jobs.positions import footprint
+from neurothek.ingest.jobs.positions.observer import PositionsObserver
+from neurothek.ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
+from neurothek.ingest.numerics.parallel import mapped
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import Batch
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import Batch
 
 # A block of flags is written and read once per sequence: it must stay in a core's second-level cache (about 1 MB).
 _BLOCK_BYTES = 512 << 10

@@ -1,8 +1,8 @@
 """What the job `projections` takes of memory and disk, estimated from above."""
 
-from ingest.forward.footprint import Footprint
-from ingest.lens.scorer import workspace_bytes
-from ingest.models.families.shapes import Shape
+from neurothek.ingest.forward.footprint import Footprint
+from neurothek.ingest.lens.scorer import workspace_bytes
+from neurothek.ingest.models.families.shapes import Shape
 
 
 def footprint(shape: Shape) -> Footprint:

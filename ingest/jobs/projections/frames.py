@@ -5,12 +5,12 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS
-from ingest.lens.histograms import CENTRE
-from ingest.lens.moments import Moments
-from ingest.lens.scorer import Scored
-from ingest.lens.top_k import Extremes
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS
+from neurothek.ingest.lens.histograms import CENTRE
+from neurothek.ingest.lens.moments import Moments
+from neurothek.ingest.lens.scorer import Scored
+from neurothek.ingest.lens.top_k import Extremes
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 SIDES = ("promoted", "suppressed")
 

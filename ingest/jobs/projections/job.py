@@ -12,18 +12,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.table import Table
-from catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS, TOKEN_INDICATORS, TOKEN_NEIGHBOURS
-from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
-from ingest.jobs.projections import footprint
-from ingest.jobs.projections.frames import histograms_frame, postings_frame, projections_frame
-from ingest.jobs.projections.token_indicators import indicators_frame
-from ingest.jobs.projections.token_neighbours import neighbours_frame
-from ingest.lens.byte_pieces import BytePieces
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
-from ingest.models.transformer import Transformer
-from ingest.request import IngestRequest
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS, TOKEN_INDICATORS, TOKEN_NEIGHBOURS
+from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from neurothek.ingest.jobs.projections import footprint
+from neurothek.ingest.jobs.projections.frames import histograms_frame, postings_frame, projections_frame
+from neurothek.ingest.jobs.projections.token_indicators import indicators_frame
+from neurothek.ingest.jobs.projections.token_neighbours import neighbours_frame
+from neurothek.ingest.lens.byte_pieces import BytePieces
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.request import IngestRequest
 
 _TOKENS = "tokens"
 _LAYER = "layer-"

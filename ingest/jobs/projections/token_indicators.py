@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.weights import TOKEN_INDICATORS
-from ingest.lens.byte_pieces import LEAST_UNUSED, BytePieces
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.catalog.tables.weights import TOKEN_INDICATORS
+from neurothek.ingest.lens.byte_pieces import LEAST_UNUSED, BytePieces
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 MARGIN = 2.0
 """How many times as far as unused rows a row may be, and still be called undertrained ([ours])."""

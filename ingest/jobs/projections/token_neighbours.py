@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 
-from catalog.tables.weights import TOKEN_NEIGHBOURS
-from ingest.lens.scorer import Kept, Scorer
-from ingest.lens.vocabulary import Vocabulary
-from ingest.numerics.unit_vectors import unit_rows, without_self
+from neurothek.catalog.tables.weights import TOKEN_NEIGHBOURS
+from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.numerics.unit_vectors import unit_rows, without_self
 
 
 def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:

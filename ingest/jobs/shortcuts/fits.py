@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.numerics.array_files import keep, mapped_array
-from ingest.numerics.least_squares import Basis, r2, spread
+from neurothek.ingest.numerics.array_files import keep, mapped_array
+from neurothek.ingest.numerics.least_squares import Basis, r2, spread
 
 Sink = Callable[[int, Float[Tensor, "d_model d_model"]], None]
 """Takes a target state and the matrix that leads there."""

@@ -14,20 +14,26 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.store.matrices import file_name
-from catalog.store.matrix_files import as_file
-from catalog.tables.shortcuts import SHORTCUT_MAPS, SHORTCUT_READINGS, SHORTCUT_TOPS, SHORTCUTS, SUB_MODULE_FITS
-from ingest.corpora.prompts import SentenceSample
-from ingest.jobs.job import Frames, JobContext
-from ingest.jobs.shortcuts import frames
-from ingest.jobs.shortcuts.fits import Shortcuts
-from ingest.jobs.shortcuts.judge import Judge, first_tokens
-from ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
-from ingest.jobs.shortcuts.states import SentenceStates
-from ingest.jobs.shortcuts.sub_module_maps import SubModuleMaps
-from ingest.lens.logit_lens import Lens
-from ingest.numerics.array_files import staged
-from ingest.request import Keep
+from neurothek.catalog.store.matrices import file_name
+from neurothek.catalog.store.matrix_files import as_file
+from neurothek.catalog.tables.shortcuts import (
+    SHORTCUT_MAPS,
+    SHORTCUT_READINGS,
+    SHORTCUT_TOPS,
+    SHORTCUTS,
+    SUB_MODULE_FITS,
+)
+from neurothek.ingest.corpora.prompts import SentenceSample
+from neurothek.ingest.jobs.job import Frames, JobContext
+from neurothek.ingest.jobs.shortcuts import frames
+from neurothek.ingest.jobs.shortcuts.fits import Shortcuts
+from neurothek.ingest.jobs.shortcuts.judge import Judge, first_tokens
+from neurothek.ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
+from neurothek.ingest.jobs.shortcuts.states import SentenceStates
+from neurothek.ingest.jobs.shortcuts.sub_module_maps import SubModuleMaps
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.numerics.array_files import staged
+from neurothek.ingest.request import Keep
 
 N_LISTED_SENTENCES = 50
 SENTENCES_AT_ONCE = 125

@@ -1,8 +1,8 @@
 """What measuring shortcuts takes of memory and disk, estimated from above."""
 
-from ingest.forward.footprint import numbers_at_work
-from ingest.models.families.shapes import Shape
-from ingest.models.families.sub_modules import PARTS
+from neurothek.ingest.forward.footprint import numbers_at_work
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.families.sub_modules import PARTS
 
 _HEADER_BYTES = 200
 """Of a safetensors file, at most."""

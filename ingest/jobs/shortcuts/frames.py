@@ -6,11 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from catalog.tables.shortcuts import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SENTENCES, SHORTCUT_TOPS
-from ingest.corpora.prompts import Prompt, SentenceSample
-from ingest.jobs.shortcuts.judge import Listed, Reading
-from ingest.models.tokenizer import Tokenizer
-from ingest.numerics.intervals import NORMAL_975, wilson
+from neurothek.catalog.tables.shortcuts import (
+    SHORTCUT_PREDICTIONS,
+    SHORTCUT_READINGS,
+    SHORTCUT_SENTENCES,
+    SHORTCUT_TOPS,
+)
+from neurothek.ingest.corpora.prompts import Prompt, SentenceSample
+from neurothek.ingest.jobs.shortcuts.judge import Listed, Reading
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.numerics.intervals import NORMAL_975, wilson
 
 WITHIN = (1, 5, 10)
 """A prediction counts where it is among so many first of the model."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 import torch
 
-from catalog.tables.shortcuts import (
+from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
     SHORTCUT_READINGS,
@@ -19,18 +19,18 @@ from catalog.tables.shortcuts import (
     SHORTCUTS,
     SUB_MODULE_FITS,
 )
-from catalog.tables.table import Table
-from ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
-from ingest.corpora.sentences import splitter
-from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
-from ingest.errors import MethodUnknown
-from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.jobs.shortcuts import fitting, footprint, frames
-from ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
-from ingest.jobs.shortcuts.methods import ID, MAT, METHODS
-from ingest.numerics.least_squares import LEAST_SINGULAR
-from ingest.request import IngestRequest, Keep
-from ingest.units import in_words
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
+from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
+from neurothek.ingest.errors import MethodUnknown
+from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
+from neurothek.ingest.jobs.shortcuts import fitting, footprint, frames
+from neurothek.ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
+from neurothek.ingest.jobs.shortcuts.methods import ID, MAT, METHODS
+from neurothek.ingest.numerics.least_squares import LEAST_SINGULAR
+from neurothek.ingest.request import IngestRequest, Keep
+from neurothek.ingest.units import in_words
 
 _SAMPLE, _CONCLUSION = "sample", "conclusion"
 

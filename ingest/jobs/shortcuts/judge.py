@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.lens.logit_lens import Lens, ranks, top_rows, tops
+from neurothek.ingest.lens.logit_lens import Lens, ranks, top_rows, tops
 
 N_LISTED = 5
 """Tokens that are listed of a substitute."""

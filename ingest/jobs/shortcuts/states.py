@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.shortcuts import SHORTCUTS
-from catalog.tables.table import NotFinite
-from ingest.corpora.prompts import Prompt
-from ingest.forward.prompt_pass import Look, Seen, prompt_batches, run_layer
-from ingest.forward.stream_store import StreamFile
-from ingest.models.transformer import Transformer
-from ingest.numerics.array_files import keep, mapped_array, staged
+from neurothek.catalog.tables.shortcuts import SHORTCUTS
+from neurothek.catalog.tables.table import NotFinite
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward.prompt_pass import Look, Seen, prompt_batches, run_layer
+from neurothek.ingest.forward.stream_store import StreamFile
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.array_files import keep, mapped_array, staged
 
 
 class SentenceStates:

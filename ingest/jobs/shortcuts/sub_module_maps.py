@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward.prompt_pass import PromptBatch, Seen, prompt_batches
-from ingest.jobs.shortcuts.states import SentenceStates
-from ingest.models.families.sub_modules import PARTS, Part, Stream
-from ingest.models.transformer import Block, Transformer
-from ingest.numerics.array_files import keep, mapped_array
-from ingest.numerics.least_squares import Basis, r2, spread
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward.prompt_pass import PromptBatch, Seen, prompt_batches
+from neurothek.ingest.jobs.shortcuts.states import SentenceStates
+from neurothek.ingest.models.families.sub_modules import PARTS, Part, Stream
+from neurothek.ingest.models.transformer import Block, Transformer
+from neurothek.ingest.numerics.array_files import keep, mapped_array
+from neurothek.ingest.numerics.least_squares import Basis, r2, spread
 
 METHOD_PARTS: Mapping[str, tuple[Part, ...]] = {
     "mat_attn": ("attention",),

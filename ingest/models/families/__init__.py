@@ -1,1 +1,1 @@
-"""What is particular to a family of language models; the rest of the project sees only ingest.models.transformer."""
+"""What is particular to a family of language models; the rest of the project sees only `transformer`."""

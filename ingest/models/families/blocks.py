@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformers import Cache
 
-from ingest.models.families.family import Family
-from ingest.models.families.rotary import Rotary
-from ingest.models.families.sub_modules import SubModules
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.rotary import Rotary
+from neurothek.ingest.models.families.sub_modules import SubModules
 
 
 @dataclass(frozen=True)

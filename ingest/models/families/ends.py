@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ingest.models.families.loading import Loader
-from ingest.models.families.norms import Norm
+from neurothek.ingest.models.families.loading import Loader
+from neurothek.ingest.models.families.norms import Norm
 
 
 class Embeddings:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ingest.models.families.family import Family
-from ingest.models.families.parameters import Parameters
-from ingest.models.families.skeletons import Skeleton
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.parameters import Parameters
+from neurothek.ingest.models.families.skeletons import Skeleton
 
 
 @dataclass(eq=False)

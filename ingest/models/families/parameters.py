@@ -8,10 +8,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from catalog.errors import NeurothekError
-from ingest.models.errors import WeightsFormatUnsupported, WeightsMismatch
-from ingest.models.families.skeletons import Skeleton, skeleton
-from ingest.models.weights import Checkpoint, Weights
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.models.errors import WeightsFormatUnsupported, WeightsMismatch
+from neurothek.ingest.models.families.skeletons import Skeleton, skeleton
+from neurothek.ingest.models.weights import Checkpoint, Weights
 
 _WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.", "base_model.")
 """What those that train in parallel, compile or adapt a model put before the names of all its tensors."""

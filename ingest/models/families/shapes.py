@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.families.table import FAMILIES
 
 # Activations that are exactly 0 for a neuron that is off; all others only come close to it.
 EXACT_ZEROS = frozenset({"relu", "relu2", "relu6"})

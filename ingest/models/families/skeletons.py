@@ -14,12 +14,12 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import ACT2FN
 from transformers.utils import logging
 
-from ingest.models.errors import ConfigInvalid, ConfigUnsupported
-from ingest.models.families.config_words import why_refused
-from ingest.models.families.family import Family
-from ingest.models.families.rotary import FIXED_ANGLES
-from ingest.models.families.supported import family_of
-from ingest.models.weights import Checkpoint, Weights
+from neurothek.ingest.models.errors import ConfigInvalid, ConfigUnsupported
+from neurothek.ingest.models.families.config_words import why_refused
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.rotary import FIXED_ANGLES
+from neurothek.ingest.models.families.supported import family_of
+from neurothek.ingest.models.weights import Checkpoint, Weights
 
 _SIZES = (
     "ffn_dim",

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ingest.models.families.family import Family
+from neurothek.ingest.models.families.family import Family
 
 Part = Literal["attention", "ffn", "norm_1", "norm_2"]
 PARTS: tuple[Part, ...] = ("attention", "ffn", "norm_1", "norm_2")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.models.errors import ArchitectureUnsupported, ConfigUnsupported, MaskedModel, ModelQuantized
-from ingest.models.families.family import Family
-from ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.errors import ArchitectureUnsupported, ConfigUnsupported, MaskedModel, ModelQuantized
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.table import FAMILIES
 
 _MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
 """Families of encoders: what their configurations are called."""

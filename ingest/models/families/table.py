@@ -1,6 +1,6 @@
 """The families of language models that are known here, by their `model_type`.
 
-Supporting another one means adding a row, and teaching `blocks` and `ingest.models.transformer`
+Supporting another one means adding a row, and teaching `blocks` and `neurothek.ingest.models.transformer`
 whatever its blocks do that these do not.
 """
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ingest.models.families.family import Config, Family
+from neurothek.ingest.models.families.family import Config, Family
 
 
 def _window_of_layer_types(config: Config, layer: int) -> int | None:

@@ -7,9 +7,9 @@ from typing import Literal
 
 import polars as pl
 
-from catalog.publishing.staging import StagedRun
-from ingest.forward.stream_store import PackedStreams
-from ingest.request import IngestRequest
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.ingest.forward.stream_store import PackedStreams
+from neurothek.ingest.request import IngestRequest
 
 
 @dataclass(frozen=True)

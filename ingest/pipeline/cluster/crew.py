@@ -9,11 +9,11 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from catalog.tables.table import NotFinite
-from ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
-from ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
-from ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
-from ingest.pipeline.cluster.worker import Worker
+from neurothek.catalog.tables.table import NotFinite
+from neurothek.ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
+from neurothek.ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
+from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
+from neurothek.ingest.pipeline.cluster.worker import Worker
 
 ROOM_SECONDS = 120.0
 """How long a worker may wait for room in the cluster."""

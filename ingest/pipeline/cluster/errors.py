@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from catalog.errors import NeurothekError
+from neurothek.catalog.errors import NeurothekError
 
 
 class ClusterUnreachable(NeurothekError):

@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalog.files import temporary
-from ingest.pipeline.cluster.crew import Crew
-from ingest.pipeline.cluster.errors import WorkerDiffers
-from ingest.pipeline.cluster.placement import OF_A_GPU
-from ingest.pipeline.cluster.session import Room
-from ingest.request import default_memory
-from ingest.runs.identity import versions
+from neurothek.catalog.files import temporary
+from neurothek.ingest.pipeline.cluster.crew import Crew
+from neurothek.ingest.pipeline.cluster.errors import WorkerDiffers
+from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU
+from neurothek.ingest.pipeline.cluster.session import Room
+from neurothek.ingest.request import default_memory
+from neurothek.ingest.runs.identity import versions
 
 
 @dataclass(frozen=True)

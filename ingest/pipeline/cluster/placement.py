@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ingest.corpora.corpus import Corpus
-from ingest.planning.sweep_plan import plan
-from ingest.planning.work import ModelWork
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.planning.sweep_plan import plan
+from neurothek.ingest.planning.work import ModelWork
 
 LANE_CHUNKS = 2
 """Chunks on their way for each worker of a pipeline: one that it works on, one that waits."""

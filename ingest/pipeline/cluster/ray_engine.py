@@ -8,23 +8,23 @@ from typing import Any
 import ray
 import torch
 
-from catalog.publishing.staging import StagedRun
-from ingest.corpora.corpus import Corpus
-from ingest.jobs import registry
-from ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
-from ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
-from ingest.pipeline.cluster.hiring import Hired, hire
-from ingest.pipeline.cluster.placement import share_for_sweep
-from ingest.pipeline.cluster.session import Room, Wanted, joined
-from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
-from ingest.pipeline.cluster.waiting import Unit, Waiting
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.engines.local import LocalEngine
-from ingest.pipeline.engines.staged_job import StagedJob
-from ingest.planning.sweep_plan import SweepPlan
-from ingest.planning.work import ModelWork, Work
-from ingest.request import IngestRequest
-from ingest.units import in_number
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
+from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
+from neurothek.ingest.pipeline.cluster.hiring import Hired, hire
+from neurothek.ingest.pipeline.cluster.placement import share_for_sweep
+from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined
+from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
+from neurothek.ingest.pipeline.engines.engine import Engine
+from neurothek.ingest.pipeline.engines.local import LocalEngine
+from neurothek.ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.planning.sweep_plan import SweepPlan
+from neurothek.ingest.planning.work import ModelWork, Work
+from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.units import in_number
 
 
 class RayEngine(Engine):

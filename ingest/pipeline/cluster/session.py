@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 
-from ingest.pipeline.cluster.errors import ClusterTooSmall, ClusterUnreachable
+from neurothek.ingest.pipeline.cluster.errors import ClusterTooSmall, ClusterUnreachable
 
 OBJECT_STORE_BYTES = 1 << 30
 """Shared memory of a cluster on this machine, at most; parts go through it one by one."""

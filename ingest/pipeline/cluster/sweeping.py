@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ingest.corpora.corpus import Corpus
-from ingest.pipeline.cluster.placement import LANE_CHUNKS, Placement
-from ingest.pipeline.cluster.waiting import Unit, Waiting
-from ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.pipeline.cluster.placement import LANE_CHUNKS, Placement
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
+from neurothek.ingest.pipeline.engines.staged_job import StagedJob
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

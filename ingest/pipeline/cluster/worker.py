@@ -12,19 +12,19 @@ from typing import Any
 import polars as pl
 import torch
 
-from catalog.errors import NeurothekError
-from catalog.publishing.staging import StagedRun, StagingFull
-from catalog.tables.table import NotFinite
-from ingest.corpora.corpus import Corpus
-from ingest.forward.chunk_pass import take_through
-from ingest.forward.stream_store import MemoryStreams, PackedStreams
-from ingest.jobs import registry
-from ingest.jobs.job import Job, JobContext, MeasureShard, ShardJob, SweepJob
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.pipeline.cluster.assignment import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing.staging import StagedRun, StagingFull
+from neurothek.catalog.tables.table import NotFinite
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.chunk_pass import take_through
+from neurothek.ingest.forward.stream_store import MemoryStreams, PackedStreams
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.job import Job, JobContext, MeasureShard, ShardJob, SweepJob
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.pipeline.cluster.assignment import (
     Assignment,
     Failure,
     Greeting,
@@ -34,11 +34,11 @@ from ingest.pipeline.cluster.assignment import (
     StreamsFollow,
     packed_frames,
 )
-from ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
-from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, folded, part_name
-from ingest.planning.agenda import DTYPES
-from ingest.request import default_memory
-from ingest.runs.identity import versions
+from neurothek.ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
+from neurothek.ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, folded, part_name
+from neurothek.ingest.planning.agenda import DTYPES
+from neurothek.ingest.request import default_memory
+from neurothek.ingest.runs.identity import versions
 
 
 class Worker:

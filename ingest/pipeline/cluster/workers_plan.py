@@ -2,11 +2,11 @@
 
 import torch
 
-from ingest.pipeline.cluster.placement import OF_A_GPU, Placement, share_for_sweep
-from ingest.planning.agenda import Prepared
-from ingest.planning.model_plan import Estimate, in_gb, in_hours
-from ingest.request import IngestRequest, default_memory
-from ingest.units import in_number
+from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU, Placement, share_for_sweep
+from neurothek.ingest.planning.agenda import Prepared
+from neurothek.ingest.planning.model_plan import Estimate, in_gb, in_hours
+from neurothek.ingest.request import IngestRequest, default_memory
+from neurothek.ingest.units import in_number
 
 
 def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str, str], ...]:

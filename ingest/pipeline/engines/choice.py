@@ -6,14 +6,14 @@ from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from catalog.arguments import BadArgument
-from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
-from ingest.pipeline.cluster.environment import environment
-from ingest.request import IngestRequest
+from neurothek.catalog.arguments import BadArgument
+from neurothek.ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
+from neurothek.ingest.pipeline.cluster.environment import environment
+from neurothek.ingest.request import IngestRequest
 
 if TYPE_CHECKING:
     # What is wrong with a request is told before anything large is loaded.
-    from ingest.pipeline.engines.engine import Engine
+    from neurothek.ingest.pipeline.engines.engine import Engine
 
 
 @contextmanager
@@ -25,13 +25,13 @@ def engine_for(request: IngestRequest) -> "Iterator[Engine]":
     """
     require_engine(request)
     if request.engine == "local":
-        from ingest.pipeline.engines.local import LocalEngine
+        from neurothek.ingest.pipeline.engines.local import LocalEngine
 
         yield LocalEngine()
         return
     with environment(is_own=request.address is None):
         # Ray is an extra, takes half a second to load, and reads the environment while it is loaded.
-        from ingest.pipeline.cluster.ray_engine import RayEngine
+        from neurothek.ingest.pipeline.cluster.ray_engine import RayEngine
 
         with closing(RayEngine(request)) as engine:
             yield engine

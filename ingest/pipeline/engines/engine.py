@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from catalog.publishing.staging import StagedRun
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import ReadBack, ShardJob
-from ingest.pipeline.engines.staged_job import StagedJob
-from ingest.planning.sweep_plan import SweepPlan
-from ingest.planning.work import ModelWork, Work
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.job import ReadBack, ShardJob
+from neurothek.ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.planning.sweep_plan import SweepPlan
+from neurothek.ingest.planning.work import ModelWork, Work
 
 
 class Engine(ABC):

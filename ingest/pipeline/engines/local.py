@@ -5,16 +5,16 @@ from typing import Any
 
 import polars as pl
 
-from catalog.publishing.staging import StagedRun
-from ingest.corpora.corpus import Corpus
-from ingest.forward.chunk_pass import Observer
-from ingest.forward.sweep import sweep
-from ingest.jobs.job import ReadBack, ShardJob
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, part_name
-from ingest.planning.agenda import device_of
-from ingest.planning.sweep_plan import SweepPlan
-from ingest.planning.work import ModelWork, Work
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.sweep import sweep
+from neurothek.ingest.jobs.job import ReadBack, ShardJob
+from neurothek.ingest.pipeline.engines.engine import Engine
+from neurothek.ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, part_name
+from neurothek.ingest.planning.agenda import device_of
+from neurothek.ingest.planning.sweep_plan import SweepPlan
+from neurothek.ingest.planning.work import ModelWork, Work
 
 
 class LocalEngine(Engine):

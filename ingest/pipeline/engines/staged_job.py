@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from catalog.publishing.staging import StagedRun
-from catalog.tables.table import Table
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import Partials, SweepJob
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.job import Partials, SweepJob
 
 PARTIAL = "partial"
 """Name of the frame that an observer leaves, where a table's would stand."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from catalog.exchange.exports import export
-from catalog.store.warehouse import Warehouse
-from queries.views import install
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.views import install
 from tests.support import event_warehouse
 
 

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.exchange.exports import store_tables
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.exchange.exports import store_tables
+from neurothek.catalog.store.warehouse import Warehouse
 
 pytestmark = pytest.mark.long
 

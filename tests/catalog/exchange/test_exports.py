@@ -8,10 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from catalog.exchange.exports import INTERNAL, FolderInUse, export, store_tables
-from catalog.exchange.imports import import_folder
-from catalog.store.errors import WarehouseMissing
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.exchange.exports import INTERNAL, FolderInUse, export, store_tables
+from neurothek.catalog.exchange.imports import import_folder
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.store.warehouse import Warehouse
 
 pytestmark = pytest.mark.long
 

@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.exchange.exports import export, store_tables
-from catalog.exchange.imports import WarehouseNotEmpty, import_folder
-from catalog.exchange.manifest import ExportInvalid
-from catalog.files import sha256_of
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME
-from catalog.upkeep.checks import check
-from queries.views import install
+from neurothek.catalog.exchange.exports import export, store_tables
+from neurothek.catalog.exchange.imports import WarehouseNotEmpty, import_folder
+from neurothek.catalog.exchange.manifest import ExportInvalid
+from neurothek.catalog.files import sha256_of
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.upkeep.checks import check
+from neurothek.queries.views import install
 from tests.support import publications as made
 
 pytestmark = pytest.mark.long

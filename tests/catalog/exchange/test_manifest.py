@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catalog.exchange.manifest import (
+from neurothek.catalog.exchange.manifest import (
     MANIFEST,
     ExportedColumn,
     ExportedFile,

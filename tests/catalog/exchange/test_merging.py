@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.exchange.exports import store_tables
-from catalog.exchange.merging import (
+from neurothek.catalog.exchange.exports import store_tables
+from neurothek.catalog.exchange.merging import (
     _OWNED,
     MergeWithItself,
     ModelsDiffer,
@@ -17,15 +17,15 @@ from catalog.exchange.merging import (
     RunsDiffer,
     merge,
 )
-from catalog.store.errors import WarehouseMissing, WarehouseOutdated
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
-from catalog.upkeep import checks
-from catalog.upkeep.changes import pin, remove, rename
-from catalog.upkeep.checks import check
-from ingest.jobs.registry import NAMES as JOBS
-from queries.annotate.annotations import annotate
-from queries.views import install
+from neurothek.catalog.store.errors import WarehouseMissing, WarehouseOutdated
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
+from neurothek.catalog.upkeep import checks
+from neurothek.catalog.upkeep.changes import pin, remove, rename
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.jobs.registry import NAMES as JOBS
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.views import install
 from tests.support import ingests
 from tests.support.earlier import BEFORE_THE_LATEST
 from tests.support.models import build

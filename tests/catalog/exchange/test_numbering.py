@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.exchange.numbering import NUMBERED, Numbering, Numbers
+from neurothek.catalog.exchange.numbering import NUMBERED, Numbering, Numbers
 
 TABLES = """
     create schema store;

@@ -8,9 +8,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.publishing.annotation_rows import write_annotations
-from catalog.tables.annotations import ANNOTATIONS
-from catalog.tables.table import TableMismatch
+from neurothek.catalog.publishing.annotation_rows import write_annotations
+from neurothek.catalog.tables.annotations import ANNOTATIONS
+from neurothek.catalog.tables.table import TableMismatch
 
 USUAL: dict[str, Any] = {
     "annotation_id": "a0",

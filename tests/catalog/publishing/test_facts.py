@@ -7,8 +7,8 @@ import duckdb
 import sqlglot
 from polars.testing import assert_frame_equal
 
-from catalog.publishing.facts import rebuild_facts
-from queries.views.thresholds import thresholds
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.queries.views.thresholds import thresholds
 from tests.support import tiny
 from tests.support import warehouse as made
 
@@ -28,7 +28,7 @@ def test_rebuilt_facts_are_those_computed_by_hand(tmp_path: Path) -> None:
 
 def test_the_constants_are_those_of_the_views() -> None:
     """What is decided while publishing cannot be moved in `neurons`: it must be what the views of detectors say."""
-    script = resources.files("catalog.publishing").joinpath("neuron_facts.sql").read_text("utf-8")
+    script = resources.files("neurothek.catalog.publishing").joinpath("neuron_facts.sql").read_text("utf-8")
     (constants,) = [
         cte.this
         for cte in sqlglot.parse_one(script, dialect="duckdb").find_all(sqlglot.exp.CTE)

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from catalog.exchange.exports import export
-from catalog.exchange.imports import import_folder
-from catalog.exchange.merging import RunsDiffer, merge
-from catalog.publishing.publish import PairChanged
-from catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import CorpusNotRead, remove, rename
-from catalog.upkeep.checks import check
-from queries.views import install
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.exchange.imports import import_folder
+from neurothek.catalog.exchange.merging import RunsDiffer, merge
+from neurothek.catalog.publishing.publish import PairChanged
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import CorpusNotRead, remove, rename
+from neurothek.catalog.upkeep.checks import check
+from neurothek.queries.views import install
 from tests.support import publications as made
 from tests.support.templates import copy_of
 

@@ -8,9 +8,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.publishing.publish import NameTaken, TokenizerChanged
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME, FACTS
+from neurothek.catalog.publishing.publish import NameTaken, TokenizerChanged
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import BY_NAME, FACTS
 from tests.support import publications as made
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.publishing.staging import RunBusy, RunManifest, StagingFull, now, staged_manifests, staged_run
-from catalog.tables.weights import POSTINGS
+from neurothek.catalog.publishing.staging import RunBusy, RunManifest, StagingFull, now, staged_manifests, staged_run
+from neurothek.catalog.tables.weights import POSTINGS
 from tests.support import publications as made
 
 MANIFEST = RunManifest("k" * 64, "projections", 1, "tiny", None, {"k": 50}, "float32", now())

@@ -6,14 +6,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.exchange.exports import export
-from catalog.exchange.imports import import_folder
-from catalog.exchange.merging import merge
-from catalog.publishing import summaries
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import pin, remove, rename
-from catalog.upkeep.checks import check
-from queries.views import install
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.exchange.imports import import_folder
+from neurothek.catalog.exchange.merging import merge
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import pin, remove, rename
+from neurothek.catalog.upkeep.checks import check
+from neurothek.queries.views import install
 from tests.support import detectors, event_warehouse
 from tests.support import publications as made
 from tests.support import warehouse as hand_made

@@ -7,13 +7,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.progress import Silent
-from catalog.store.blocks import require_whole
-from catalog.store.damage import WarehouseDamaged
-from catalog.store.duckdb_settings import BLOCK_BYTES
-from catalog.store.errors import WarehouseInvalid
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import check
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.blocks import require_whole
+from neurothek.catalog.store.damage import WarehouseDamaged
+from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import check
 from tests.support import damage
 from tests.support.damage import HEADER_BYTES, flipped
 
@@ -101,7 +101,7 @@ def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, mon
         def finish(self) -> None:
             pass
 
-    monkeypatch.setattr("catalog.store.blocks._READ_BYTES", 5 * BLOCK_BYTES)
+    monkeypatch.setattr("neurothek.catalog.store.blocks._READ_BYTES", 5 * BLOCK_BYTES)
     watcher = Watcher()
     Warehouse(path).require_whole(progress=watcher)
     total, *steps = watcher.tasks["reading blocks"]
@@ -110,7 +110,7 @@ def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, mon
 
 
 def test_pieces_beyond_the_end_are_missing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catalog.store.blocks._READ_BYTES", BLOCK_BYTES)
+    monkeypatch.setattr("neurothek.catalog.store.blocks._READ_BYTES", BLOCK_BYTES)
     copy.write_bytes(copy.read_bytes()[: -2 * BLOCK_BYTES])
     with pytest.raises(WarehouseDamaged):
         Warehouse(copy).require_whole()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Warehouse
 from tests.support import publications as made
 
 N_READERS, N_PUBLISHES = 8, 6
@@ -17,7 +17,7 @@ LONGEST_WAIT_SECONDS = 30
 READER = """
 import json, sys, time
 from pathlib import Path
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Warehouse
 
 warehouse, stop = Warehouse(Path(sys.argv[1])), Path(sys.argv[2])
 reads, longest, mixtures = 0, 0.0, 0

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.errors import MemoryRefused
-from catalog.exchange.exports import export
-from catalog.exchange.merging import merge
-from catalog.store.damage import WarehouseDamaged, require_log_head
-from catalog.store.duckdb_settings import BLOCK_BYTES
-from catalog.store.errors import WarehouseUnwritable
-from catalog.store.warehouse import Warehouse
-from queries.ask.one_query import run_query
-from queries.ask.threads import Aside
+from neurothek.catalog.errors import MemoryRefused
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.exchange.merging import merge
+from neurothek.catalog.store.damage import WarehouseDamaged, require_log_head
+from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.errors import WarehouseUnwritable
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.threads import Aside
 from tests.support import damage
 from tests.support.damage import flipped
 
@@ -70,7 +70,7 @@ def test_damage_is_told_however_deep_in_a_lease_it_is_met(path: Path, asked: str
             assert connection.execute("select count(*) from store.models").fetchall() == [(5,)]
 
 
-@pytest.mark.filterwarnings("ignore::catalog.errors.NeurothekWarning")
+@pytest.mark.filterwarnings("ignore::neurothek.catalog.errors.NeurothekWarning")
 def test_rows_that_arrow_fetches_late_are_told_too(tmp_path: Path) -> None:
     """DuckDB's reader of batches passes on complaints of later batches as an OSError, as of a disk."""
     warehouse = Warehouse(tmp_path / "late.duckdb")

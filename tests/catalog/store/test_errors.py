@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.store.errors import (
+from neurothek.catalog.store.errors import (
     WarehouseBusy,
     WarehouseHeld,
     WarehouseInvalid,

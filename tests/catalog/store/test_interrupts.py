@@ -13,10 +13,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.errors import MemoryRefused
-from catalog.store import interrupts
-from catalog.store.interrupts import keyboard_interrupts
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.errors import MemoryRefused
+from neurothek.catalog.store import interrupts
+from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.catalog.store.warehouse import Warehouse
 from tests.support.warehouse import create
 
 ENDLESS = "with recursive t as (select 1 as x union all select x + 1 from t) select max(x) from t"
@@ -24,7 +24,7 @@ ENDLESS = "with recursive t as (select 1 as x union all select x + 1 from t) sel
 IN_PROCESS = f"""
 import sys
 from pathlib import Path
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Warehouse
 with Warehouse(Path(sys.argv[1])).reader() as connection:
     print("asking", flush=True)
     try:
@@ -157,8 +157,8 @@ def _one(path: Path) -> list[tuple[int, ...]]:
 AT_ANY_MOMENT = """
 import os, random, signal, sys, threading, time
 from pathlib import Path
-from catalog.store.leases import _INSTANCES
-from catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.leases import _INSTANCES
+from neurothek.catalog.store.warehouse import Warehouse
 
 warehouse, drawn = Warehouse(Path(sys.argv[1])), random.Random(int(sys.argv[2]))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.leases import has_leases, has_other_leases, read_beside, shared_reader, sole_writer
+from neurothek.catalog.store.leases import has_leases, has_other_leases, read_beside, shared_reader, sole_writer
 
 LONG_SECONDS = 20.0
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 import pytest
 
-from catalog.store.matrices import KeptMap, bring, file_name, is_kept, kept_maps, missing_maps, take, tidy
+from neurothek.catalog.store.matrices import KeptMap, bring, file_name, is_kept, kept_maps, missing_maps, take, tidy
 
 KEY, OTHER_KEY = "a" * 64, "b" * 64
 

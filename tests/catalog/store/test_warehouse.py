@@ -12,18 +12,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import catalog.store.warehouse
-from catalog.errors import NeurothekError
-from catalog.store.damage import WarehouseDamaged
-from catalog.store.errors import (
+import neurothek.catalog.store.warehouse
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.damage import WarehouseDamaged
+from neurothek.catalog.store.errors import (
     WarehouseBusy,
     WarehouseHeld,
     WarehouseInvalid,
     WarehouseMissing,
     WarehouseUnwritable,
 )
-from catalog.store.warehouse import Warehouse
-from catalog.tables.migrations import LATEST
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.migrations import LATEST
 from tests.support import publications as made
 
 
@@ -219,7 +219,7 @@ def test_a_reader_has_the_views_of_this_release_even_if_the_file_is_read_only(
 def test_views_of_this_release_answer_while_another_program_reads_the_file(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog.store.warehouse, "_UPGRADE_SECONDS", 0.2)
+    monkeypatch.setattr(neurothek.catalog.store.warehouse, "_UPGRADE_SECONDS", 0.2)
     with Warehouse(warehouse.path, views=OneView(41)).current_reader():
         pass
     hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=True); print('held', flush=True); input()"

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.errors import WarehouseInvalid
-from catalog.store.leases import sole_writer
-from catalog.store.warehouse import Warehouse
-from catalog.store.warehouse_path import followed, refuse_file
+from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.store.leases import sole_writer
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse_path import followed, refuse_file
 from tests.support import publications as made
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from catalog.tables import migrations
-from queries.views import install
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables import migrations
+from neurothek.queries.views import install
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 

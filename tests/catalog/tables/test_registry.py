@@ -4,9 +4,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.tables.migrations import migrate
-from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
-from catalog.tables.table import Table
+from neurothek.catalog.tables.migrations import migrate
+from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from neurothek.catalog.tables.table import Table
 
 DUCKDB_TYPES = {
     pl.Int16(): "SMALLINT",

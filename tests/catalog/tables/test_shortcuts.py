@@ -2,10 +2,10 @@
 
 import pytest
 
-from catalog.tables import shortcuts
-from catalog.tables.registry import JOB_TABLES
-from catalog.tables.shortcuts import SHORTCUT_MAPS, SHORTCUT_PREDICTIONS, SHORTCUTS, SUB_MODULE_FITS
-from catalog.tables.table import DOUBLE, Table
+from neurothek.catalog.tables import shortcuts
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.tables.shortcuts import SHORTCUT_MAPS, SHORTCUT_PREDICTIONS, SHORTCUTS, SUB_MODULE_FITS
+from neurothek.catalog.tables.table import DOUBLE, Table
 
 TABLES = {name: value for name, value in vars(shortcuts).items() if isinstance(value, Table)}
 

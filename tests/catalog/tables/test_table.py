@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tables.registry import BY_NAME, DIMENSIONS, FACTS
-from catalog.tables.table import (
+from neurothek.catalog.tables.registry import BY_NAME, DIMENSIONS, FACTS
+from neurothek.catalog.tables.table import (
     DOUBLE,
     INTEGER,
     SCOPE_IDS,
@@ -20,7 +20,7 @@ from catalog.tables.table import (
     Table,
     TableMismatch,
 )
-from catalog.tables.weights import PROJECTIONS, TOKEN_NEIGHBOURS
+from neurothek.catalog.tables.weights import PROJECTIONS, TOKEN_NEIGHBOURS
 from tests.support import publications as made
 
 TABLE = Table(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from catalog.tables import texts
-from catalog.tables.registry import JOB_TABLES
-from catalog.tables.table import DOUBLE, FLOAT, Table
-from catalog.tables.texts import CONTROL_COHERENCES, EVENT_SAMPLES, NGRAM_SPECTRUM, TRIGGERS
+from neurothek.catalog.tables import texts
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.tables.table import DOUBLE, FLOAT, Table
+from neurothek.catalog.tables.texts import CONTROL_COHERENCES, EVENT_SAMPLES, NGRAM_SPECTRUM, TRIGGERS
 
 TABLES = {name: value for name, value in vars(texts).items() if isinstance(value, Table)}
 

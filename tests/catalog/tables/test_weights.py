@@ -5,9 +5,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.tables import weights
-from catalog.tables.table import Table
-from catalog.tables.weights import CLUSTERINGS, CLUSTERS, POSTINGS
+from neurothek.catalog.tables import weights
+from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, POSTINGS
 
 TABLES = {name: value for name, value in vars(weights).items() if isinstance(value, Table)}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.terminal.cells import Column, columns_of
+from neurothek.catalog.terminal.cells import Column, columns_of
 
 
 def cells(values: pl.Series) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ import click
 import pytest
 from rich.console import Console
 
-from catalog.progress import Silent
-from catalog.terminal.console import (
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.terminal.console import (
     QUIET,
     VERBOSE,
     WAREHOUSE,
@@ -108,7 +108,7 @@ def raise_(error: Exception) -> None:
 
 def test_what_was_not_read_is_not_flushed_again_at_the_end() -> None:
     code = (
-        "import sys; from catalog.terminal.console import whoever_reads\n"
+        "import sys; from neurothek.catalog.terminal.console import whoever_reads\n"
         "with whoever_reads():\n    print('x' * 10**6, flush=True)\n"
         "print('done', file=sys.stderr)"
     )
@@ -139,7 +139,8 @@ def test_progress_is_silent_when_stderr_is_no_terminal() -> None:
 def test_progress_draws_one_task_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = io.StringIO()
     monkeypatch.setattr(
-        "catalog.terminal.console.console", lambda *, stderr=False: Console(file=drawn, force_terminal=True, width=100)
+        "neurothek.catalog.terminal.console.console",
+        lambda *, stderr=False: Console(file=drawn, force_terminal=True, width=100),
     )
     with ConsoleProgress.bars() as bars:
         progress = ConsoleProgress(bars)

@@ -3,8 +3,8 @@
 import duckdb
 import pytest
 
-from catalog.terminal.kinds import NAMES_IN_NUMBERS, SHARES, TOKENS
-from queries.views.install import install
+from neurothek.catalog.terminal.kinds import NAMES_IN_NUMBERS, SHARES, TOKENS
+from neurothek.queries.views.install import install
 from tests.support import warehouse as made
 
 

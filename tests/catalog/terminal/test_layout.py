@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.terminal.cells import Column
-from catalog.terminal.layout import GAP, fit, padded, shortened, text_width
+from neurothek.catalog.terminal.cells import Column
+from neurothek.catalog.terminal.layout import GAP, fit, padded, shortened, text_width
 
 columns = st.lists(
     st.builds(

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.terminal.console import note
-from catalog.terminal.options import Format, common_options, format_option
-from catalog.terminal.printing import show_frame
+from neurothek.catalog.terminal.console import note
+from neurothek.catalog.terminal.options import Format, common_options, format_option
+from neurothek.catalog.terminal.printing import show_frame
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.terminal import outputs
-from catalog.terminal.outputs import RowFormat, encode_rows, is_unicode, records
+from neurothek.catalog.terminal import outputs
+from neurothek.catalog.terminal.outputs import RowFormat, encode_rows, is_unicode, records
 
 
 def written(kind: RowFormat, *batches: pl.DataFrame, encoding: str = "utf-8") -> bytes:

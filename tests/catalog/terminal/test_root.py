@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from catalog.terminal.root import Root
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.terminal.root import Root
 from tests.support import warehouse as made
 
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
-from catalog.store.errors import WarehouseMissing
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import JOB_TABLES, JobUnknown
-from catalog.upkeep.changes import (
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import JOB_TABLES, JobUnknown
+from neurothek.catalog.upkeep.changes import (
     ClusteringMissing,
     CorpusAmbiguous,
     CorpusNotMeasured,
@@ -26,9 +26,9 @@ from catalog.upkeep.changes import (
     remove,
     rename,
 )
-from catalog.upkeep.checks import check
-from queries.annotate.annotations import annotate
-from queries.views import install
+from neurothek.catalog.upkeep.checks import check
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.views import install
 from tests.support import publications as made
 
 

@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
-from catalog.upkeep.changes import remove
-from catalog.upkeep.checks import broken, check, checks, of_subject
-from ingest.jobs.registry import NAMES as JOBS
-from ingest.jobs.registry import PAIR_NAMES, QUERY_NAMES
-from queries.annotate.annotations import annotate as publish
-from queries.annotate.lists import draw_lists
-from queries.views import install
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from neurothek.catalog.upkeep.changes import remove
+from neurothek.catalog.upkeep.checks import broken, check, checks, of_subject
+from neurothek.ingest.jobs.registry import NAMES as JOBS
+from neurothek.ingest.jobs.registry import PAIR_NAMES, QUERY_NAMES
+from neurothek.queries.annotate.annotations import annotate as publish
+from neurothek.queries.annotate.lists import draw_lists
+from neurothek.queries.views import install
 from tests.support import ingests
 from tests.support.models import Kind, build
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Table
-from catalog.upkeep.verification import TOLERANCE, Agreement, NothingToVerify, Remeasured, agreement, combined
+from neurothek.catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from neurothek.catalog.upkeep.verification import TOLERANCE, Agreement, NothingToVerify, Remeasured, agreement, combined
 
 RUN = 7
 

@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dashboards.charts.any_answer import MOST_BARS, Fit, answer_chart, fitting
-from dashboards.charts.spread import MOST_POINTS
-from dashboards.colours import DOMAINS
+from neurothek.dashboards.charts.any_answer import MOST_BARS, Fit, answer_chart, fitting
+from neurothek.dashboards.charts.spread import MOST_POINTS
+from neurothek.dashboards.colours import DOMAINS
 
 LAYERS = pl.DataFrame(
     {

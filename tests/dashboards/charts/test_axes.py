@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.terminal.kinds import SHARES
-from dashboards.charts.axes import FEW_TICKS, count_axis, count_scale, count_tooltip, spoken
+from neurothek.catalog.terminal.kinds import SHARES
+from neurothek.dashboards.charts.axes import FEW_TICKS, count_axis, count_scale, count_tooltip, spoken
 
 
 def drawn_as(part: alt.SchemaBase) -> dict[str, Any]:

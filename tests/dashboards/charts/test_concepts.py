@@ -5,9 +5,9 @@ from typing import Any, get_args
 import polars as pl
 import pytest
 
-from catalog.tables.annotations import CONCEPT_CLASSES, Condition
-from dashboards.charts.concepts import CLASS_COLOURS, CONDITION_NAMES, concept_shares, concepts_by_layer
-from dashboards.charts.models import Look
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, Condition
+from neurothek.dashboards.charts.concepts import CLASS_COLOURS, CONDITION_NAMES, concept_shares, concepts_by_layer
+from neurothek.dashboards.charts.models import Look
 from tests.support.colours import contrast
 
 LOOK = Look({"small": "#44bf70", "large": "#440154"}, {})

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboards.charts.coverage import coverage, detectors_by_minimum, new_ngrams
+from neurothek.dashboards.charts.coverage import coverage, detectors_by_minimum, new_ngrams
 
 PANELS = [("small", "under small"), ("large", "")]
 

@@ -5,8 +5,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dashboards.charts import layers
-from dashboards.charts.models import Look
+from neurothek.dashboards.charts import layers
+from neurothek.dashboards.charts.models import Look
 
 LOOK = Look({"small": "#44bf70", "large": "#440154"}, {"gelu": "another text"})
 LAYERS = pl.DataFrame(

@@ -5,8 +5,8 @@ import math
 import polars as pl
 import pytest
 
-from dashboards.charts.logits import MOST_NAMES, drawn_bins, logit_histogram, named_ends
-from queries.neuron.logits import logits_frame
+from neurothek.dashboards.charts.logits import MOST_NAMES, drawn_bins, logit_histogram, named_ends
+from neurothek.queries.neuron.logits import logits_frame
 
 COUNTS = {0: 2, 20: 5, 33: 900, 34: 80, 50: 3, 65: 1}
 LOGITS = logits_frame([{"logit_counts": [COUNTS.get(number, 0) for number in range(66)]}])

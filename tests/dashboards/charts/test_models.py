@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from dashboards.charts.models import DASHED, Look, panels_of
+from neurothek.dashboards.charts.models import DASHED, Look, panels_of
 
 NAMES = ("small", "large", "gelu")
 LOOK = Look(dict(zip(NAMES, ("#44bf70", "#440154", "#21918c"), strict=True)), {"gelu": "another text"})

@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 import pytest
 
-from dashboards.charts import pictures
-from dashboards.errors import PictureNotWritten, UnknownPicture
+from neurothek.dashboards.charts import pictures
+from neurothek.dashboards.errors import PictureNotWritten, UnknownPicture
 
 CHART = alt.Chart(pl.DataFrame({"x": [1, 2], "y": [1, 3]})).mark_line().encode(x="x:Q", y="y:Q")
 

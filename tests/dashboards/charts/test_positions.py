@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.charts import positions
-from dashboards.charts.positions import covered_ranges
-from dashboards.colours import DOMAINS
-from dashboards.papers.material import Material
-from queries.compare.kinds import KINDS
+from neurothek.dashboards.charts import positions
+from neurothek.dashboards.charts.positions import covered_ranges
+from neurothek.dashboards.colours import DOMAINS
+from neurothek.dashboards.papers.material import Material
+from neurothek.queries.compare.kinds import KINDS
 
 
 @pytest.mark.parametrize("n", [1, 20, 21, 500])

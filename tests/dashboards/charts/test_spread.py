@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboards.charts import spread
-from dashboards.charts.models import Look
+from neurothek.dashboards.charts import spread
+from neurothek.dashboards.charts.models import Look
 
 LOOK = Look({"small": "#44bf70", "large": "#440154"}, {})
 

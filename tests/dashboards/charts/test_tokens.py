@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboards.charts import tokens as tokens_charts
+from neurothek.dashboards.charts import tokens as tokens_charts
 
 
 def rows(chart: alt.LayerChart) -> list[dict[str, Any]]:

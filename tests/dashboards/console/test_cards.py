@@ -5,10 +5,10 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from dashboards.console.cards import label_of, views_of
-from queries.ask.parse_tree import mentions_of
-from queries.sql.cookbook import questions
-from queries.views.install import all_views
+from neurothek.dashboards.console.cards import label_of, views_of
+from neurothek.queries.ask.parse_tree import mentions_of
+from neurothek.queries.sql.cookbook import questions
+from neurothek.queries.views.install import all_views
 
 
 def cards(page: AppTest) -> list[str]:

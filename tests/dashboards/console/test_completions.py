@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import duckdb
 
-from dashboards.console.completions import KEYWORDS, TYPES, completions
-from queries.ask.functions import classified
-from queries.views.install import all_views
+from neurothek.dashboards.console.completions import KEYWORDS, TYPES, completions
+from neurothek.queries.ask.functions import classified
+from neurothek.queries.views.install import all_views
 
 
 def captions(meta: str) -> dict[str, str]:

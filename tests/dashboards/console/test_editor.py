@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboards.console.completions import completions
-from dashboards.console.editor import LINES
+from neurothek.dashboards.console.completions import completions
+from neurothek.dashboards.console.editor import LINES
 
 Opener = Callable[..., AppTest]
 
@@ -34,7 +34,7 @@ def edit() -> None:
     import streamlit as st  # noqa: PLC0415
     from code_editor import code_editor  # noqa: PLC0415
 
-    from dashboards.console import editor  # noqa: PLC0415
+    from neurothek.dashboards.console import editor  # noqa: PLC0415
 
     def component(*args: object, **keywords: object) -> object:
         """The component, which says that a text was run where the test asks for that."""

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from dashboards.console.editor_files import PLACE, EditorFiles, build_folder, without_fonts
+from neurothek.dashboards.console.editor_files import PLACE, EditorFiles, build_folder, without_fonts
 
 FONT_HOSTS = (b"googleapis", b"gstatic")
 ASKS = re.compile(rb"""(?:@import|url\(|importScripts\(|fetch\(|import\()[\s(url]*\\*["']?https?://""")

@@ -3,11 +3,11 @@
 import pytest
 
 import neurothek
-from catalog.errors import NeurothekError
-from dashboards.live import answers
-from dashboards.live.answers import MOST_POSITIONS, activations_of, grid_of, switch_of, trace_of
-from dashboards.session import hand_over
 from neurothek import Neurothek
+from neurothek.catalog.errors import NeurothekError
+from neurothek.dashboards.live import answers
+from neurothek.dashboards.live.answers import MOST_POSITIONS, activations_of, grid_of, switch_of, trace_of
+from neurothek.dashboards.session import hand_over
 from tests.support import ingests
 from tests.support.models import build
 

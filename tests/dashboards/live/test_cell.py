@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.tables.traces import TRACE_LAYERS, Traced
-from dashboards.live.cell import added_little, cell_sentence, neurons_html, ordered, promoters_html
-from queries.trace.trace import NEURON_COLUMNS, TracePage
+from neurothek.catalog.tables.traces import TRACE_LAYERS, Traced
+from neurothek.dashboards.live.cell import added_little, cell_sentence, neurons_html, ordered, promoters_html
+from neurothek.queries.trace.trace import NEURON_COLUMNS, TracePage
 
 CELL: Mapping[str, Any] = {"predicted": " yes", "probability": 0.25, "final_rank": 1, "before": " yes"}
 

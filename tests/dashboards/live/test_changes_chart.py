@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from dashboards.charts.pictures import drawn
-from dashboards.live.changes_chart import changes_chart, divergence_chart
-from queries.trace.switch import CHANGE_COLUMNS, SWITCHED_COLUMNS
+from neurothek.dashboards.charts.pictures import drawn
+from neurothek.dashboards.live.changes_chart import changes_chart, divergence_chart
+from neurothek.queries.trace.switch import CHANGE_COLUMNS, SWITCHED_COLUMNS
 
 COLOURS = ("#112233", "#445566")
 

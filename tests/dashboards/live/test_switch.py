@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from dashboards.live.switch import OFF
+from neurothek.dashboards.live.switch import OFF
 from tests.support import ingests
 from tests.support.models import build
 

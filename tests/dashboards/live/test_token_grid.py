@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboards.colours import ACCENT
-from dashboards.live.token_grid import grid_data
-from queries.trace.grid import CELL_COLUMNS, GridPage
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.live.token_grid import grid_data
+from neurothek.queries.trace.grid import CELL_COLUMNS, GridPage
 
 TOKENS = ("</s>", "one", " two")
 
@@ -87,7 +87,7 @@ def test_cells_that_a_switch_changed_are_framed_and_tell_what_was() -> None:
 @pytest.mark.parametrize("side", ["", "2"])
 def test_a_click_stands_in_the_address_and_forgets_what_was_switched(side: str) -> None:
     def click(side: str) -> None:
-        from dashboards.live.token_grid import choose_cell  # noqa: PLC0415 - it runs as a page of its own
+        from neurothek.dashboards.live.token_grid import choose_cell  # noqa: PLC0415 - it runs as a page of its own
 
         choose_cell(3, 5, side=side)
 

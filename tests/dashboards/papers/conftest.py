@@ -2,8 +2,8 @@
 
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.papers.material import Material
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support.paper_figures import material
 

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.models import Look
-from dashboards.papers.din import ShortcutFigure, ShortcutRows, shortcut_figures
 from neurothek import main
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.din import ShortcutFigure, ShortcutRows, shortcut_figures
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 

@@ -3,7 +3,7 @@
 import altair as alt
 import pytest
 
-from dashboards.papers.figure import Figure, captioned, source
+from neurothek.dashboards.papers.figure import Figure, captioned, source
 
 
 def test_files_sort_as_the_figures_are_numbered() -> None:

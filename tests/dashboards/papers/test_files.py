@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.store.warehouse import Warehouse
-from dashboards.errors import NothingToCompare
-from dashboards.papers.files import material_of, write_figures
 from neurothek import main
-from queries.compare.comparison import compare
-from queries.names.models import choose_models
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.errors import NothingToCompare
+from neurothek.dashboards.papers.files import material_of, write_figures
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.names.models import choose_models
 
 
 def ask(path: Path, *arguments: str) -> Result:

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.models import Look
-from dashboards.papers.geva import GevaFigure, GevaRows, geva_figures, judged
-from queries.views.of_models import rows_of_models
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.geva import GevaFigure, GevaRows, geva_figures, judged
+from neurothek.queries.views.of_models import rows_of_models
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 

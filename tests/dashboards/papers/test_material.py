@@ -5,8 +5,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from dashboards.charts.models import Look
-from dashboards.papers.material import Material
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.material import Material
 from tests.support.tiny import CORPORA, MODELS
 
 ALL = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]

@@ -7,12 +7,12 @@ import altair as alt
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.positions import position_profile
-from dashboards.errors import NoProfile
-from dashboards.papers.neuron import neuron_figure, subtitle
 from neurothek import main
-from queries.neuron.page import NeuronPage, neuron_page
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.positions import position_profile
+from neurothek.dashboards.errors import NoProfile
+from neurothek.dashboards.papers.neuron import neuron_figure, subtitle
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
 from tests.support.tiny import POSITION_SEQUENCES
 from tests.support.warehouse import hand_made
 

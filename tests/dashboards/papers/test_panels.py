@@ -3,8 +3,15 @@
 import altair as alt
 import polars as pl
 
-from dashboards.charts.models import Look
-from dashboards.papers.panels import corpora_in, depth_panels, model_panels, models_in, not_comparable, number_in
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.panels import (
+    corpora_in,
+    depth_panels,
+    model_panels,
+    models_in,
+    not_comparable,
+    number_in,
+)
 
 ROWS = pl.DataFrame({"model": ["b", "b", "a", "c", "d"], "corpus": ["x", "x", "y", "x", "x"], "n": [3, 3, 2, 3, 4000]})
 

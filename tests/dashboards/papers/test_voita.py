@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboards.papers.material import Material
+from neurothek.dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support import tiny
 from tests.support.paper_figures import caption, figures, panels

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.models import Look
-from dashboards.charts.positions import KIND_COLOURS
-from dashboards.papers.figure import Figure
-from dashboards.papers.voita_galleries import MOST_DETECTORS, STRENGTHS, GalleryRows, gallery_figures
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.positions import KIND_COLOURS
+from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.voita_galleries import MOST_DETECTORS, STRENGTHS, GalleryRows, gallery_figures
 from tests.support import detectors
 from tests.support import ngrams as oracle
 from tests.support.profiles import labels

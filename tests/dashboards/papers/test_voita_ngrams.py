@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dashboards.papers.material import Material
+from neurothek.dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 from tests.support.paper_figures import caption, drawing, figures, panels

@@ -6,9 +6,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from dashboards.papers.figure import NotDrawn
-from dashboards.papers.material import Material
-from dashboards.papers.voita_positions import during_training, position_ranges, without_positions
+from neurothek.dashboards.papers.figure import NotDrawn
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.papers.voita_positions import during_training, position_ranges, without_positions
 from tests.support.paper_figures import caption, figures, panels
 
 

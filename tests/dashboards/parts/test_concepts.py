@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dashboards.parts.concepts import named, seen
+from neurothek.dashboards.parts.concepts import named, seen
 
 
 def shares(*rows: tuple[str, str, int, int]) -> pl.DataFrame:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, silent, within
-from queries.views.install import view
+from neurothek.dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, silent, within
+from neurothek.queries.views.install import view
 
 
 def test_every_number_is_a_column_of_neurons() -> None:

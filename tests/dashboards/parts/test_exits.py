@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.exits import _numbers, saved_in_words
-from queries.compare.exits import exit_tradeoff
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.exits import _numbers, saved_in_words
+from neurothek.queries.compare.exits import exit_tradeoff
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse as made
 from tests.support import exit_rows

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from dashboards.parts.found_rows import found_html, grid_html, measure_of, reason_html
+from neurothek.dashboards.parts.found_rows import found_html, grid_html, measure_of, reason_html
 
 ASKED = {"word": "school", "found": "words=school&models=a,b"}
 ROW: dict[str, Any] = {

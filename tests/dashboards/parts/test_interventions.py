@@ -10,12 +10,12 @@ from polars.testing import assert_frame_equal
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS, worth_sentence
-from dashboards.widgets.figures import data_of, statement
-from queries.ask.one_query import run_query
-from queries.errors import NothingChosen
-from queries.search.chosen import neurons_of_kinds
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS, worth_sentence
+from neurothek.dashboards.widgets.figures import data_of, statement
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.errors import NothingChosen
+from neurothek.queries.search.chosen import neurons_of_kinds
 from tests.dashboards.conftest import Opener
 from tests.support import continuation_rows, event_warehouse, intervention_rows
 from tests.support.tiny import MODELS

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from catalog.spelling import visible
-from dashboards.parts.muted import CSS, Muted, told_reasons
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.parts.muted import CSS, Muted, told_reasons
 from tests.support.tiny import BYTE_TOKEN, TEXTS, UNDERTRAINED_TOKEN, WITHOUT_HISTOGRAMS, address
 
 Opener = Callable[..., AppTest]

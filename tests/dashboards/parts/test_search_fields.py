@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.parts.search_fields import _FOLDED, Wanted, words_of
-from queries.search.question import NEURON_FLAGS, Question
+from neurothek.dashboards.parts.search_fields import _FOLDED, Wanted, words_of
+from neurothek.queries.search.question import NEURON_FLAGS, Question
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.models import Look
-from dashboards.charts.predictions import shortcuts
-from dashboards.parts.shortcuts import BESIDE_OTHERS, told_shortcuts
-from dashboards.widgets.figures import anchor_of, data_of, data_of_models, without_legend
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.predictions import shortcuts
+from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, told_shortcuts
+from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
 from tests.support.tiny import MODELS, Row

@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from catalog.spelling import visible
-from dashboards.parts.muted import Muted
-from dashboards.parts.token_cards import card_html, neuron_html, token_html, tokens_html
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.parts.muted import Muted
+from neurothek.dashboards.parts.token_cards import card_html, neuron_html, token_html, tokens_html
 
 
 def asked(link: str) -> dict[str, list[str]]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.reproduce.collected import Reproduced, collect
-from queries.claims.claim import PAPERS, Paper
-from queries.views import install
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.reproduce.collected import Reproduced, collect
+from neurothek.queries.claims.claim import PAPERS, Paper
+from neurothek.queries.views import install
 from tests.support import detectors
 
 FAMILY = "tiny"

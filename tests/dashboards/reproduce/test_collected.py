@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dashboards.reproduce.collected import EXHIBITS, Shown
-from queries.claims.claim import PAPERS, Paper
-from queries.claims.verdicts import CLAIMS
+from neurothek.dashboards.reproduce.collected import EXHIBITS, Shown
+from neurothek.queries.claims.claim import PAPERS, Paper
+from neurothek.queries.claims.verdicts import CLAIMS
 from tests.dashboards.reproduce.conftest import CASES, FAMILY, NAMES, Found, Readers
 
 

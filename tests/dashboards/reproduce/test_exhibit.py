@@ -2,17 +2,17 @@
 
 import pytest
 
-from dashboards.charts.models import Look
-from dashboards.papers import din as din_figures
-from dashboards.papers import geva as geva_figures
-from dashboards.papers import voita as voita_figures
-from dashboards.papers.voita_galleries import GalleryRows, gallery_figures
-from dashboards.reproduce.collected import EXHIBITS
-from dashboards.reproduce.exhibit import Exhibit, Sheet
-from queries.claims.claim import PAPERS, Paper
-from queries.claims.lacking import JOBS
-from queries.claims.verdicts import CLAIMS
-from queries.views.install import view
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers import din as din_figures
+from neurothek.dashboards.papers import geva as geva_figures
+from neurothek.dashboards.papers import voita as voita_figures
+from neurothek.dashboards.papers.voita_galleries import GalleryRows, gallery_figures
+from neurothek.dashboards.reproduce.collected import EXHIBITS
+from neurothek.dashboards.reproduce.exhibit import Exhibit, Sheet
+from neurothek.queries.claims.claim import PAPERS, Paper
+from neurothek.queries.claims.lacking import JOBS
+from neurothek.queries.claims.verdicts import CLAIMS
+from neurothek.queries.views.install import view
 from tests.dashboards.reproduce.conftest import NAMES, Readers
 
 

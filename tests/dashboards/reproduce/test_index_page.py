@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dashboards.reproduce.index_page import MOST_ROWS, index_html
+from neurothek.dashboards.reproduce.index_page import MOST_ROWS, index_html
 from tests.dashboards.reproduce.conftest import CASES, Found
 
 

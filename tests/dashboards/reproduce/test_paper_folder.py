@@ -7,8 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dashboards.errors import PictureNotWritten
-from dashboards.reproduce.paper_folder import MOST_MARKDOWN_ROWS, as_csv, as_markdown, require_place, write_paper
+from neurothek.dashboards.errors import PictureNotWritten
+from neurothek.dashboards.reproduce.paper_folder import (
+    MOST_MARKDOWN_ROWS,
+    as_csv,
+    as_markdown,
+    require_place,
+    write_paper,
+)
 from tests.dashboards.reproduce.conftest import Found
 
 

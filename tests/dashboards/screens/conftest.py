@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 import neurothek
-from ingest.request import DEFAULT_JOBS, TextRequest
+from neurothek.ingest.request import DEFAULT_JOBS, TextRequest
 from tests.support.browser import Visitor, chromium, served, visitor, windows
 from tests.support.ingests import small_library
 from tests.support.templates import made_once

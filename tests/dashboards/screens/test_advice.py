@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboards.screens import __file__ as screens_file
+from neurothek.dashboards.screens import __file__ as screens_file
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, places, run, watched
 

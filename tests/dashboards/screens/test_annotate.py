@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup
 
 import neurothek
-from catalog.spelling import visible
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.annotating import judging
-from dashboards.parts.annotating.saving import save_annotations
-from queries.annotate.lists import draw_lists
-from queries.annotate.sample import Sample, draw_sample
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.annotating import judging
+from neurothek.dashboards.parts.annotating.saving import save_annotations
+from neurothek.queries.annotate.lists import draw_lists
+from neurothek.queries.annotate.sample import Sample, draw_sample
 from tests.support import shortcut_rows, tiny
 from tests.support import warehouse as made
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import BrowserContext, FrameLocator, expect
 
 import neurothek
-from dashboards.addresses import PAGES as ADDRESSES
+from neurothek.dashboards.addresses import PAGES as ADDRESSES
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor, served, visitor
 

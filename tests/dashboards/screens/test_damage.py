@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboards.screens import __file__ as screens_file
+from neurothek.dashboards.screens import __file__ as screens_file
 from tests.support import damage
 
 Opener = Callable[..., AppTest]

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from dashboards.addresses import FRONT, OTHER_NAMES, PAGES
+from neurothek.dashboards.addresses import FRONT, OTHER_NAMES, PAGES
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor
 

@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from catalog.spelling import visible
-from dashboards.live.answers import MOST_POSITIONS
-from dashboards.live.examples import EXAMPLES
-from queries.search.question import Question
+from neurothek.catalog.spelling import visible
+from neurothek.dashboards.live.answers import MOST_POSITIONS
+from neurothek.dashboards.live.examples import EXAMPLES
+from neurothek.queries.search.question import Question
 from tests.dashboards.widgets.test_figures import charts
 from tests.support import ingests
 from tests.support.models import build

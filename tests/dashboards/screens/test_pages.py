@@ -14,14 +14,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 import neurothek
-from dashboards.addresses import FRONT
-from dashboards.addresses import PAGES as ADDRESSES
-from dashboards.shell.box import BOX
-from dashboards.widgets.figures import data_of, statement
-from dashboards.widgets.tables import table_key
-from queries.ask.one_query import run_query
-from queries.ask.statements import filled
-from queries.sql.cookbook import questions
+from neurothek.dashboards.addresses import FRONT
+from neurothek.dashboards.addresses import PAGES as ADDRESSES
+from neurothek.dashboards.shell.box import BOX
+from neurothek.dashboards.widgets.figures import data_of, statement
+from neurothek.dashboards.widgets.tables import table_key
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import filled
+from neurothek.queries.sql.cookbook import questions
 from tests.support import tiny
 from tests.support import warehouse as made
 

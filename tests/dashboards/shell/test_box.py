@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboards.shell.box import Goal, goal_of
+from neurothek.dashboards.shell.box import Goal, goal_of
 
 MODELS = ("opt-125m", "opt-1.3b", "L7")
 

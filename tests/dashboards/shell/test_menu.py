@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dashboards.addresses import PAGES, SECTIONS, script_of
-from dashboards.shell.menu import NEEDS, in_order
-from dashboards.widgets.html import plain
-from ingest.jobs.registry import JOBS
+from neurothek.dashboards.addresses import PAGES, SECTIONS, script_of
+from neurothek.dashboards.shell.menu import NEEDS, in_order
+from neurothek.dashboards.widgets.html import plain
+from neurothek.ingest.jobs.registry import JOBS
 from tests.dashboards.conftest import Opener
 
 

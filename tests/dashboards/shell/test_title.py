@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboards.addresses import FRONT, PAGES
-from dashboards.shell.title import title_of
+from neurothek.dashboards.addresses import FRONT, PAGES
+from neurothek.dashboards.shell.title import title_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboards.widgets import address
-from dashboards.widgets.address import asked, asked_among, asked_models, asked_number, asked_place, remember
+from neurothek.dashboards.widgets import address
+from neurothek.dashboards.widgets.address import asked, asked_among, asked_models, asked_number, asked_place, remember
 
 
 class Browser:

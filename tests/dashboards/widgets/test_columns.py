@@ -1,8 +1,8 @@
 """Columns of pages: each has a label, shares are in percent, and a name means one thing."""
 
-from dashboards.widgets import columns as columns_module
-from dashboards.widgets.columns import columns, in_percent, shares
-from queries.views.install import all_views
+from neurothek.dashboards.widgets import columns as columns_module
+from neurothek.dashboards.widgets.columns import columns, in_percent, shares
+from neurothek.queries.views.install import all_views
 
 PARTS = (
     "_of_models",

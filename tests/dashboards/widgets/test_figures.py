@@ -13,8 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Caption, Element, Markdown, Node
 
-from dashboards.addresses import PAGES
-from dashboards.widgets.figures import csv_of, height_of
+from neurothek.dashboards.addresses import PAGES
+from neurothek.dashboards.widgets.figures import csv_of, height_of
 from tests.dashboards.conftest import Opener
 from tests.support.tiny import MODELS
 

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html, texts_html
+from neurothek.dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html, texts_html
 
 PLACE = {"activation": 2.0, "domain": "a<b", "before": "if x <", "token": "<script>", "after": "alert(1)\n</script>"}
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dashboards.widgets.links import href, link_html
+from neurothek.dashboards.widgets.links import href, link_html
 
 HOSTILE = """a "b" <i>&amp; 'c' #d?e=f ☃"""
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 
 import neurothek
-from dashboards.session import hand_over
-from dashboards.widgets.memory import kept
+from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.widgets.memory import kept
 
 asked: list[str] = []
 

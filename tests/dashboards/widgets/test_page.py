@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import neurothek
-from catalog.advice import DEFAULT_WAREHOUSE
-from dashboards.session import hand_over
-from dashboards.widgets import page
-from dashboards.widgets.page import elsewhere, told
+from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.widgets import page
+from neurothek.dashboards.widgets.page import elsewhere, told
 
 
 def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_the_one_that_commands_find_by_themselves_is_not(tmp_path: Path, monkeyp
 
 def test_a_command_to_copy_names_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
-    monkeypatch.setattr("dashboards.widgets.page.st.code", lambda command, **_: copied.append(command))
+    monkeypatch.setattr("neurothek.dashboards.widgets.page.st.code", lambda command, **_: copied.append(command))
     hand_over(neurothek.open(tmp_path / "w.duckdb"))
     page.show_command("neurothek ingest m")
     page.show_command(copied[0])

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.widgets import address, pickers
-from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model, pick_models
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.widgets import address, pickers
+from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model, pick_models
 
 PLAIN = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m"]
 

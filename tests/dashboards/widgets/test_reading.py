@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.widgets.reading import Reading
-from queries.errors import UnknownCorpus
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.errors import UnknownCorpus
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dashboards.widgets import tables
+from neurothek.dashboards.widgets import tables
 
 
 def test_shares_are_shown_in_percent_under_names_that_say_so() -> None:

@@ -8,8 +8,8 @@ import pytest
 from docs.generators import claims as page
 from docs.generators.findings import with_block
 from neurothek import Neurothek
-from queries.claims.claim import PAPERS, Paper
-from queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
+from neurothek.queries.claims.claim import PAPERS, Paper
+from neurothek.queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
 from tests.support.claims import voita_family
 
 

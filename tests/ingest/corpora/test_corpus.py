@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora import text_memory
-from ingest.corpora.corpus import Corpus, prepare, recipe
-from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty, TextUncuttable
-from ingest.corpora.packing import cut_sequences
-from ingest.corpora.sources.source import Source, parse_sources
-from ingest.corpora.text_memory import TextMemory
-from ingest.models.tokenizer import Tokenizer, wrap
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora import text_memory
+from neurothek.ingest.corpora.corpus import Corpus, prepare, recipe
+from neurothek.ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty, TextUncuttable
+from neurothek.ingest.corpora.packing import cut_sequences
+from neurothek.ingest.corpora.sources.source import Source, parse_sources
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.models.tokenizer import Tokenizer, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import make_tokenizer
 

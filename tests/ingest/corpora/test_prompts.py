@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.errors import DomainUnknown
-from ingest.corpora.prompts import cut, cut_prompts, sample_prompts
-from ingest.corpora.sentences import Sentence, sentences
-from ingest.corpora.sources.source import Source
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.errors import DomainUnknown
+from neurothek.ingest.corpora.prompts import cut, cut_prompts, sample_prompts
+from neurothek.ingest.corpora.sentences import Sentence, sentences
+from neurothek.ingest.corpora.sources.source import Source
 from tests.ingest.jobs.shortcuts.test_job import opened, prepare
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences

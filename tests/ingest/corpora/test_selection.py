@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus, Recipe
-from ingest.corpora.errors import SourceMissing
-from ingest.corpora.selection import choose_corpus
-from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
-from ingest.models.errors import SequenceTooLong
-from ingest.models.tokenizer import Tokenizer, load
-from ingest.request import TextRequest
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus, Recipe
+from neurothek.ingest.corpora.errors import SourceMissing
+from neurothek.ingest.corpora.selection import choose_corpus
+from neurothek.ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
+from neurothek.ingest.models.errors import SequenceTooLong
+from neurothek.ingest.models.tokenizer import Tokenizer, load
+from neurothek.ingest.request import TextRequest
 from tests.support import ingests
 from tests.support.models import build
 

@@ -8,11 +8,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.corpora.split import SentenceSplit
-from ingest.jobs.job import JobContext
-from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.request import IngestRequest
 from neurothek import main
+from neurothek.ingest.corpora.split import SentenceSplit
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
+from neurothek.ingest.request import IngestRequest
 from tests.ingest.jobs.shortcuts.test_job import opened, prepare
 from tests.support import jobs
 from tests.support.models import build

@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.chunk_pass import Observer
-from ingest.jobs.activity.observer import ActivityObserver
-from ingest.jobs.contexts.amounts import Amounts
-from ingest.jobs.contexts.draws import Draws
-from ingest.jobs.contexts.observer import ContextsObserver
-from ingest.jobs.ngrams.observer import NgramsObserver
-from ingest.jobs.positions.observer import PositionsObserver
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.jobs.activity.observer import ActivityObserver
+from neurothek.ingest.jobs.contexts.amounts import Amounts
+from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.observer import ContextsObserver
+from neurothek.ingest.jobs.ngrams.observer import NgramsObserver
+from neurothek.ingest.jobs.positions.observer import PositionsObserver
 from tests.support.coefficients import coefficients, corpus, padded
 
 D_FFN = 24

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.forward.batches import batches
+from neurothek.ingest.forward.batches import batches
 from tests.support.coefficients import corpus
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ingest.corpora.prompts import Prompt
-from ingest.forward.prompt_pass import Look, Seen, prompt_batches, run, run_layer
-from ingest.forward.stream_store import MemoryStreams
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward.prompt_pass import Look, Seen, prompt_batches, run, run_layer
+from neurothek.ingest.forward.stream_store import MemoryStreams
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.models import Kind, build
 
 N_LAYERS = 3

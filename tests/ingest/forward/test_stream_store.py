@@ -6,10 +6,10 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from catalog.publishing.staging import StagingFull
-from ingest.forward.batches import RightPadded
-from ingest.forward.stream_store import MemoryStreams, StreamFile
-from ingest.models.transformer import Transformer
+from neurothek.catalog.publishing.staging import StagingFull
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.forward.stream_store import MemoryStreams, StreamFile
+from neurothek.ingest.models.transformer import Transformer
 
 WIDTH = 5
 LENGTHS = ((3, 1), (4,), (2, 2, 1))

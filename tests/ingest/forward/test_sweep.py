@@ -11,18 +11,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import Batch
-from ingest.forward.sweep import Order, sweep
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.job import JobContext, Partials, SweepJob
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Block, Transformer, open_transformer
-from ingest.planning.sweep_plan import plan
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.sweep import Order, sweep
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.contexts.job import ContextsJob
+from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Block, Transformer, open_transformer
+from neurothek.ingest.planning.sweep_plan import plan
 from tests.support.coefficients import corpus
 from tests.support.models import Kind, build
 

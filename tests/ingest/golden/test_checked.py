@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from ingest.golden.checked import Checked, Reach, check_published, checked_frame
-from ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity, read_entries
-from ingest.golden.errors import BosUnknown
-from ingest.golden.remeasured import Remeasured
-from ingest.models.errors import DeviceMissing, WeightsUnreadable
+from neurothek.ingest.golden.checked import Checked, Reach, check_published, checked_frame
+from neurothek.ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity, read_entries
+from neurothek.ingest.golden.errors import BosUnknown
+from neurothek.ingest.golden.remeasured import Remeasured
+from neurothek.ingest.models.errors import DeviceMissing, WeightsUnreadable
 from tests.support.hub import serve
 from tests.support.models import to_pickle
 

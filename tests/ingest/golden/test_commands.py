@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from ingest.golden import entries
+from neurothek.ingest.golden import entries
 from tests.support.advice import run
 
 ENTRY = """

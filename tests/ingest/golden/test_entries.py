@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.golden.entries import (
+from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
+from neurothek.ingest.golden.entries import (
     Published,
     TextLoss,
     TokenCount,
@@ -16,8 +16,8 @@ from ingest.golden.entries import (
     asked_entries,
     read_entries,
 )
-from ingest.golden.errors import EntryUnknown
-from ingest.models import hub
+from neurothek.ingest.golden.errors import EntryUnknown
+from neurothek.ingest.models import hub
 
 WRITTEN = """
 [[source]]

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from catalog.progress import Silent
-from ingest.golden.entries import (
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.golden.entries import (
     CosineMoment,
     Measurement,
     TextLoss,
@@ -19,11 +19,11 @@ from ingest.golden.entries import (
     WeightNorm,
     WindowPerplexity,
 )
-from ingest.golden.errors import BosUnknown, NeuronBeyond
-from ingest.golden.remeasured import Remeasured, measure_again
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.transformer import open_transformer
+from neurothek.ingest.golden.errors import BosUnknown, NeuronBeyond
+from neurothek.ingest.golden.remeasured import Remeasured, measure_again
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.transformer import open_transformer
 from tests.support.models import CAUSAL_KINDS, Kind
 
 TEXT = "bus dor school, 12 and more"

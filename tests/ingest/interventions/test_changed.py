@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from transformers.activations import ACT2FN
 
-from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.changed import Changes, changed_losses
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Change, Transformer, open_transformer
+from neurothek.ingest.forward.batches import RightPadded, padded
+from neurothek.ingest.interventions.changed import Changes, changed_losses
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Change, Transformer, open_transformer
 from tests.support.anatomy import PLACES, loaded
 from tests.support.models import CAUSAL_KINDS, Kind, build
 
@@ -197,7 +197,7 @@ def test_a_sequence_of_one_predicts_nothing(transformer: Transformer) -> None:
 def test_slices_of_positions_are_the_whole(transformer: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     ways: list[Changes] = [{0: change([1], factor=0.0)}]
     whole = changed_losses(transformer, batch(), ways, groups=[torch.tensor([3])])
-    monkeypatch.setattr("ingest.interventions.changed.SLICE_LOGITS", 3 * transformer.shape.vocab_size)
+    monkeypatch.setattr("neurothek.ingest.interventions.changed.SLICE_LOGITS", 3 * transformer.shape.vocab_size)
     for one, other in zip(whole, changed_losses(transformer, batch(), ways, groups=[torch.tensor([3])]), strict=True):
         for name in ("nll", "kl", "mass"):
             torch.testing.assert_close(getattr(one, name), getattr(other, name), rtol=1e-5, atol=3e-6)

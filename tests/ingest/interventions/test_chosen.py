@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.interventions.chosen import (
+from neurothek.ingest.interventions.chosen import (
     NeuronsImpossible,
     as_parameters,
     by_layer,
@@ -15,7 +15,7 @@ from ingest.interventions.chosen import (
     packed,
     unpacked,
 )
-from ingest.request import Intervention
+from neurothek.ingest.request import Intervention
 
 NEURONS = ((0, 1), (0, 2), (0, 3), (0, 9), (3, 7))
 CPU = torch.device("cpu")

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from transformers import MistralConfig, MistralForCausalLM
 
-from ingest.interventions.changed import Changes
-from ingest.interventions.continued import BATCH_PROMPTS, CachedPass, Writing, continued, same_lengths
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Change, Transformer, open_transformer
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.interventions.continued import BATCH_PROMPTS, CachedPass, Writing, continued, same_lengths
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Change, Transformer, open_transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from tests.support.anatomy import PLACES, loaded
 from tests.support.models import CAUSAL_KINDS, build
 from tests.support.tokenizers import make_tokenizer

@@ -2,9 +2,9 @@
 
 import pytest
 
-from catalog.errors import NeurothekError
-from ingest.interventions.planned import Planned, Way, interventions, request_for
-from ingest.request import ModelSource, Steering
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.planned import Planned, Way, interventions, request_for
+from neurothek.ingest.request import ModelSource, Steering
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.interventions.positions import parse_positions
+from neurothek.ingest.interventions.positions import parse_positions
 
 
 @pytest.mark.parametrize(

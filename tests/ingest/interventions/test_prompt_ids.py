@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from ingest.interventions.baselines import warning
-from ingest.interventions.continued import Writing
-from ingest.interventions.prompt_ids import PromptIds, PromptUnfit, continue_prompts
-from ingest.models import tokenizer as tokenization
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.interventions.baselines import warning
+from neurothek.ingest.interventions.continued import Writing
+from neurothek.ingest.interventions.prompt_ids import PromptIds, PromptUnfit, continue_prompts
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.models import build
 
 TEXTS = ("the school is near", "river", "the school is near the old river")

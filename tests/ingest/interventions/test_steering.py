@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from ingest.interventions.steering import BannedUnknown, UnwantedUnnamed, read_steering
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.interventions.steering import BannedUnknown, UnwantedUnnamed, read_steering
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_device_is_refused_and_a_pipe_is_read(tmp_path: Path, bad: str, monkey
     writer.start()
     assert read_steering(pipe, score=[bad]).prompts == ("one", "two")
     writer.join()
-    monkeypatch.setattr("ingest.interventions.steering._MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("neurothek.ingest.interventions.steering._MOST_BYTES", 1 << 20)
     (tmp_path / "large.txt").write_bytes(b"x\n" * (1 << 20))
     with pytest.raises(BadArgument, match="it is larger than 1 MiB"):
         read_steering(tmp_path / "large.txt", score=[bad])

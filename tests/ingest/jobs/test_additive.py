@@ -1,9 +1,9 @@
 """What jobs share that add to what the warehouse has: the sentence about other settings."""
 
-from ingest.jobs.additive import AdditiveJob, OtherSettings
-from ingest.jobs.continuations.job import ContinuationsJob
-from ingest.jobs.interventions.job import InterventionsJob
-from ingest.jobs.neuron_effects.job import NeuronEffectsJob
+from neurothek.ingest.jobs.additive import AdditiveJob, OtherSettings
+from neurothek.ingest.jobs.continuations.job import ContinuationsJob
+from neurothek.ingest.jobs.interventions.job import InterventionsJob
+from neurothek.ingest.jobs.neuron_effects.job import NeuronEffectsJob
 
 
 def test_other_settings_say_what_to_repeat_and_what_to_remove() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import ingest.jobs
-from ingest.jobs import registry
-from ingest.jobs.job import Job, PassJob, ShardJob, SweepJob, WeightsJob
-from ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
-from ingest.jobs.shortcuts.sub_module_maps import METHOD_PARTS
+import neurothek.ingest.jobs
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.job import Job, PassJob, ShardJob, SweepJob, WeightsJob
+from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
+from neurothek.ingest.jobs.shortcuts.sub_module_maps import METHOD_PARTS
 
 SHARED = ("__init__", "__pycache__")
 
@@ -20,19 +20,22 @@ def test_an_entry_tells_what_the_class_does(name: str) -> None:
     job = registry.job_class(name)
     assert issubclass(job, Job)
     assert job.name == name
-    assert job.__module__ == f"ingest.jobs.{name}.job"
+    assert job.__module__ == f"neurothek.ingest.jobs.{name}.job"
     assert registry.JOBS[name].reads_text == issubclass(job, SweepJob | PassJob)
     assert registry.JOBS[name].is_of_pairs == (not issubclass(job, WeightsJob | SweepJob | PassJob))
     assert issubclass(job, ShardJob | SweepJob)
 
 
 def test_every_folder_of_jobs_is_in_the_registry() -> None:
-    folders = {path.name for path in Path(ingest.jobs.__path__[0]).iterdir() if path.is_dir()}
+    folders = {path.name for path in Path(neurothek.ingest.jobs.__path__[0]).iterdir() if path.is_dir()}
     assert folders - set(SHARED) == set(registry.JOBS)
 
 
 def test_names_are_known_before_anything_large_is_loaded() -> None:
-    code = "import sys; from ingest.jobs import registry; print({'torch', 'polars', 'numpy'} & sys.modules.keys())"
+    code = (
+        "import sys; from neurothek.ingest.jobs import registry;"
+        " print({'torch', 'polars', 'numpy'} & sys.modules.keys())"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "set()"
 

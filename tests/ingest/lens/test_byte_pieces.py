@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ingest import minis
-from ingest.lens.byte_pieces import LEAST_UNUSED, NEVER_IN_UTF8, BytePieces
-from ingest.models.tokenizer import load
+from neurothek.ingest import minis
+from neurothek.ingest.lens.byte_pieces import LEAST_UNUSED, NEVER_IN_UTF8, BytePieces
+from neurothek.ingest.models.tokenizer import load
 
 
 def chosen(pieces: BytePieces, among: list[str]) -> tuple[list[str], list[str]]:

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.lens.histograms import CENTRE, N_BINS, bin_counts
-from ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.histograms import CENTRE, N_BINS, bin_counts
+from neurothek.ingest.lens.scorer import Kept, Scorer
 
 # z is taken in float32, by one product and one sum of numbers below 66: it is off by at most 66 * 2^-23 quarters of a
 # standard deviation, and what float32 makes of mean and sd.

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.lens.moments import Moments, PowerSums
+from neurothek.ingest.lens.moments import Moments, PowerSums
 
 # Three roundings of each power, and a sum of at most 512 of them in float32, by cascade (at most some 30 roundings of
 # what is summed so far): 2e-6 of the mean of |c|^p in the worst case. Entries here are within 5 standard deviations,

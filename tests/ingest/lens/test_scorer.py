@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.lens.scorer import Kept, Scorer, workspace_bytes
-from ingest.lens.top_k import Extremes
+from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
+from neurothek.ingest.lens.top_k import Extremes
 
 K = 7
 ALL = Kept(largest=K, smallest=K, moments=True)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ingest.lens.top_k import GROUP, End, Extremes, bound_groups_, group_count, select
+from neurothek.ingest.lens.top_k import GROUP, End, Extremes, bound_groups_, group_count, select
 
 SIDES: tuple[End, ...] = ("largest", "smallest")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 UNEMBEDDING = torch.arange(12.0).view(6, 2)
 

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM
 
-from catalog.errors import NeurothekError
-from ingest import minis
-from ingest.models.checkpoints import Weights, find
-from ingest.models.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest import minis
+from neurothek.ingest.models.checkpoints import Weights, find
+from neurothek.ingest.models.errors import (
     ArchitectureUnsupported,
     ConfigInvalid,
     ConfigMissing,
@@ -36,8 +36,8 @@ from ingest.models.errors import (
     WeightsPickled,
     WeightsUnreadable,
 )
-from ingest.models.families.table import FAMILIES
-from ingest.models.transformer import open_transformer
+from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.transformer import open_transformer
 from tests.support.models import KINDS, Kind, build, edit_config, edit_tensors, to_pickle
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from ingest.models.cutting import (
+from neurothek.ingest.models.cutting import (
     AFTER_LETTER,
     AFTER_MARK,
     BEFORE_LINE,

@@ -11,11 +11,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from catalog.errors import NeurothekError
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.runs.records import model_record
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.runs.records import model_record
 from tests.support.models import KINDS, Kind, build, edit_config, edit_tensors
 
 Edit = Callable[[Path], object]

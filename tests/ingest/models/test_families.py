@@ -19,9 +19,9 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from ingest.models.checkpoints import find
-from ingest.models.errors import ConfigInvalid, ConfigUnsupported, WeightsMismatch
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import ConfigInvalid, ConfigUnsupported, WeightsMismatch
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import loaded
 from tests.support.models import Kind, build, edit_config, edit_tensors
 

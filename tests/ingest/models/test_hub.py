@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub import constants
 
-from ingest.models import hub
-from ingest.models.checkpoints import find
-from ingest.models.errors import (
+from neurothek.ingest.models import hub
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import (
     ArchitectureUnsupported,
     ModelDownloadFailed,
     ModelMissing,

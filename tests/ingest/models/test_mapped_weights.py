@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from catalog.progress import Silent
-from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.models import mapped_weights, weights_hash
-from ingest.models.checkpoints import find
-from ingest.models.mapped_weights import map_measured
-from queries.names.models import KnownModel
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.ingest.models import mapped_weights, weights_hash
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.mapped_weights import map_measured
+from neurothek.queries.names.models import KnownModel
 from tests.support.known import known_model
 from tests.support.models import KINDS, Kind, build, edit_tensors, to_pickle
 from tests.support.plain import PlainModel
@@ -131,6 +131,6 @@ def test_a_family_that_is_not_known(tiny_models: dict[str, Path]) -> None:
 
 def test_neither_torch_nor_transformers_is_imported() -> None:
     heavy = "{'torch', 'transformers', 'huggingface_hub'}"
-    text = f"import sys, ingest.models.mapped_weights; print({heavy} & set(sys.modules))"
+    text = f"import sys, neurothek.ingest.models.mapped_weights; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -19,12 +19,12 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
-from catalog.errors import NeurothekError
-from ingest.models.errors import WeightsMismatch
-from ingest.models.families.family import Family
-from ingest.models.families.table import FAMILIES
-from ingest.models.transformer import check, open_transformer
-from ingest.models.weights import Checkpoint
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.models.errors import WeightsMismatch
+from neurothek.ingest.models.families.family import Family
+from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.transformer import check, open_transformer
+from neurothek.ingest.models.weights import Checkpoint
 
 IDS = torch.randint(0, 40, (2, 14), generator=torch.Generator().manual_seed(2))
 

@@ -13,14 +13,14 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from ingest.models.errors import (
+from neurothek.ingest.models.errors import (
     ModelFileUnfit,
     TokenizerAmbiguous,
     TokenizerEmpty,
     TokenizerMissing,
     TokenizerUnreadable,
 )
-from ingest.models.tokenizer import Tokenizer, load, wrap
+from neurothek.ingest.models.tokenizer import Tokenizer, load, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import TEXT, make_tokenizer
 

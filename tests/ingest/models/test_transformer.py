@@ -11,9 +11,9 @@ from torch import Tensor
 from transformers import OPTConfig, OPTForCausalLM, PreTrainedModel
 from transformers.activations import ACT2FN
 
-from ingest.models.checkpoints import find
-from ingest.models.errors import DeviceMissing, SequenceTooLong
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import DeviceMissing, SequenceTooLong
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import Anatomy, Floats, loaded
 from tests.support.models import KINDS, UNTIED, Kind, build
 

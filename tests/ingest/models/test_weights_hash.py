@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catalog.progress import Silent
-from ingest import user_cache
-from ingest.models.weights_hash import weights_fingerprint
+from neurothek.catalog.progress import Silent
+from neurothek.ingest import user_cache
+from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 
 @pytest.fixture(autouse=True)

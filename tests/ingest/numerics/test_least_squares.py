@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from ingest.numerics.least_squares import GRAM_CONDITION, SINGLE_CONDITION, Basis, r2, spread
+from neurothek.ingest.numerics.least_squares import GRAM_CONDITION, SINGLE_CONDITION, Basis, r2, spread
 
 Floats = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from ingest.numerics.logistic_regression import Objectives, balanced, fit
+from neurothek.ingest.numerics.logistic_regression import Objectives, balanced, fit
 
 N, D = 300, 12
 INVERSES = (0.01, 0.1, 1.0, 10.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from ingest.numerics.parallel import mapped, share
+from neurothek.ingest.numerics.parallel import mapped, share
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

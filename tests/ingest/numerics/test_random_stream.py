@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 PLACES = [(), (1,), (0, 1), (1, 1), (2, 0), (11, 399)]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
+from neurothek.ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
 
 N, D, CLASSES = 240, 9, 4
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import check
-from ingest.jobs.counterparts import job
-from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.planning import pair_work
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.jobs.counterparts import job
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
+from neurothek.ingest.planning import pair_work
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.publishing.staging import StagedRun
-from catalog.store.warehouse import Warehouse
-from ingest.corpora.errors import ExamplesInvalid, SentencesMissing
-from ingest.errors import MemoryTooSmall, ParametersDiffer
-from ingest.jobs.events.job import EventsJob
-from ingest.jobs.job import JobContext
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.request import IngestRequest
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora.errors import ExamplesInvalid, SentencesMissing
+from neurothek.ingest.errors import MemoryTooSmall, ParametersDiffer
+from neurothek.ingest.jobs.events.job import EventsJob
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.request import IngestRequest
 from tests.support import ingests
 from tests.support.models import build
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import JobUnknown
-from ingest.errors import ModelNamedTwice, ThresholdInvalid
-from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
-from ingest.pipeline.outcomes import ModelReport
-from ingest.planning.model_plan import plan_model
-from ingest.request import IngestRequest, ModelEmpty, ModelSource, TextRequest
-from queries.views import install
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import JobUnknown
+from neurothek.ingest.errors import ModelNamedTwice, ThresholdInvalid
+from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
+from neurothek.ingest.pipeline.outcomes import ModelReport
+from neurothek.ingest.planning.model_plan import plan_model
+from neurothek.ingest.request import IngestRequest, ModelEmpty, ModelSource, TextRequest
+from neurothek.queries.views import install
 from tests.support import ingests
 from tests.support.models import build
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from ingest.corpora import corpus as corpora
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora import corpus as corpora
 from tests.support import ingests, planted
 from tests.support.anatomy import Floats
 from tests.support.models import CAUSAL_KINDS, Kind

@@ -8,11 +8,11 @@ import torch
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.upkeep.checks import check
-from ingest.lens.logit_lens import Lens
-from ingest.models import tokenizer as tokenization
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
 from tests.support import ingests
 from tests.support.anatomy import loaded
 from tests.support.models import KINDS, Kind, build

@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.publishing.staging import RunBusy, StagedRun, StagingFull, staged_manifests
-from catalog.store.errors import WarehouseBusy
-from catalog.store.warehouse import Warehouse
-from ingest.corpora import corpus
-from ingest.errors import DiskTooSmall, MemoryTooSmall
-from ingest.forward.sweep import Order
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
+from neurothek.catalog.publishing.staging import RunBusy, StagedRun, StagingFull, staged_manifests
+from neurothek.catalog.store.errors import WarehouseBusy
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall
+from neurothek.ingest.forward.sweep import Order
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
 from tests.support import ingests
 from tests.support.models import build
 

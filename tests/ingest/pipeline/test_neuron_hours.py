@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 import neurothek
-from catalog.progress import Silent
-from ingest.forward.batches import RightPadded
-from ingest.jobs.neuron_effects.controls import N_CONTROLS
-from ingest.jobs.neuron_effects.single_losses import AT_ONCE
-from ingest.models.transformer import Transformer
-from ingest.pipeline import neuron_hours
-from ingest.planning.agenda import prepare_model
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.forward.batches import RightPadded
+from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS
+from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.pipeline import neuron_hours
+from neurothek.ingest.planning.agenda import prepare_model
 from tests.support import ingests
 
 BLOCK, READING = 3.0, 5.0

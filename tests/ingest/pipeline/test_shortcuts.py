@@ -12,27 +12,27 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.exchange.exports import export
-from catalog.exchange.imports import import_folder
-from catalog.exchange.manifest import ExportInvalid
-from catalog.exchange.merging import merge
-from catalog.publishing.staging import StagedRun
-from catalog.store.matrices import kept_maps
-from catalog.store.matrix_files import MapChanged, MapMissing
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import remove, rename
-from catalog.upkeep.checks import FILES, check
-from ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
-from ingest.jobs.job import JobContext
-from ingest.jobs.shortcuts import fitting
-from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.planning import budget
-from ingest.request import IngestRequest, ModelSource
-from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown, UnknownModel
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.exchange.imports import import_folder
+from neurothek.catalog.exchange.manifest import ExportInvalid
+from neurothek.catalog.exchange.merging import merge
+from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.catalog.store.matrices import kept_maps
+from neurothek.catalog.store.matrix_files import MapChanged, MapMissing
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import remove, rename
+from neurothek.catalog.upkeep.checks import FILES, check
+from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.jobs.shortcuts import fitting
+from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.planning import budget
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.queries.errors import MatrixNotKept, NoShortcuts, StateUnknown, UnknownModel
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from catalog.progress import Silent
-from catalog.publishing.publish import TokenizerChanged
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep import checks
-from catalog.upkeep.verification import Agreement
-from ingest.models.cutting import QWEN2_EXPRESSION
-from ingest.models.tokenizer import load
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.pipeline.verify import Skipped, remeasure
-from ingest.request import IngestRequest, ModelSource
-from queries.views.contents import models_of_shared_ids
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.publishing.publish import TokenizerChanged
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep import checks
+from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.models.cutting import QWEN2_EXPRESSION
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.pipeline.verify import Skipped, remeasure
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.queries.views.contents import models_of_shared_ids
 from tests.support import ingests
 from tests.support.models import Kind, build
 from tests.support.plain import PlainModel

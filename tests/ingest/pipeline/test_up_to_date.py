@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from platformdirs import user_cache_path
 
 import neurothek
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import Label, label, label_of, remove
-from ingest.pipeline import ingest_model, up_to_date
-from ingest.pipeline.ingest_all import ingest_all
-from ingest.pipeline.outcomes import ModelReport, PairReport
-from ingest.request import IngestRequest, ModelSource
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import Label, label, label_of, remove
+from neurothek.ingest.pipeline import ingest_model, up_to_date
+from neurothek.ingest.pipeline.ingest_all import ingest_all
+from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
+from neurothek.ingest.request import IngestRequest, ModelSource
 from tests.support import ingests
 from tests.support.models import build, edit_config
 

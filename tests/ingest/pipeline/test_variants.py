@@ -9,18 +9,18 @@ from click.testing import CliRunner, Result
 from huggingface_hub import constants
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import label
-from catalog.upkeep.checks import check
-from catalog.variants import FamilyInvalid, VariantInvalid
-from dashboards.papers.files import material_of
-from dashboards.papers.voita import paper_figures
-from ingest.models.checkpoints import find
-from ingest.models.errors import LabelInvalid, ModelNotOnHub, RevisionTwice
-from ingest.models.finding import model_name, split_revision
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.runs.records import model_record
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.changes import label
+from neurothek.catalog.upkeep.checks import check
+from neurothek.catalog.variants import FamilyInvalid, VariantInvalid
+from neurothek.dashboards.papers.files import material_of
+from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import LabelInvalid, ModelNotOnHub, RevisionTwice
+from neurothek.ingest.models.finding import model_name, split_revision
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.runs.records import model_record
 from tests.support import ingests
 from tests.support.hub import COMMIT, Hub, commit_of, serve
 from tests.support.models import build, edit_config

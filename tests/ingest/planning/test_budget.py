@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ingest.errors import JobMemoryTooSmall, MemoryTooSmall
-from ingest.forward.footprint import Extent
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
-from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose, plan_weights
-from ingest.request import DEFAULT_JOBS
+from neurothek.ingest.errors import JobMemoryTooSmall, MemoryTooSmall
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose, plan_weights
+from neurothek.ingest.request import DEFAULT_JOBS
 from tests.support import ingests
 from tests.support.memory import peak_bytes
 from tests.support.models import build

@@ -11,14 +11,14 @@ from click.testing import CliRunner, Result
 from torch.utils.flop_counter import FlopCounterMode
 
 import neurothek
-from ingest.forward.footprint import Extent
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
-from ingest.planning import agenda, model_plan
-from ingest.planning.agenda import Prepared
-from ingest.planning.model_plan import plan_model
-from ingest.planning.timing import Trial, beginning, forward_flops, projection_flops
-from ingest.request import DEFAULT_JOBS, ModelSource
+from neurothek.ingest.forward.footprint import Extent
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.planning import agenda, model_plan
+from neurothek.ingest.planning.agenda import Prepared
+from neurothek.ingest.planning.model_plan import plan_model
+from neurothek.ingest.planning.timing import Trial, beginning, forward_flops, projection_flops
+from neurothek.ingest.request import DEFAULT_JOBS, ModelSource
 from tests.support import ingests
 from tests.support.coefficients import corpus
 from tests.support.models import KINDS, Kind, build

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.forward.footprint import Extent, Footprint
-from ingest.jobs.job import Job, SweepJob, WeightsJob
-from ingest.models.transformer import Shape
-from ingest.planning import sweep_plan
-from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, WeightsPlan, choose, plan_weights
+from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
+from neurothek.ingest.forward.footprint import Extent, Footprint
+from neurothek.ingest.jobs.job import Job, SweepJob, WeightsJob
+from neurothek.ingest.models.transformer import Shape
+from neurothek.ingest.planning import sweep_plan
+from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, WeightsPlan, choose, plan_weights
 
 PROCESS = 134_217_728
 GENEROUS = 10**15

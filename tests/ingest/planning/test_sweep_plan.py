@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.corpora.corpus import Corpus
-from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.planning.sweep_plan import Budget, SweepPlan, plan, plan_weights
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, plan, plan_weights
 from tests.support.models import build
 
 GENEROUS = 1 << 40

@@ -10,18 +10,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.exchange.merging import ModelsDiffer, merge
-from catalog.progress import Silent
-from catalog.publishing.publish import NameTaken, TokenizerChanged
-from catalog.store.warehouse import Warehouse
-from ingest.errors import ModelChanged, ParametersDiffer
-from ingest.jobs.activity.job import ActivityJob
-from ingest.models.families.shapes import Shape
-from ingest.models.finding import measured_models
-from ingest.models.measured import open_measured
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import RunIdentity
+from neurothek.catalog.exchange.merging import ModelsDiffer, merge
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.publishing.publish import NameTaken, TokenizerChanged
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.errors import ModelChanged, ParametersDiffer
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.finding import measured_models
+from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import RunIdentity
 from tests.support import ingests
 from tests.support.models import build, edit_config, edit_tensors
 from tests.support.tokenizers import make_tokenizer

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.tables.weights import LOGIT_HISTOGRAMS, PROJECTIONS
-from ingest.runs.later_tables import is_incomplete, lacks_rows
+from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, PROJECTIONS
+from neurothek.ingest.runs.later_tables import is_incomplete, lacks_rows
 from tests.support import warehouse
 from tests.support.tiny import WITHOUT_HISTOGRAMS
 

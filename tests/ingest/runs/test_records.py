@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS, TOKENS
-from ingest.corpora.corpus import prepare, recipe
-from ingest.corpora.sources.source import Source
-from ingest.models.checkpoints import find
-from ingest.models.errors import TokenizerTooLarge
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.runs.records import corpus_record, model_record
+from neurothek.catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS, TOKENS
+from neurothek.ingest.corpora.corpus import prepare, recipe
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import TokenizerTooLarge
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.runs.records import corpus_record, model_record
 from tests.support.models import KINDS, UNTIED, Kind, build, edit_config
 
 

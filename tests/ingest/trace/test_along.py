@@ -6,13 +6,13 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from ingest.errors import PromptEmpty, PromptTooLong
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.models.measured import open_measured
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.trace.along import activations_along
+from neurothek.ingest.errors import PromptEmpty, PromptTooLong
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.along import activations_along
 from tests.support.anatomy import Anatomy, float64, loaded
 from tests.support.models import KINDS
 

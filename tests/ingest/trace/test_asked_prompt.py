@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
-from ingest.models import tokenizer
-from ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from neurothek.ingest.models import tokenizer
+from neurothek.ingest.trace.asked_prompt import ids_of, place_of
 
 
 @pytest.mark.parametrize("kind", ["opt", "gpt2", "llama"])

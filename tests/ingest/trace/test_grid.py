@@ -8,16 +8,16 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from catalog.tables.traces import TracedGrid
-from ingest.errors import NothingToTrace, PromptEmpty, PromptTooLong
-from ingest.jobs.interventions.errors import GatesInTheWay
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.models.measured import open_measured
-from ingest.trace import trace
-from ingest.trace.errors import ValueOverflows
-from ingest.trace.grid import trace_grid
-from ingest.trace.switched import Switch
+from neurothek.catalog.tables.traces import TracedGrid
+from neurothek.ingest.errors import NothingToTrace, PromptEmpty, PromptTooLong
+from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.trace import trace
+from neurothek.ingest.trace.errors import ValueOverflows
+from neurothek.ingest.trace.grid import trace_grid
+from neurothek.ingest.trace.switched import Switch
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import Floats, loaded
 from tests.support.events import VOCABULARY, PlainStreams, probability, rank

@@ -8,11 +8,11 @@ from threading import Event
 
 import pytest
 
-from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.trace.open_models import OpenModels
-from ingest.trace.trace import trace
+from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.trace.open_models import OpenModels
+from neurothek.ingest.trace.trace import trace
 from tests.support.models import build
 
 LARGE = 2**30

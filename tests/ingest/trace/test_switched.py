@@ -10,16 +10,16 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer
 from transformers.activations import ACT2FN
 
-from catalog.tables.traces import Switched
-from ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
-from ingest.jobs.interventions.errors import GatesInTheWay
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.models.measured import open_measured
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
-from ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
-from ingest.trace.switched import N_CHANGED, Switch, switched, switched_together
+from neurothek.catalog.tables.traces import Switched
+from neurothek.ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
+from neurothek.ingest.trace.switched import N_CHANGED, Switch, switched, switched_together
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import loaded
 from tests.support.events import PlainStreams

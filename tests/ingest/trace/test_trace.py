@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 import torch
 
-from catalog.tables.traces import RaisingOrder, Traced
-from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.models.measured import open_measured
-from ingest.trace import trace
+from neurothek.catalog.tables.traces import RaisingOrder, Traced
+from neurothek.ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.trace import trace
 from tests.support import events as plain
 from tests.support.events import PlainStreams
 from tests.support.models import CAUSAL_KINDS, Kind, build, edit_tensors

@@ -15,13 +15,13 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from catalog.progress import Silent
-from ingest.corpora import corpus as corpora
-from ingest.corpora.errors import SourceEmpty
-from ingest.corpora.sources.source import Source, documents
-from ingest.models import tokenizer as tokenization
-from ingest.models.errors import DeviceMissing
-from ingest.training.errors import (
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.errors import SourceEmpty
+from neurothek.ingest.corpora.sources.source import Source, documents
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.errors import DeviceMissing
+from neurothek.ingest.training.errors import (
     ArchitecturesCombined,
     OutputExists,
     SizeUnknown,
@@ -31,12 +31,12 @@ from ingest.training.errors import (
     VocabularyTooLarge,
     VocabularyTooSmall,
 )
-from ingest.training.fresh_model import build
-from ingest.training.losses import Bigram
-from ingest.training.optimization import learning_rate
-from ingest.training.settings import Settings
-from ingest.training.text import TrainingText, batch_ids, batch_numbers, divide, reuse_tokenizer
-from ingest.training.train import train
+from neurothek.ingest.training.fresh_model import build
+from neurothek.ingest.training.losses import Bigram
+from neurothek.ingest.training.optimization import learning_rate
+from neurothek.ingest.training.settings import Settings
+from neurothek.ingest.training.text import TrainingText, batch_ids, batch_numbers, divide, reuse_tokenizer
+from neurothek.ingest.training.train import train
 from tests.support.texts import write_text
 
 SMALL = Settings("0.7m", 12, vocab_size=300, context=32, batch_size=4, checkpoint_at=(5,), save_every=4)
@@ -151,10 +151,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import torch
-from catalog.progress import Silent
-from ingest.corpora.sources.source import Source
-from ingest.training.train import train
-from ingest.training.settings import Settings
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.training.train import train
+from neurothek.ingest.training.settings import Settings
 
 class Killer(Silent):
     steps = 0

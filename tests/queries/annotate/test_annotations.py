@@ -15,14 +15,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import broken, checks
-from queries.annotate.annotations import annotate
-from queries.annotate.lines import FIELDS
-from queries.annotate.sample import Sample, draw_sample
-from queries.views import install
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import broken, checks
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.annotate.lines import FIELDS
+from neurothek.queries.annotate.sample import Sample, draw_sample
+from neurothek.queries.views import install
 
 MODEL = "tiny-2m"
 

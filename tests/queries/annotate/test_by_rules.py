@@ -10,20 +10,20 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.tables.annotations import RULES
-from catalog.upkeep.checks import broken, checks
-from queries.annotate.annotations import annotate
-from queries.annotate.by_rules import annotate_by_rules
-from queries.annotate.errors import AnnotationInvalid, ControlsMissing
-from queries.annotate.sample import Key, draw_sample
-from queries.claims.lacking import without_rules
-from queries.errors import UnknownModel
-from queries.rules.pattern import Pattern
-from queries.rules.rulebook import Rulebook
-from queries.views import install
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.annotations import RULES
+from neurothek.catalog.upkeep.checks import broken, checks
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.annotate.by_rules import annotate_by_rules
+from neurothek.queries.annotate.errors import AnnotationInvalid, ControlsMissing
+from neurothek.queries.annotate.sample import Key, draw_sample
+from neurothek.queries.claims.lacking import without_rules
+from neurothek.queries.errors import UnknownModel
+from neurothek.queries.rules.pattern import Pattern
+from neurothek.queries.rules.rulebook import Rulebook
+from neurothek.queries.views import install
 
 MODEL, OTHER = "tiny-2m", "tiny-1m"
 Judgement = set[tuple[str | None, str | None, tuple[int, ...]]]

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from queries.annotate.child import main
+from neurothek.queries.annotate.child import main
 from tests.support.tiny import ENGLISH
 
 LINE: dict[str, Any] = {"concept": "é\u2028\U0001f600 c", "class": "names", "ranks": [1, 2, 3, 4], "annotator": "anna"}

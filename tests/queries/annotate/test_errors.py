@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.annotate.errors import (
+from neurothek.queries.annotate.errors import (
     AnnotationInvalid,
     ConceptAndNone,
     ControlsMissing,

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from queries.annotate.errors import GlossesUnreadable
-from queries.annotate.glosses import Glosses, read_glosses
-from queries.annotate.lines import read_lines
-from queries.annotate.sample import draw_sample
+from neurothek.queries.annotate.errors import GlossesUnreadable
+from neurothek.queries.annotate.glosses import Glosses, read_glosses
+from neurothek.queries.annotate.lines import read_lines
+from neurothek.queries.annotate.sample import draw_sample
 from tests.support.sentences import sentence
 
 MODEL = "tiny-2m"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.errors import NeurothekError
-from catalog.tables.annotations import CONCEPT_CLASSES
-from queries.annotate.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
+from neurothek.queries.annotate.errors import (
     AnnotationInvalid,
     FieldInvalid,
     FieldMissing,
@@ -20,7 +20,7 @@ from queries.annotate.errors import (
     LineUnreadable,
     NothingToSave,
 )
-from queries.annotate.lines import FIELDS, Entry, Line, entry, ranks_of, read_lines
+from neurothek.queries.annotate.lines import FIELDS, Entry, Line, entry, ranks_of, read_lines
 
 
 def outcome(data: bytes) -> list[Line] | str:

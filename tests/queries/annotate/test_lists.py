@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.annotate.errors import ListsNotMeasured
-from queries.annotate.lists import PER_STATE, draw_lists, lists_left
-from queries.errors import UnknownModel
+from neurothek.queries.annotate.errors import ListsNotMeasured
+from neurothek.queries.annotate.lists import PER_STATE, draw_lists, lists_left
+from neurothek.queries.errors import UnknownModel
 from tests.support import plausible_rows, shortcut_rows, tiny
 from tests.support import warehouse as made
 
@@ -43,7 +43,7 @@ def test_every_list_of_the_shown_corpus_is_drawn_once(connection: duckdb.DuckDBP
 def test_the_sentences_of_a_sample_are_the_same_for_all_shortcuts(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.annotate.lists.PER_STATE", 1)
+    monkeypatch.setattr("neurothek.queries.annotate.lists.PER_STATE", 1)
     texts = set()
     given = plausible_rows.lists_of(SENTENCES, TOPS)
     for seed in range(8):

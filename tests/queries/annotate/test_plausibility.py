@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.progress import Silent
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import broken, of_subject
-from queries.annotate.annotations import annotate
-from queries.annotate.lists import ListSample, draw_lists
-from queries.views import install
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import broken, of_subject
+from neurothek.queries.annotate.annotations import annotate
+from neurothek.queries.annotate.lists import ListSample, draw_lists
+from neurothek.queries.views import install
 from tests.support import shortcut_rows
 from tests.support import warehouse as made
 

@@ -13,12 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.store.warehouse import Warehouse
-from catalog.tables.annotations import N_SHOWN
-from queries.annotate.errors import ControlsMissing
-from queries.annotate.sample import Sample, Vector, _neurons, draw_sample, judged, seed_of, tokens_shown, unjudged
-from queries.errors import UnknownModel
-from queries.names.models import choose_model, choose_models
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.annotations import N_SHOWN
+from neurothek.queries.annotate.errors import ControlsMissing
+from neurothek.queries.annotate.sample import (
+    Sample,
+    Vector,
+    _neurons,
+    draw_sample,
+    judged,
+    seed_of,
+    tokens_shown,
+    unjudged,
+)
+from neurothek.queries.errors import UnknownModel
+from neurothek.queries.names.models import choose_model, choose_models
 from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.known import known_model

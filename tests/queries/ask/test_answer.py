@@ -5,14 +5,14 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from queries.ask.answer import TabularAnswer
-from queries.ask.one_query import run_query
-from queries.ask.statements import Asked, ask_records, filled, recorded
-from queries.compare.comparison import compare
-from queries.neuron.page import neuron_page
-from queries.search.by_likeness import alike
-from queries.search.by_word import search
-from queries.search.question import Question
+from neurothek.queries.ask.answer import TabularAnswer
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import Asked, ask_records, filled, recorded
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.neuron.page import neuron_page
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
 from tests.support import tiny
 
 ADDRESS = tiny.address((0, 0, 0))

@@ -10,11 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.ask import parse_tree
-from queries.ask.functions import classified
-from queries.errors import FunctionRefused, NotAQuery, QueryFailed, UnknownFunction
-from queries.sql import judgement
-from queries.sql.admission import check_query
+from neurothek.queries.ask import parse_tree
+from neurothek.queries.ask.functions import classified
+from neurothek.queries.errors import FunctionRefused, NotAQuery, QueryFailed, UnknownFunction
+from neurothek.queries.sql import judgement
+from neurothek.queries.sql.admission import check_query
 
 RELATIONS = ["models"]
 
@@ -27,7 +27,7 @@ def of_duckdb(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
 
 
 def groups() -> list[dict[str, str | list[str]]]:
-    text = (resources.files("queries.ask") / "functions.toml").read_text("utf-8")
+    text = (resources.files("neurothek.queries.ask") / "functions.toml").read_text("utf-8")
     found: list[dict[str, str | list[str]]] = tomllib.loads(text)["group"]
     return found
 

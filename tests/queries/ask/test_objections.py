@@ -3,9 +3,9 @@
 import duckdb
 import pytest
 
-from queries.ask.objections import known_columns, known_relations, objection
-from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
-from queries.views.install import all_views
+from neurothek.queries.ask.objections import known_columns, known_relations, objection
+from neurothek.queries.errors import QueryFailed, UnknownColumn, UnknownRelation
+from neurothek.queries.views.install import all_views
 
 
 def objected(connection: duckdb.DuckDBPyConnection, query: str) -> str:

@@ -4,9 +4,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.errors import NeurothekError
-from queries import errors
-from queries.ask.one_query import run_query
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries import errors
+from neurothek.queries.ask.one_query import run_query
 
 
 @pytest.mark.parametrize(

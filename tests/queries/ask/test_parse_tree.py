@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from queries.ask.parse_tree import (
+from neurothek.queries.ask.parse_tree import (
     EXPLAIN,
     LAMBDA,
     MARK,
@@ -17,8 +17,8 @@ from queries.ask.parse_tree import (
     syntax_error,
     views_of_duckdb,
 )
-from queries.errors import NotAQuery, QueryFailed
-from queries.sql.admission import check_query
+from neurothek.queries.errors import NotAQuery, QueryFailed
+from neurothek.queries.sql.admission import check_query
 
 
 @pytest.mark.parametrize(

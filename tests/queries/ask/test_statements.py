@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tables.table import DOUBLE, INTEGER, TEXT
-from queries.ask import statements
-from queries.ask.statements import (
+from neurothek.catalog.tables.table import DOUBLE, INTEGER, TEXT
+from neurothek.queries.ask import statements
+from neurothek.queries.ask.statements import (
     Asked,
     ask,
     ask_records,

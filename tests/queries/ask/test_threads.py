@@ -10,8 +10,8 @@ from functools import partial
 import duckdb
 import pytest
 
-from catalog.store.interrupts import keyboard_interrupts
-from queries.ask.threads import Aside
+from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.queries.ask.threads import Aside
 
 ENDLESS = "select count(*) from range(10000000000) a where hash(a) = 1"
 

@@ -2,11 +2,11 @@
 
 from typing import get_args
 
-from dashboards.reproduce.index_page import _MARKS
-from queries.claims.claim import CannotTell, Claim, Finding, Outcome, above_half, in_all, signed
-from queries.claims.family import Family
-from queries.claims.intervals import Interval, share
-from queries.claims.verdicts import _PLURAL
+from neurothek.dashboards.reproduce.index_page import _MARKS
+from neurothek.queries.claims.claim import CannotTell, Claim, Finding, Outcome, above_half, in_all, signed
+from neurothek.queries.claims.family import Family
+from neurothek.queries.claims.intervals import Interval, share
+from neurothek.queries.claims.verdicts import _PLURAL
 from tests.support.claims import family
 
 FOR, OPEN, AGAINST = Interval(0.3, 0.1, 0.5, 10), Interval(0.05, -0.1, 0.2, 10), Interval(-0.3, -0.5, -0.1, 10)

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from queries.claims.claim import Finding
-from queries.claims.din_shortcuts import SHORTCUTS
+from neurothek.queries.claims.claim import Finding
+from neurothek.queries.claims.din_shortcuts import SHORTCUTS
 from tests.support.claims import family
 
 MODELS = {"made-a": 2, "made-b": 3}

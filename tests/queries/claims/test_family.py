@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.claims.claim import CannotTell
-from queries.claims.family import (
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.claims.claim import CannotTell
+from neurothek.queries.claims.family import (
     DEAD,
     DETECTOR,
     FEW,
@@ -21,8 +21,8 @@ from queries.claims.family import (
     FamilyUnknown,
     _with_plain,
 )
-from queries.errors import UnknownModel
-from queries.names.models import choose_models
+from neurothek.queries.errors import UnknownModel
+from neurothek.queries.names.models import choose_models
 from tests.support.claims import family
 from tests.support.detectors import detectors, publish
 

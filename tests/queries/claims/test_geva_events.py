@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from queries.claims.claim import Finding
-from queries.claims.geva_events import EVENTS
+from neurothek.queries.claims.claim import Finding
+from neurothek.queries.claims.geva_events import EVENTS
 from tests.support.claims import family
 
 MODELS = ("made-a", "made-b")

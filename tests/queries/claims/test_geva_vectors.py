@@ -5,8 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from queries.claims.claim import Finding
-from queries.claims.geva_vectors import RULES, VECTORS
+from neurothek.queries.claims.claim import Finding
+from neurothek.queries.claims.geva_vectors import RULES, VECTORS
 from tests.support.claims import family
 
 MODELS = ("made-a", "made-b")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from queries.claims.intervals import (
+from neurothek.queries.claims.intervals import (
     Interval,
     Moments,
     all_of,

@@ -3,8 +3,8 @@
 import duckdb
 import pytest
 
-from queries.claims.claim import PAPERS, Paper
-from queries.claims.lacking import (
+from neurothek.queries.claims.claim import PAPERS, Paper
+from neurothek.queries.claims.lacking import (
     JOBS,
     N_PROMPTS,
     PROMPT_TOKENS,
@@ -15,8 +15,8 @@ from queries.claims.lacking import (
     unsteered,
     without_rules,
 )
-from queries.errors import UnknownCorpus
-from queries.names.models import choose_models
+from neurothek.queries.errors import UnknownCorpus
+from neurothek.queries.names.models import choose_models
 
 
 @pytest.mark.parametrize("paper", PAPERS)

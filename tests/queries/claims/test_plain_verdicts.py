@@ -11,10 +11,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from queries.ask.statements import ask
-from queries.claims.din_shortcuts import SHORTCUTS
-from queries.claims.geva_events import EVENTS
-from queries.claims.geva_vectors import VECTORS
+from neurothek.queries.ask.statements import ask
+from neurothek.queries.claims.din_shortcuts import SHORTCUTS
+from neurothek.queries.claims.geva_events import EVENTS
+from neurothek.queries.claims.geva_vectors import VECTORS
 from tests.support.claims import family
 from tests.support.plain_intervals import Ends, bootstrap, newcombe, pool, several, sign, welch
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from queries.claims.report import report
-from queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
+from neurothek.queries.claims.report import report
+from neurothek.queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
 from tests.support.claims import voita_family
 
 

@@ -17,11 +17,11 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from catalog.store.warehouse import Warehouse
-from queries.annotate.by_rules import annotate_by_rules
-from queries.claims.claim import Outcome
-from queries.claims.family import POSITIONAL, Family
-from queries.claims.verdicts import CLAIMS, judge_claims
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.annotate.by_rules import annotate_by_rules
+from neurothek.queries.claims.claim import Outcome
+from neurothek.queries.claims.family import POSITIONAL, Family
+from neurothek.queries.claims.verdicts import CLAIMS, judge_claims
 from tests.support import event_warehouse, ingests
 from tests.support.models import build
 from tests.support.plain_intervals import Ends, bootstrap, less, pool, several, welch, wilson

@@ -3,10 +3,10 @@
 import duckdb
 import pytest
 
-from queries.claims.claim import PAPERS
-from queries.claims.verdicts import CLAIMS, COLUMNS, judge_claims, tally
-from queries.errors import NoModels
-from queries.names.models import choose_models
+from neurothek.queries.claims.claim import PAPERS
+from neurothek.queries.claims.verdicts import CLAIMS, COLUMNS, judge_claims, tally
+from neurothek.queries.errors import NoModels
+from neurothek.queries.names.models import choose_models
 
 
 def test_every_claim_is_judged(full: duckdb.DuckDBPyConnection) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from queries.claims.verdicts import CLAIMS
+from neurothek.queries.claims.verdicts import CLAIMS
 from tests.support.claims import of_neurons
 
 Neuron = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from queries.claims.claim import Finding
-from queries.claims.voita_positions import POSITIONS
+from neurothek.queries.claims.claim import Finding
+from neurothek.queries.claims.voita_positions import POSITIONS
 from tests.support.claims import family, of_neurons, texts, voita_family
 
 

@@ -5,8 +5,8 @@ import re
 import polars as pl
 import pytest
 
-from queries.claims.claim import Claim, Finding
-from queries.claims.voita_sparse import SPARSE
+from neurothek.queries.claims.claim import Claim, Finding
+from neurothek.queries.claims.voita_sparse import SPARSE
 from tests.support.claims import family, texts, voita_family
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.publishing import summaries
-from queries.compare.comparability import LEAST_TOKEN_RATIO, Way, why_not_comparable
+from neurothek.catalog.publishing import summaries
+from neurothek.queries.compare.comparability import LEAST_TOKEN_RATIO, Way, why_not_comparable
 from tests.support import warehouse as made
 
 ways = st.lists(

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from queries import errors
-from queries.compare.comparison import LAYER_COLUMNS, compare
-from queries.views import install
+from neurothek.queries import errors
+from neurothek.queries.compare.comparison import LAYER_COLUMNS, compare
+from neurothek.queries.views import install
 from tests.support import tiny
 
 

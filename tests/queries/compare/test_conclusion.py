@@ -9,10 +9,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.compare.comparison import Comparison, compare
-from queries.compare.conclusion import Conclusion, conclude, short
-from queries.compare.trends import HEADLINES, MEASURES
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.compare.comparison import Comparison, compare
+from neurothek.queries.compare.conclusion import Conclusion, conclude, short
+from neurothek.queries.compare.trends import HEADLINES, MEASURES
 from tests.support.size_warehouse import Size, create
 
 DEAD, MEDIAN = HEADLINES

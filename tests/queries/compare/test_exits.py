@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from queries.compare.exits import (
+from neurothek.queries.compare.exits import (
     EARLY_EXIT_COLUMNS,
     TRADEOFF_COLUMNS,
     WORDS,

@@ -9,10 +9,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.ask.answer import Section
-from queries.compare.comparison import Comparison, compare
-from queries.compare.kinds import KINDS, positional_neurons, typology
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.ask.answer import Section
+from neurothek.queries.compare.comparison import Comparison, compare
+from neurothek.queries.compare.kinds import KINDS, positional_neurons, typology
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 from tests.support.profiles import labels

@@ -5,9 +5,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.compare.comparison import compare
-from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections, saturation_table
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections, saturation_table
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from queries.claims.intervals import share_difference
-from queries.compare.trends import (
+from neurothek.queries.claims.intervals import share_difference
+from neurothek.queries.compare.trends import (
     MEASURES,
     Direction,
     Number,

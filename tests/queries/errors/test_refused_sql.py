@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from queries.errors.refused_sql import (
+from neurothek.queries.errors.refused_sql import (
     ConditionTooSlow,
     EmptyQuery,
     FactsOfShownCorpora,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queries.errors.unfit_options import (
+from neurothek.queries.errors.unfit_options import (
     BadDepth,
     BadLayers,
     BadPredicate,

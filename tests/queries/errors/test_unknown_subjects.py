@@ -2,8 +2,8 @@
 
 import pytest
 
-from catalog.errors import NeurothekError
-from queries.errors.unknown_subjects import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries.errors.unknown_subjects import (
     BadAddress,
     MatrixNotKept,
     NoModels,

@@ -2,7 +2,14 @@
 
 import pytest
 
-from queries.errors.unknown_words import BlankWord, NoSuchToken, NoSuchWord, NothingAsked, OneWordOnly, SplitNotFound
+from neurothek.queries.errors.unknown_words import (
+    BlankWord,
+    NoSuchToken,
+    NoSuchWord,
+    NothingAsked,
+    OneWordOnly,
+    SplitNotFound,
+)
 from tests.support.sentences import commands, sentence
 
 

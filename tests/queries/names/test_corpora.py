@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.summaries import refresh
-from queries.names import corpora
-from queries.names.corpora import choose_corpora, measured_corpora
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import refresh
+from neurothek.queries.names import corpora
+from neurothek.queries.names.corpora import choose_corpora, measured_corpora
 
 # Tokens of a corpus, and the jobs that read it.
 texts = st.tuples(st.sampled_from([10, 20, 30]), st.sets(st.sampled_from(["activity", "contexts"]), min_size=1))

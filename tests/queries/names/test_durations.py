@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.names.durations import about, estimated
+from neurothek.queries.names.durations import about, estimated
 from tests.support import warehouse as made
 
 START = datetime(2026, 1, 1)

@@ -3,8 +3,8 @@
 import duckdb
 import pytest
 
-from queries.errors import NoModels, UnknownModel
-from queries.names.models import choose_model, choose_models, models_alike
+from neurothek.queries.errors import NoModels, UnknownModel
+from neurothek.queries.names.models import choose_model, choose_models, models_alike
 from tests.support.tiny import MODELS
 
 

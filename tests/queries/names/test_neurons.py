@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.errors import BadAddress, NoModels, UnknownModel, UnknownNeuron
-from queries.names.neurons import find_neuron
+from neurothek.queries.errors import BadAddress, NoModels, UnknownModel, UnknownNeuron
+from neurothek.queries.names.neurons import find_neuron
 from tests.support.tiny import MODELS, address, neurons_of
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.errors import UnknownCorpus
-from queries.names.corpora import shown_corpora
-from queries.names.unmeasured import (
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.errors import UnknownCorpus
+from neurothek.queries.names.corpora import shown_corpora
+from neurothek.queries.names.unmeasured import (
     OF_COMPARISON,
     OF_NEURON,
     Unmeasured,
@@ -19,7 +19,7 @@ from queries.names.unmeasured import (
     ingest_words,
     unmeasured,
 )
-from queries.views.on_corpus import on_corpus
+from neurothek.queries.views.on_corpus import on_corpus
 from tests.support.tiny import CORPORA, LENGTH
 from tests.support.warehouse import create
 

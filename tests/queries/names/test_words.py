@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries import errors
-from queries.names.words import Term, Token, fewest_pieces, find_terms, nearest_words, words_of
+from neurothek.queries import errors
+from neurothek.queries.names.words import Term, Token, fewest_pieces, find_terms, nearest_words, words_of
 from tests.support.tiny import ENGLISH, OTHER
 
 

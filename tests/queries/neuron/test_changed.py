@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.neuron.changed import INTERVENTION_COLUMNS, MOST_LISTED
-from queries.neuron.page import NeuronPage, neuron_page
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.neuron.changed import INTERVENTION_COLUMNS, MOST_LISTED
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
 from tests.support import continuation_rows, intervention_rows
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS, Row

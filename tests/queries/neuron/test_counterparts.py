@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from neurothek import main
-from queries.ask.statements import records
-from queries.neuron.page import NeuronPage, neuron_page
-from queries.search.by_likeness import alike
-from queries.search.question import Question
+from neurothek.queries.ask.statements import records
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.question import Question
 from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.tiny import MODELS, Neuron, Row, address, neurons_of

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import duckdb
 
-from catalog.spelling import visible
-from queries.neuron.headline import headline, labels_of
-from queries.neuron.page import NeuronPage, neuron_page
+from neurothek.catalog.spelling import visible
+from neurothek.queries.neuron.headline import headline, labels_of
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
 from tests.support.tiny import address
 from tests.support.warehouse import hand_made
 

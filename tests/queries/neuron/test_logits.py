@@ -5,8 +5,8 @@ import math
 import duckdb
 import polars as pl
 
-from queries.neuron.logits import LOGIT_COLUMNS, logits_frame, tails, told_logits
-from queries.neuron.page import neuron_page
+from neurothek.queries.neuron.logits import LOGIT_COLUMNS, logits_frame, tails, told_logits
+from neurothek.queries.neuron.page import neuron_page
 from tests.support.tiny import FLAT, WITHOUT_HISTOGRAMS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 

@@ -6,18 +6,18 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.publishing import summaries
-from catalog.spelling import quoted
-from queries import errors
-from queries.neuron.page import (
+from neurothek.catalog.publishing import summaries
+from neurothek.catalog.spelling import quoted
+from neurothek.queries import errors
+from neurothek.queries.neuron.page import (
     ANNOTATION_COLUMNS,
     CONTEXT_COLUMNS,
     DOMAIN_COLUMNS,
     TOKEN_COLUMNS,
     neuron_page,
 )
-from queries.neuron.profiles import POSITION_COLUMNS
-from queries.views.on_corpus import on_corpus
+from neurothek.queries.neuron.profiles import POSITION_COLUMNS
+from neurothek.queries.views.on_corpus import on_corpus
 from tests.support.tiny import POSITION_SEQUENCES, address, neurons_of
 from tests.support.warehouse import hand_made
 

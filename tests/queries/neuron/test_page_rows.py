@@ -3,10 +3,10 @@
 import duckdb
 import pytest
 
-from queries.errors import UnknownCorpus
-from queries.names.neurons import find_neuron
-from queries.neuron.page_rows import NeuronRows, neuron_rows
-from queries.views.on_corpus import on_corpus
+from neurothek.queries.errors import UnknownCorpus
+from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.neuron.page_rows import NeuronRows, neuron_rows
+from neurothek.queries.views.on_corpus import on_corpus
 from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 

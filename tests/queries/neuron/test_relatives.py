@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from queries.neuron.page import neuron_page
+from neurothek.queries.neuron.page import neuron_page
 from tests.support import relatives, tiny
 from tests.support import warehouse as made
 

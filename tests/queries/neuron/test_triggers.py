@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.neuron.page import NeuronPage, neuron_page
-from queries.neuron.triggers import DETECTION_COLUMNS, TRIGGER_COLUMNS, rule
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
+from neurothek.queries.neuron.triggers import DETECTION_COLUMNS, TRIGGER_COLUMNS, rule
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.ask.statements import records
-from queries.neuron.page import NeuronPage, neuron_page
-from queries.neuron.windows import BANDS, HISTOGRAM_COLUMNS, WINDOW_COLUMNS, sections
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.ask.statements import records
+from neurothek.queries.neuron.page import NeuronPage, neuron_page
+from neurothek.queries.neuron.windows import BANDS, HISTOGRAM_COLUMNS, WINDOW_COLUMNS, sections
 from tests.support.tiny import MODELS, TEXTS, Neuron, address
 from tests.support.warehouse import create, hand_made
 

@@ -2,9 +2,9 @@
 
 import random
 
-from queries.rules.affixes import Affixes
-from queries.rules.chance import FAMILIES, LEVEL
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.affixes import Affixes
+from neurothek.queries.rules.chance import FAMILIES, LEVEL
+from neurothek.queries.rules.vocabulary import Vocabulary
 from tests.support.english import ids_of, mini_vocabulary
 
 

@@ -1,7 +1,7 @@
 """Names are capitalised words that are never small; what starts a sentence is small elsewhere."""
 
-from queries.rules.capitals import names
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.capitals import names
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (
     " London",

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from queries.rules.chance import FAMILIES, LEVEL, least_found, tail
+from neurothek.queries.rules.chance import FAMILIES, LEVEL, least_found, tail
 
 
 @pytest.mark.parametrize(("n_tokens", "n_members", "n_shown"), [(9, 4, 5), (8, 8, 3), (10, 0, 4), (7, 2, 6)])

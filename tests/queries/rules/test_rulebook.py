@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from catalog.tables.annotations import LEAST_MARKED
-from queries.rules.chance import LEVEL
-from queries.rules.rulebook import Rulebook
+from neurothek.catalog.tables.annotations import LEAST_MARKED
+from neurothek.queries.rules.chance import LEVEL
+from neurothek.queries.rules.rulebook import Rulebook
 from tests.support.english import ids_of, mini_vocabulary
 
 

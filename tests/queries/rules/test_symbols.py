@@ -1,7 +1,7 @@
 """Punctuation and numbers: told from letters, whatever the alphabet and the bytes."""
 
-from queries.rules.symbols import numbers, punctuation
-from queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.symbols import numbers, punctuation
+from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (
     ".",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from queries.rules.vocabulary import Vocabulary
-from queries.rules.word_forms import are_one_word, word_forms
+from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.word_forms import are_one_word, word_forms
 
 STEMS = (" walk", " bake", " stop", " carry", " glass", " quick", " happy", " gentle", " sing", " great", " hope")
 FORMS = {

@@ -5,9 +5,9 @@ import re
 import duckdb
 import pytest
 
-from queries import errors
-from queries.search.by_likeness import COLUMNS, alike
-from queries.search.question import Question
+from neurothek.queries import errors
+from neurothek.queries.search.by_likeness import COLUMNS, alike
+from neurothek.queries.search.question import Question
 from tests.queries.search.test_by_word import lists_of
 from tests.support import overlaps
 from tests.support.tiny import MODELS, Neuron, address, neurons_of

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from ingest.errors import WeightsNotAtHand
-from queries import errors
-from queries.search.by_score import Wanted, _notes, wanted
-from queries.search.question import Question
+from neurothek.ingest.errors import WeightsNotAtHand
+from neurothek.queries import errors
+from neurothek.queries.search.by_score import Wanted, _notes, wanted
+from neurothek.queries.search.question import Question
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.known import known_model
 

@@ -9,17 +9,17 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.spelling import visible
-from catalog.store.warehouse import Warehouse
-from ingest.jobs.ngrams import triggers as ngram_triggers
-from queries import errors
-from queries.ask.one_query import run_query
-from queries.names.corpora import which_corpora
-from queries.search.by_likeness import alike
-from queries.search.by_trigger import COLUMNS, KEPT, triggered
-from queries.search.by_word import search
-from queries.search.question import Question
-from queries.views import install as installer
+from neurothek.catalog.spelling import visible
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.jobs.ngrams import triggers as ngram_triggers
+from neurothek.queries import errors
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.names.corpora import which_corpora
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.by_trigger import COLUMNS, KEPT, triggered
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
+from neurothek.queries.views import install as installer
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.detectors import MODELS, NEURONS, frames, lines

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.arguments import BadArgument
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.search.by_word import COLUMNS, SearchResult, search
-from queries.search.question import SIDES, Question
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.search.by_word import COLUMNS, SearchResult, search
+from neurothek.queries.search.question import SIDES, Question
 from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 
@@ -245,7 +245,7 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "weights.duckdb"
     path.write_bytes(weights_path.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        from catalog.publishing.facts import rebuild_facts  # noqa: PLC0415  (only this test publishes)
+        from neurothek.catalog.publishing.facts import rebuild_facts  # noqa: PLC0415  (only this test publishes)
 
         for model_id in range(len(MODELS)):
             rebuild_facts(connection, model_id)
@@ -330,7 +330,7 @@ def test_a_tokens_rows_are_found_without_reading_the_others(tmp_path: Path) -> N
             "insert into store.neuron_facts (model_id, layer, neuron, address, depth, top_tokens, bottom_tokens)"
             f" select 0, 0, i, 'tiny-1m/L0N' || i, 0.5, ['a'], ['b'] from range({per_token}) as numbers(i)"
         )
-        from queries.views import install  # noqa: PLC0415
+        from neurothek.queries.views import install  # noqa: PLC0415
 
         install.install(connection)
         connection.execute("checkpoint")

@@ -6,11 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.search.by_word import search
-from queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
-from queries.search.question import Question
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
+from neurothek.queries.search.question import Question
 from tests.support import event_warehouse as made
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import neurothek
-from queries.ask.parts import PartUnknown
-from queries.ask.statements import statement
-from queries.errors import BadPredicate, ConditionTooSlow, NothingChosen, UnknownColumn
-from queries.names.corpora import choose_corpora
-from queries.names.models import choose_models
-from queries.search import by_trigger, condition
-from queries.search.by_likeness import alike
-from queries.search.by_score import scored, wanted
-from queries.search.by_trigger import triggered
-from queries.search.by_word import search
-from queries.search.chosen import neurons_where
-from queries.search.condition import (
+from neurothek.queries.ask.parts import PartUnknown
+from neurothek.queries.ask.statements import statement
+from neurothek.queries.errors import BadPredicate, ConditionTooSlow, NothingChosen, UnknownColumn
+from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.search import by_trigger, condition
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.by_score import scored, wanted
+from neurothek.queries.search.by_trigger import triggered
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.chosen import neurons_where
+from neurothek.queries.search.condition import (
     FUNCTIONS,
     MOST_CHARACTERS,
     PLACE,
@@ -29,9 +29,9 @@ from queries.search.condition import (
     insert_conditions,
     null_labels,
 )
-from queries.search.found import FoundNeurons
-from queries.search.question import Question
-from queries.views.install import view
+from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.question import Question
+from neurothek.queries.views.install import view
 
 COLUMNS = list(view("neurons").columns)
 

@@ -7,7 +7,7 @@ import pytest
 
 import neurothek
 from neurothek import opened
-from queries.search.question import SIDES, Side
+from neurothek.queries.search.question import SIDES, Side
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.models import CAUSAL_KINDS
 from tests.support.plain import PlainModel

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import duckdb
 import pytest
 
-from queries.names.models import choose_models
-from queries.names.words import find_terms
-from queries.search import by_word as searches
-from queries.search.by_word import search
-from queries.search.one_word import is_one_word
-from queries.search.question import SIDES, Question, Side
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.words import find_terms
+from neurothek.queries.search import by_word as searches
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.one_word import is_one_word
+from neurothek.queries.search.question import SIDES, Question, Side
 
 WORDS = ("school", "coffee,tea", "the", "un", "[bold]", "café", "UNIVERSITY", "</s>")
 

@@ -6,10 +6,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from queries import errors
-from queries.search.question import Conditions, Question, parse_layers, put_together
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.queries import errors
+from neurothek.queries.search.question import Conditions, Question, parse_layers, put_together
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.errors import NoLayersLeft, NoModels, NoSuchLayer, UnknownModel
-from queries.names.models import choose_models
-from queries.search.by_word import search
-from queries.search.question import Question
-from queries.search.scope import AskedModels, layers_of, models_asked, variants_hint
+from neurothek.queries.errors import NoLayersLeft, NoModels, NoSuchLayer, UnknownModel
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
+from neurothek.queries.search.scope import AskedModels, layers_of, models_asked, variants_hint
 from tests.support.known import known_model
 from tests.support.tiny import MODELS
 

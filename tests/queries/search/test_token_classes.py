@@ -7,11 +7,11 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from catalog.arguments import BadArgument
-from catalog.spelling import visible
-from queries.names.words import find_terms
-from queries.search.by_word import search
-from queries.search.question import Question
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.spelling import visible
+from neurothek.queries.names.words import find_terms
+from neurothek.queries.search.by_word import search
+from neurothek.queries.search.question import Question
 
 Rows = list[tuple[int, str]]
 

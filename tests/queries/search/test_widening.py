@@ -5,10 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.names.models import KnownModel, choose_models
-from queries.names.words import find_terms
-from queries.search.widening import Neighbour, neighbours_of, remarks
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.words import find_terms
+from neurothek.queries.search.widening import Neighbour, neighbours_of, remarks
 from tests.support.known import known_model
 from tests.support.tiny import SPECIAL, TEXTS
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.ask.objections import known_relations
-from queries.ask.one_query import run_query
-from queries.sql.admission import check_query
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.sql.admission import check_query
 from tests.support import hostile
 from tests.support.analytical import QUERIES
 from tests.support.calls import PLACES

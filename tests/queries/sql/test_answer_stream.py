@@ -15,12 +15,12 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from catalog.terminal import outputs
-from queries import errors
-from queries.ask.one_query import run_query
-from queries.sql.limits import Limits
-from queries.sql.run import stream_people
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.terminal import outputs
+from neurothek.queries import errors
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.run import stream_people
 
 TYPES = """
 select x, x / 7 as real, 'é' || x as text, [x, null, -x] as list, {'a': x, 'b': [x]} as struct, null as nothing,

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.arguments import BadArgument
-from queries import errors
-from queries.sql import prompt
-from queries.sql.limits import Limits
+from neurothek.catalog.arguments import BadArgument
+from neurothek.queries import errors
+from neurothek.queries.sql import prompt
+from neurothek.queries.sql.limits import Limits
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_a_conversation_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch) 
             answer(query)
 
     monkeypatch.setattr(prompt, "converse", typed)
-    monkeypatch.setattr("queries.sql.commands._is_at_a_terminal", lambda: True)
+    monkeypatch.setattr("neurothek.queries.sql.commands._is_at_a_terminal", lambda: True)
     result = run()
     assert "one" in result.stdout
     assert "three" in result.stdout

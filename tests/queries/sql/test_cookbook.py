@@ -9,13 +9,13 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from catalog.store.warehouse import Warehouse
 from neurothek import main
-from queries.ask.objections import known_relations
-from queries.ask.one_query import run_query
-from queries.sql import cookbook
-from queries.sql.admission import check_query
-from queries.views.install import all_views
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.sql import cookbook
+from neurothek.queries.sql.admission import check_query
+from neurothek.queries.views.install import all_views
 from tests.support import cookbook_labels, cookbook_tokens, detectors, event_warehouse
 from tests.support.cookbook import Rows, Store
 from tests.support.values import is_same

@@ -6,15 +6,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.ask.objections import known_relations
-from queries.ask.one_query import run_query
-from queries.sql import cookbook, processes
-from queries.sql.first_look import look
-from queries.sql.judgement import Ground
-from queries.sql.run import ask_people
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.sql import cookbook, processes
+from neurothek.queries.sql.first_look import look
+from neurothek.queries.sql.judgement import Ground
+from neurothek.queries.sql.run import ask_people
 from tests.support.analytical import QUERIES
 
 MISSPELT_TABLES = ["from neurns", "select 1 from models join neurns using (model)", "explain from store.modls"]

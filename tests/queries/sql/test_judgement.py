@@ -2,9 +2,9 @@
 
 import pytest
 
-from queries.ask.parse_tree import mentions_of, views_of_duckdb
-from queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
-from queries.sql.judgement import Ground, judge_mentions, judge_relations
+from neurothek.queries.ask.parse_tree import mentions_of, views_of_duckdb
+from neurothek.queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
+from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 RELATIONS = ("models", "neurons", "store.models", "store.postings")
 

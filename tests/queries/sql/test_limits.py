@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.arguments import BadArgument
-from queries.sql.limits import Answer, Limits
+from neurothek.catalog.arguments import BadArgument
+from neurothek.queries.sql.limits import Answer, Limits
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.sql import processes
-from queries.sql.run import ask_people
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.sql import processes
+from neurothek.queries.sql.run import ask_people
 
 
 def children() -> list[int]:
-    return sorted(child.pid for child in psutil.Process().children() if "queries.sql.child" in command(child))
+    return sorted(child.pid for child in psutil.Process().children() if "neurothek.queries.sql.child" in command(child))
 
 
 def command(child: psutil.Process) -> list[str]:
@@ -76,7 +76,7 @@ def test_who_asks_once_leaves_none(full_path: Path) -> None:
 
 def test_it_ends_with_the_process_that_started_it() -> None:
     code = (
-        "import os; from queries.sql import processes;"
+        "import os; from neurothek.queries.sql import processes;"
         "processes.start_ahead(); print(processes._waiting[0].pid, flush=True); os._exit(1)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -86,7 +86,10 @@ def test_it_ends_with_the_process_that_started_it() -> None:
 
 
 def test_it_loads_nothing_that_an_answer_does_without() -> None:
-    code = "import io, sys; from queries.sql.child import main; main(io.BytesIO(), io.BytesIO()); print(*sys.modules)"
+    code = (
+        "import io, sys; from neurothek.queries.sql.child import main;"
+        " main(io.BytesIO(), io.BytesIO()); print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     loaded = set(done.stdout.split())
     assert {"duckdb", "polars", "pyarrow"} <= loaded

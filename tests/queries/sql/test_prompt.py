@@ -8,7 +8,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from queries.sql.prompt import SqlCompleter, converse
+from neurothek.queries.sql.prompt import SqlCompleter, converse
 
 RELATIONS = ("neurons", "neuron_tokens", "models", "store.models", "store.ngrams")
 

@@ -3,9 +3,9 @@
 import duckdb
 import pytest
 
-from queries import errors
-from queries.sql.provenance import provenance
-from queries.views.install import all_views
+from neurothek.queries import errors
+from neurothek.queries.sql.provenance import provenance
+from neurothek.queries.views.install import all_views
 
 
 def test_views_are_followed_down_to_tables(full: duckdb.DuckDBPyConnection) -> None:

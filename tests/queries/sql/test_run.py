@@ -20,13 +20,13 @@ import polars as pl
 import psutil
 import pytest
 
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from catalog.store.warehouse import Warehouse
-from queries import errors
-from queries.sql import processes, run
-from queries.sql.limits import Limits
-from queries.sql.run import ask_people
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries import errors
+from neurothek.queries.sql import processes, run
+from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.run import ask_people
 from tests.support import hostile
 
 TIGHT = Limits(seconds=0.5, memory_bytes=300_000_000, rows=1000, threads=1)
@@ -37,7 +37,7 @@ WITHIN_SECONDS = 2.0
 DYING_IN_SENDING = """
 import sys
 import polars as pl
-from queries.sql import child as sandbox_child
+from neurothek.queries.sql import child as sandbox_child
 
 def written(*_, **__):
     raise OSError
@@ -285,7 +285,7 @@ def test_a_publisher_need_not_wait_for_the_query_to_be_judged_again(full_path: P
 
 def test_the_answering_process_imports_little() -> None:
     code = (
-        "import sys, queries.sql.child;"
+        "import sys, neurothek.queries.sql.child;"
         "print(sorted({'torch', 'streamlit', 'transformers', 'sqlglot', 'click', 'altair'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

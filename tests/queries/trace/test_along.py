@@ -7,8 +7,8 @@ import pytest
 
 import neurothek
 from neurothek import Neurothek
-from queries.errors import BadAddress, UnknownNeuron
-from queries.trace.along import ALONG_COLUMNS, AlongPage
+from neurothek.queries.errors import BadAddress, UnknownNeuron
+from neurothek.queries.trace.along import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
 

@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 import neurothek
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from catalog.spelling import visible
 from neurothek import Neurothek
-from queries.errors import NeuronOfOther, NoShortcuts, UnknownModel
-from queries.trace.grid import CELL_COLUMNS, GridPage
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import visible
+from neurothek.queries.errors import NeuronOfOther, NoShortcuts, UnknownModel
+from neurothek.queries.trace.grid import CELL_COLUMNS, GridPage
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.errors import MatrixNotKept, NoModels, NoShortcuts, StateUnknown, UnknownCorpus, UnknownModel
-from queries.trace.shortcut import kept_lens, kept_shortcut
+from neurothek.queries.errors import MatrixNotKept, NoModels, NoShortcuts, StateUnknown, UnknownCorpus, UnknownModel
+from neurothek.queries.trace.shortcut import kept_lens, kept_shortcut
 from tests.support.tiny import MODELS
 
 LONG, BUILTIN = 1, 0

@@ -12,10 +12,10 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
-from catalog.spelling import quoted
 from neurothek import Neurothek, main
-from queries.neuron.headline import headline
-from queries.neuron.page import NeuronPage
+from neurothek.catalog.spelling import quoted
+from neurothek.queries.neuron.headline import headline
+from neurothek.queries.neuron.page import NeuronPage
 from tests.support import ingests
 from tests.support.models import build, edit_tensors
 

@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.arguments import BadArgument
-from catalog.errors import NeurothekError
-from catalog.spelling import visible
 from neurothek import Neurothek, main
-from queries.errors import BadAddress, NeuronOfOther, UnknownModel, UnknownNeuron
-from queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.spelling import visible
+from neurothek.queries.errors import BadAddress, NeuronOfOther, UnknownModel, UnknownNeuron
+from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
 

@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek import Neurothek
-from queries.errors import NoSuchToken, UnknownModel
-from queries.trace.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
+from neurothek.queries.errors import NoSuchToken, UnknownModel
+from neurothek.queries.trace.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences

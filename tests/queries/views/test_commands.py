@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.publishing.staging import RunManifest, now, staged_run
-from catalog.terminal.layout import text_width
 from neurothek import main
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_run
+from neurothek.catalog.terminal.layout import text_width
 
 QUERIES: tuple[tuple[str, ...], ...] = (
     ("search", "school"),
@@ -234,7 +234,7 @@ def test_empty_warehouse(empty_path: Path) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; import queries.views.commands, catalog.terminal.options;"
+        "import sys; import neurothek.queries.views.commands, neurothek.catalog.terminal.options;"
         " print(sorted({'polars', 'duckdb', 'rich', 'sqlglot', 'numpy', 'pyarrow'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from queries.ask.statements import records
-from queries.views import install
+from neurothek.queries.ask.statements import records
+from neurothek.queries.views import install
 from tests.support import tiny
 from tests.support import warehouse as made
 

@@ -5,9 +5,9 @@ from datetime import datetime
 import duckdb
 import pytest
 
-from queries import errors
-from queries.views import contents
-from queries.views.install import all_views
+from neurothek.queries import errors
+from neurothek.queries.views import contents
+from neurothek.queries.views.install import all_views
 
 MANIFEST = {
     "run_key": "abc",

@@ -6,9 +6,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from queries.errors import UnknownDialect
-from queries.views.dialects import exported_views, in_dialect, require_dialect, spark_tables
-from queries.views.install import View, all_views, parse_view
+from neurothek.queries.errors import UnknownDialect
+from neurothek.queries.views.dialects import exported_views, in_dialect, require_dialect, spark_tables
+from neurothek.queries.views.install import View, all_views, parse_view
 
 DIALECTS = ("spark", "trino", "bigquery")
 

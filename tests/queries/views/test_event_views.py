@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.neuron.page import PUSHED_COLUMNS, neuron_page
-from queries.views.install import all_views
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.neuron.page import PUSHED_COLUMNS, neuron_page
+from neurothek.queries.views.install import all_views
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS, TEXTS
 from tests.support.warehouse import hand_made

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.compare.comparison import compare
-from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS
-from queries.views.install import all_views
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS
+from neurothek.queries.views.install import all_views
 from tests.support import event_warehouse as made
 from tests.support import exit_rows
 from tests.support.tiny import MODELS

@@ -8,9 +8,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from queries.errors import UnknownView
-from queries.views import install
-from queries.views.install import View, all_views, parse_view
+from neurothek.queries.errors import UnknownView
+from neurothek.queries.views import install
+from neurothek.queries.views.install import View, all_views, parse_view
 from tests.support import warehouse as made
 from tests.support.values import is_same
 

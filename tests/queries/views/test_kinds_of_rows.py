@@ -5,8 +5,8 @@ import re
 import duckdb
 import pytest
 
-from queries.ask.statements import records
-from queries.views.install import View, all_views
+from neurothek.queries.ask.statements import records
+from neurothek.queries.views.install import View, all_views
 from tests.support.tiny import Row
 
 WHAT_A_ROW_IS_OF = {

@@ -10,11 +10,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from queries.names.models import choose_model
-from queries.names.neurons import find_neuron
-from queries.neuron.page import neuron_page
-from queries.views.labels import labelled
-from queries.views.thresholds import thresholds
+from neurothek.queries.names.models import choose_model
+from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.neuron.page import neuron_page
+from neurothek.queries.views.labels import labelled
+from neurothek.queries.views.thresholds import thresholds
 from tests.support.tiny import address, neurons_of
 from tests.support.warehouse import hand_made
 

@@ -5,8 +5,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from queries.names.models import choose_models
-from queries.views.neuron_facts import told
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.views.neuron_facts import told
 from tests.support.tiny import BOS, CORPORA, DEAD, MODELS, TEXTS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 

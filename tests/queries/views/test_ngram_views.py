@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from queries.views.install import all_views
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.detectors import (

@@ -3,10 +3,10 @@
 import duckdb
 import pytest
 
-from queries.errors import UnknownView
-from queries.names.models import choose_models
-from queries.views.install import view
-from queries.views.of_models import SMALLEST_FIRST, of_models, rows_of_models
+from neurothek.queries.errors import UnknownView
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.views.install import view
+from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models, rows_of_models
 
 ALL = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]
 

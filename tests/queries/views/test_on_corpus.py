@@ -6,8 +6,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from queries.errors import FactsOfShownCorpora, NoModels, UnknownCorpus, UnknownModel
-from queries.views.on_corpus import FACTS, of_facts, on_corpus, refuse_facts
+from neurothek.queries.errors import FactsOfShownCorpora, NoModels, UnknownCorpus, UnknownModel
+from neurothek.queries.views.on_corpus import FACTS, of_facts, on_corpus, refuse_facts
 from tests.support.tiny import BOS, MODELS, address, neurons_of
 from tests.support.warehouse import hand_made
 

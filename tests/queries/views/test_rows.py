@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.views.rows import TABLES, at_rows, first_rows, rows_of
+from neurothek.queries.views.rows import TABLES, at_rows, first_rows, rows_of
 from tests.support import tiny
 from tests.support import warehouse as made
 

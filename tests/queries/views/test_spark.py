@@ -11,10 +11,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from catalog.exchange.exports import export
-from catalog.store.warehouse import Warehouse
-from queries.views.dialects import exported_views
-from queries.views.install import View, all_views
+from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.views.dialects import exported_views
+from neurothek.queries.views.install import View, all_views
 from tests.support import detectors, event_warehouse, plausible_rows, shortcut_rows
 from tests.support import warehouse as made
 from tests.support.values import is_same

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
-from ingest.corpora.sources.document import Document, FileFormat, byte_stream, suffix_of
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.sources.document import Document, FileFormat, byte_stream, suffix_of
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 _BY_TABS = (".tsv", ".tab")
 

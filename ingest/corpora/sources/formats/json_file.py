@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.corpora.errors import SourceNotText, TextTooLong
-from ingest.corpora.sources.document import Document, FileFormat, text_blocks
-from ingest.corpora.sources.formats.jsonl import DECODER, texts_of
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import SourceNotText, TextTooLong
+from neurothek.ingest.corpora.sources.document import Document, FileFormat, text_blocks
+from neurothek.ingest.corpora.sources.formats.jsonl import DECODER, texts_of
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 _CUT_OFF = object()
 _BLANK = re.compile(r"[ \t\n\r]*")

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.corpora.errors import ColumnMissing, ColumnNotText, SourceNotText, TextTooLong
-from ingest.corpora.sources.document import Document, FileFormat, byte_stream
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import ColumnMissing, ColumnNotText, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.sources.document import Document, FileFormat, byte_stream
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 # Integers are not needed, and Python refuses to read long ones.
 DECODER = json.JSONDecoder(parse_int=float)

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.corpora.errors import ColumnNotText, ColumnUnknown, SourceNotText, TextTooLong
-from ingest.corpora.sources.document import BLOCK_BYTES, Document, FileFormat
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.errors import ColumnNotText, ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.sources.document import BLOCK_BYTES, Document, FileFormat
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 ROWS_AT_ONCE = 1_024
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.corpora.sources.document import Document, FileFormat, text_blocks
-from ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.corpora.sources.document import Document, FileFormat, text_blocks
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 
 def read_plain(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:

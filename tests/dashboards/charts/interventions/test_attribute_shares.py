@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dashboards.charts.interventions.attribute_shares import STEERED_COLOURS, attribute_shares
+from neurothek.dashboards.charts.interventions.attribute_shares import STEERED_COLOURS, attribute_shares
 from tests.dashboards.charts.interventions.test_effect_ranges import layers
 from tests.support.colours import contrast
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dashboards.charts.interventions.worth_by_size import KIND_COLOURS, worth_of_kinds
+from neurothek.dashboards.charts.interventions.worth_by_size import KIND_COLOURS, worth_of_kinds
 from tests.dashboards.charts.interventions.test_effect_ranges import layers
 from tests.support.colours import contrast
 
@@ -47,7 +47,7 @@ def test_colours_are_seen_on_white_and_on_black(kind: str, background: str) -> N
 
 
 def test_every_kind_that_the_command_turns_off_has_its_colour() -> None:
-    from queries.ask.statements import statement  # noqa: PLC0415 (of this test alone)
+    from neurothek.queries.ask.statements import statement  # noqa: PLC0415 (of this test alone)
 
     text = statement("neurons_of_kinds")
     assert set(KIND_COLOURS) == {kind for kind in KIND_COLOURS if f"'{kind}' as kind" in text}

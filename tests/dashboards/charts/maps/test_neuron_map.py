@@ -8,9 +8,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from dashboards.charts.maps.neuron_map import KINDS, MOST_CELLS, ORDERS, By, cells_of_a_row, neuron_map
-from dashboards.widgets.figures import statement
-from queries.ask.one_query import run_query
+from neurothek.dashboards.charts.maps.neuron_map import KINDS, MOST_CELLS, ORDERS, By, cells_of_a_row, neuron_map
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.one_query import run_query
 
 RARITY = ["token detector", "positional", "provably dead", "dead", "never active", "fires", "not run on text"]
 ORDER = ["token detector", "positional", "fires", "dead", "provably dead"]

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dashboards.charts.maps.position_map import middle, position_cells, position_map
-from dashboards.colours import KINDS
+from neurothek.dashboards.charts.maps.position_map import middle, position_cells, position_map
+from neurothek.dashboards.colours import KINDS
 
 ORDER = list(KINDS["light"])
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from dashboards.charts.predictions import events
+from neurothek.dashboards.charts.predictions import events
 
 DOMINANT = pl.DataFrame(
     {

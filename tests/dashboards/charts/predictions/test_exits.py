@@ -7,11 +7,11 @@ import altair as alt
 import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.charts.models import Look
-from dashboards.charts.predictions import exits
-from dashboards.widgets.figures import without_legend
-from queries.compare.exits import exit_tradeoff
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.predictions import exits
+from neurothek.dashboards.widgets.figures import without_legend
+from neurothek.queries.compare.exits import exit_tradeoff
 from tests.support import event_warehouse as made
 from tests.support import exit_rows
 from tests.support.tiny import MODELS

@@ -6,8 +6,8 @@ import altair as alt
 import polars as pl
 import pytest
 
-from dashboards.charts.models import Look
-from dashboards.charts.predictions.shortcuts import (
+from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.predictions.shortcuts import (
     METHOD_COLOURS,
     MOST_NUMBERS,
     PART_COLOURS,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dashboards.parts.annotating import judging
-from dashboards.parts.annotating.drafts import Concept
-from dashboards.parts.annotating.judging import (
+from neurothek.dashboards.parts.annotating import judging
+from neurothek.dashboards.parts.annotating.drafts import Concept
+from neurothek.dashboards.parts.annotating.judging import (
     PROBLEM,
     Place,
     begin_another,
@@ -20,7 +20,7 @@ from dashboards.parts.annotating.judging import (
     save_none,
     take_back,
 )
-from queries.annotate.sample import Sample, Vector
+from neurothek.queries.annotate.sample import Sample, Vector
 from tests.support.known import known_model
 
 VECTORS = tuple(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboards.parts.annotating.saving import save_annotations
+from neurothek.dashboards.parts.annotating.saving import save_annotations
 
 Answer = Callable[[dict[str, Any]], subprocess.CompletedProcess[bytes]]
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import neurothek
-from catalog.publishing.facts import rebuild_facts
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
-from dashboards.session import hand_over
-from dashboards.widgets.figures import data_of
-from queries.names.models import choose_models
+from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
+from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.widgets.figures import data_of
+from neurothek.queries.names.models import choose_models
 from tests.support import event_warehouse, tiny
 from tests.support import warehouse as made
 

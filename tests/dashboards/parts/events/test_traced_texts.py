@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import polars as pl
 
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.events.traced_texts import traced_texts_html
-from dashboards.widgets.figures import data_of
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.events.traced_texts import traced_texts_html
+from neurothek.dashboards.widgets.figures import data_of
 from tests.support import event_warehouse, tiny
 
 MODELS = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from dashboards.parts.explore.cluster_cards import (
+from neurothek.dashboards.parts.explore.cluster_cards import (
     cards_html,
     clusters_headline,
     cohesion_told,
@@ -20,9 +20,9 @@ from dashboards.parts.explore.cluster_cards import (
     shares_html,
     size_told,
 )
-from dashboards.widgets.figures import statement
-from queries.ask.one_query import run_query
-from queries.names.corpora import shown_corpora
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.names.corpora import shown_corpora
 from tests.support import warehouse as made
 
 Place = tuple[int, int]

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline, team_told
+from neurothek.dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline, team_told
 
 USUAL: dict[str, Any] = {
     "n_neurons": 100,

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from dashboards.parts.explore.layer_bars import N_BINS, layers_html, shown_bars
-from dashboards.widgets.figures import statement
-from queries.ask.one_query import run_query
+from neurothek.dashboards.parts.explore.layer_bars import N_BINS, layers_html, shown_bars
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.one_query import run_query
 
 NO_BINS = pl.DataFrame(schema={"layer": pl.Int64, "bin": pl.Int64, "n_neurons": pl.Int64})
 

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from dashboards.charts.maps.neuron_map import ORDERS
-from dashboards.parts.explore.map_of_neurons import caption, is_known, with_told
+from neurothek.dashboards.charts.maps.neuron_map import ORDERS
+from neurothek.dashboards.parts.explore.map_of_neurons import caption, is_known, with_told
 
 
 def test_the_caption_says_what_a_cell_and_a_row_is() -> None:

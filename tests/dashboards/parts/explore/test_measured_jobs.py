@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
+from neurothek.dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
 
 START = datetime(2026, 1, 2)
 

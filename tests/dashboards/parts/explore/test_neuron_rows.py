@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from dashboards.parts.explore.neuron_rows import rows_html, told_muted
-from dashboards.parts.muted import Muted
+from neurothek.dashboards.parts.explore.neuron_rows import rows_html, told_muted
+from neurothek.dashboards.parts.muted import Muted
 
 COLUMNS = {"kind": ("kind", ""), "share": ("frequency", ".2%"), "unknown": ("never known", ".3f")}
 NEURONS = pl.DataFrame(

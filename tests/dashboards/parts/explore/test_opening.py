@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboards.parts.explore.opening import chosen_address
+from neurothek.dashboards.parts.explore.opening import chosen_address
 
 KNOWN = ["m/L0N1", "m/L0N2"]
 

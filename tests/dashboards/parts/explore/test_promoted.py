@@ -5,9 +5,9 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from dashboards.parts.explore.promoted import PROMOTED, columns_of, with_promoted, with_promoted_at_pole
-from dashboards.widgets.reading import Reading
-from queries.names.models import choose_model
+from neurothek.dashboards.parts.explore.promoted import PROMOTED, columns_of, with_promoted, with_promoted_at_pole
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import choose_model
 
 
 def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) -> None:

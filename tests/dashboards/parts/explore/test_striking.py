@@ -6,9 +6,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from dashboards.parts.explore.striking import NAMES, told
-from dashboards.widgets.figures import statement
-from queries.ask.one_query import run_query
+from neurothek.dashboards.parts.explore.striking import NAMES, told
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.one_query import run_query
 
 Row = dict[str, Any]
 

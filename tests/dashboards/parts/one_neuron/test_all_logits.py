@@ -6,7 +6,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from queries.neuron.logits import told_logits
+from neurothek.queries.neuron.logits import told_logits
 from tests.support.tiny import WITHOUT_HISTOGRAMS, address
 
 Opener = Callable[..., AppTest]

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from dashboards.parts.one_neuron.contexts import told_of
+from neurothek.dashboards.parts.one_neuron.contexts import told_of
 
 
 def test_the_sentence_of_the_histogram_is_made_of_its_rows() -> None:

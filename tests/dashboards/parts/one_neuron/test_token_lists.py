@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from dashboards.parts.one_neuron.token_lists import is_meant, list_html, places_of, told_places
+from neurothek.dashboards.parts.one_neuron.token_lists import is_meant, list_html, places_of, told_places
 
 TEXTS = [" school", " School", "SCHOOL", " tea", "\n", "<b>", " a,b", " x"]
 

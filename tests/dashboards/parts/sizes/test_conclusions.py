@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.parts.sizes.conclusions import DEFINITIONS, _numbers, points
-from queries.compare.comparison import compare
-from queries.compare.trends import MEASURES, Number, Trend
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.parts.sizes.conclusions import DEFINITIONS, _numbers, points
+from neurothek.queries.compare.comparison import compare
+from neurothek.queries.compare.trends import MEASURES, Number, Trend
 from tests.dashboards.conftest import Opener
 from tests.support.size_warehouse import Size, create
 

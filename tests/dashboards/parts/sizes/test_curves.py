@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dashboards.charts.layers import OfLayer
-from dashboards.papers.material import Material
-from dashboards.parts.sizes.curves import Curve, _few_detectors, by_kind
-from dashboards.widgets.figures import Data
-from queries.compare.kinds import KINDS
+from neurothek.dashboards.charts.layers import OfLayer
+from neurothek.dashboards.papers.material import Material
+from neurothek.dashboards.parts.sizes.curves import Curve, _few_detectors, by_kind
+from neurothek.dashboards.widgets.figures import Data
+from neurothek.queries.compare.kinds import KINDS
 from tests.dashboards.conftest import Opener
 from tests.dashboards.parts.sizes.test_conclusions import SIZES, shown_text
 from tests.support.size_warehouse import create

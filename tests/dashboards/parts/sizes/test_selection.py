@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dashboards.parts.sizes.selection import on_tokens, sequences
+from neurothek.dashboards.parts.sizes.selection import on_tokens, sequences
 
 
 def seen(**numbers: int | None) -> str:

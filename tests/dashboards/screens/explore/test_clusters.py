@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 from streamlit.testing.v1 import AppTest
 
-from catalog.publishing import summaries
+from neurothek.catalog.publishing import summaries
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import AttributeDictionary
 
-from dashboards.charts.maps.neuron_map import cells_of_a_row
-from dashboards.widgets.figures import statement
-from queries.ask.statements import filled
+from neurothek.dashboards.charts.maps.neuron_map import cells_of_a_row
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.statements import filled
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]

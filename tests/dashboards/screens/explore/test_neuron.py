@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import duckdb
 import pytest
 
-from catalog.store.warehouse import Warehouse
-from dashboards.widgets.html import plain
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.dashboards.widgets.html import plain
 from tests.dashboards.conftest import Opener
 from tests.dashboards.screens.test_pages import in_order, text
 

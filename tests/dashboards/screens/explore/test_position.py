@@ -10,9 +10,9 @@ import polars as pl
 from streamlit.testing.v1 import AppTest
 from streamlit.util import AttributeDictionary
 
-from dashboards.widgets.figures import statement
-from queries.ask.one_query import run_query
-from queries.ask.statements import filled
+from neurothek.dashboards.widgets.figures import statement
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import filled
 
 Opener = Callable[..., AppTest]
 

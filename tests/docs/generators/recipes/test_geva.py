@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from docs.generators.recipes import geva
-from ingest.golden.entries import read_entries
+from neurothek.ingest.golden.entries import read_entries
 
 FOLDER = Path(geva.__file__).parents[2] / "recipes"
 

@@ -5,9 +5,9 @@ import torch
 
 from docs.generators.recipes import needs
 from docs.generators.recipes.shapes import opt
-from ingest.errors import MemoryTooSmall
-from ingest.planning.sweep_plan import Budget, ModelSize, choose
-from ingest.request import DEFAULT_BATCH_TOKENS
+from neurothek.ingest.errors import MemoryTooSmall
+from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, choose
+from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 
 
 def test_the_least_plan_is_the_least_that_is_accepted() -> None:

@@ -14,9 +14,15 @@ from typing import get_args
 
 import pytest
 
-from ingest.corpora.sources import builtin
-from ingest.corpora.sources.arithmetic import KINDS, arithmetic_documents
-from ingest.corpora.sources.builtin import DOMAINS, builtin_documents, library_sha256, some_documents, without_remarks
+from neurothek.ingest.corpora.sources import builtin
+from neurothek.ingest.corpora.sources.arithmetic import KINDS, arithmetic_documents
+from neurothek.ingest.corpora.sources.builtin import (
+    DOMAINS,
+    builtin_documents,
+    library_sha256,
+    some_documents,
+    without_remarks,
+)
 
 SOURCE = '''"""Module docstring."""
 # a comment

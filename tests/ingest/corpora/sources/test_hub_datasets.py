@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from huggingface_hub import constants
 
 import neurothek
-from ingest.corpora import corpus as corpora
-from ingest.corpora.errors import (
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.errors import (
     DatasetBroken,
     DatasetColumnUnknown,
     DatasetEmpty,
@@ -25,11 +25,11 @@ from ingest.corpora.errors import (
     DatasetUnreachable,
     TextTooLong,
 )
-from ingest.corpora.sources import hub_datasets
-from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.corpora.sources.source import Source, parse_sources
-from ingest.corpora.text_memory import TextMemory
-from ingest.models.tokenizer import load
+from neurothek.ingest.corpora.sources import hub_datasets
+from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
+from neurothek.ingest.corpora.sources.source import Source, parse_sources
+from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.models.tokenizer import load
 from tests.support import ingests
 from tests.support.hub import COMMIT, Hub
 from tests.support.models import build
@@ -181,7 +181,7 @@ def test_without_the_extra_it_is_named(online: None, monkeypatch: pytest.MonkeyP
 
 
 def test_the_library_is_imported_only_when_asked_for() -> None:
-    code = "import sys, ingest.corpora.sources.hub_datasets; sys.exit('datasets' in sys.modules)"
+    code = "import sys, neurothek.ingest.corpora.sources.hub_datasets; sys.exit('datasets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from catalog.errors import NeurothekError
-from ingest.corpora.errors import (
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.corpora.errors import (
     SourceEmpty,
     SourceMisnamed,
     SourceMissing,
@@ -30,10 +30,10 @@ from ingest.corpora.errors import (
     SourceUnreadable,
     TextTooLong,
 )
-from ingest.corpora.sources import document
-from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.sources.source import Source, documents, parse_sources
-from ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from neurothek.ingest.corpora.sources import document
+from neurothek.ingest.corpora.sources.local_files import LocalFiles
+from neurothek.ingest.corpora.sources.source import Source, documents, parse_sources
+from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
 
 TEXTS = ["one\ntwo", "dr\u00e4i", " four "]
 
@@ -376,9 +376,9 @@ BOMBS = """
 import sys
 from pathlib import Path
 import pyarrow.parquet
-from catalog.errors import NeurothekError
-from ingest.corpora.sources.source import Source
-from ingest.corpora.text_memory import TextMemory
+from neurothek.catalog.errors import NeurothekError
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.corpora.text_memory import TextMemory
 
 def resident(what):
     lines = Path("/proc/self/status").read_text().splitlines()

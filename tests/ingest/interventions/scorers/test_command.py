@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.interventions.scorers.command import TRIAL, CommandScorer, InvalidScore, json_object, score_of
-from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
+from neurothek.ingest.interventions.scorers.command import TRIAL, CommandScorer, InvalidScore, json_object, score_of
+from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
 
 LENGTHS = """
 import json, sys

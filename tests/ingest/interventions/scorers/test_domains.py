@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from ingest.corpora.sources.builtin import DOMAINS, Domain
-from ingest.interventions.scorers.domains import INVERSE_PENALTY, LONGEST, N_WORDS, SHORTEST, DomainScorer, snippets
+from neurothek.ingest.corpora.sources.builtin import DOMAINS, Domain
+from neurothek.ingest.interventions.scorers.domains import (
+    INVERSE_PENALTY,
+    LONGEST,
+    N_WORDS,
+    SHORTEST,
+    DomainScorer,
+    snippets,
+)
 
 PLANTED: dict[Domain, list[str]] = {
     "code": [

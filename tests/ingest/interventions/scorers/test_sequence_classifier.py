@@ -20,9 +20,9 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
-from ingest.interventions.scorers.sequence_classifier import SequenceClassifierScorer
-from ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
+from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
+from neurothek.ingest.interventions.scorers.sequence_classifier import SequenceClassifierScorer
+from neurothek.ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
 from tests.support.hub import serve
 from tests.support.models import edit_config, edit_tensors, to_pickle
 from tests.support.tokenizers import make_tokenizer

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ingest.interventions.scorers.text_features import (
+from neurothek.ingest.interventions.scorers.text_features import (
     LEAST_TEXTS,
     LONGEST_RUN,
     MOST_WORDS,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.interventions.scorers.errors import ScorerUnknown, ScorerUnusable
-from ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
+from neurothek.ingest.interventions.scorers.errors import ScorerUnknown, ScorerUnusable
+from neurothek.ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
 
 TEXTS = ["def f(self):\n    return 1", "What is 3 + 4?\n7", "The river is old.", ""]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.interventions.scorers.errors import ScorerUnusable
-from ingest.interventions.scorers.word_list import MOST_WORDS, WordListScorer
+from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.ingest.interventions.scorers.word_list import MOST_WORDS, WordListScorer
 
 
 def opened(folder: Path, text: str | bytes, name: str = "bad.txt") -> WordListScorer:

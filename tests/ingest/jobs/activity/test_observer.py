@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.texts import ACTIVITY
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.activity.observer import ActivityObserver
+from neurothek.catalog.tables.texts import ACTIVITY
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.jobs.activity.job import ActivityJob
+from neurothek.ingest.jobs.activity.observer import ActivityObserver
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 
@@ -100,7 +100,7 @@ ALIKE = [("a", 9)] * 5 + [("b", 9)] * 4 + [("b", 2)] * 3 + [("a", 70)] * 5
 def test_sequences_counted_together_count_as_alone(
     *, together_bytes: int, has_bos: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.forward.counted._TOGETHER_BYTES", together_bytes)
+    monkeypatch.setattr("neurothek.ingest.forward.counted._TOGETHER_BYTES", together_bytes)
     text = corpus(ALIKE, has_bos=has_bos)
     made = planted(text, share=0.05, relu=False)
     chunks = [range(0, 4), range(4, len(ALIKE))]
@@ -124,7 +124,7 @@ def test_planted_neurons() -> None:
 
 def test_the_end_of_a_sequence_may_be_the_end_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 8 rows: sequences of 8, 16 and 39 counted positions end with, and within, a block."""
-    monkeypatch.setattr("ingest.jobs.activity.tally._BLOCK_BYTES", 0)
+    monkeypatch.setattr("neurothek.ingest.jobs.activity.tally._BLOCK_BYTES", 0)
     text = corpus(LENGTHS)
     made = planted(text, share=0.05, relu=True)
     frame = measured(text, made, [range(7)], rule=ActivationRule(None), relu=True)
@@ -138,7 +138,7 @@ def noisy(text: Corpus) -> list[Tensor]:
 
 def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each run of sequences is summed by one thread, and runs are added up in order."""
-    monkeypatch.setattr("ingest.forward.counted._TOGETHER_BYTES", 4 * 9 * D_FFN * 2)
+    monkeypatch.setattr("neurothek.ingest.forward.counted._TOGETHER_BYTES", 4 * 9 * D_FFN * 2)
     text = corpus([*LENGTHS, *ALIKE])
     made = noisy(text)
     rule, chunks = ActivationRule(0.0), [range(0, 4), range(4, text.n_sequences)]

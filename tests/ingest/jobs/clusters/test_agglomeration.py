@@ -10,8 +10,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_rand_score
 
-from ingest.jobs.clusters import agglomeration, complete_linkage
-from ingest.numerics.unit_vectors import directions_of
+from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
+from neurothek.ingest.numerics.unit_vectors import directions_of
 
 SIZES = (1, 2, 9, 60, 299, 300)
 

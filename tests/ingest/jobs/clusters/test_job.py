@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
-from ingest.jobs.clusters.job import ClustersJob, default_sizes
-from ingest.jobs.clusters.neighbours import value_neighbours_frame
-from ingest.jobs.job import JobContext
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer, load
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.request import IngestRequest
+from neurothek.ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
+from neurothek.ingest.jobs.clusters.job import ClustersJob, default_sizes
+from neurothek.ingest.jobs.clusters.neighbours import value_neighbours_frame
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer, load
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.request import IngestRequest
 from tests.support import ingests, jobs, models
 from tests.support.models import Kind
 

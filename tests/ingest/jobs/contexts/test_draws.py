@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ingest.jobs.contexts import draws
-from ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts import draws
+from neurothek.ingest.jobs.contexts.draws import Draws
 from tests.support.coefficients import corpus
 
 LENGTHS = [("a", 5), ("b", 2), ("a", 9)]

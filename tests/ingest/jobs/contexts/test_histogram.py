@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.jobs.contexts import histogram
-from ingest.jobs.contexts.histogram import LAST, N_BINS, counts_by_size
+from neurothek.ingest.jobs.contexts import histogram
+from neurothek.ingest.jobs.contexts.histogram import LAST, N_BINS, counts_by_size
 
 EDGES = [0.0, *(2.0**e * first for e in range(-8, 8) for first in (1.0, 1.5)), 256.0]
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.contexts.amounts import Amounts
-from ingest.jobs.contexts.draws import Draws
-from ingest.jobs.contexts.job import ContextsJob
-from ingest.models.transformer import Shape
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.contexts.amounts import Amounts
+from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.job import ContextsJob
+from neurothek.ingest.models.transformer import Shape
 from tests.ingest.numerics.test_priorities import priority
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded

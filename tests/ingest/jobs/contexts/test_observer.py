@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.texts import CONTEXTS
-from ingest.corpora.corpus import Corpus
-from ingest.jobs.contexts.amounts import Amounts
-from ingest.jobs.contexts.draws import Draws
-from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.contexts.observer import ContextsObserver
-from ingest.models.transformer import Shape
+from neurothek.catalog.tables.texts import CONTEXTS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.jobs.contexts.amounts import Amounts
+from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.job import ContextsJob
+from neurothek.ingest.jobs.contexts.observer import ContextsObserver
+from neurothek.ingest.models.transformer import Shape
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 

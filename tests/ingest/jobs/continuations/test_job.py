@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.upkeep.verification import Agreement
-from ingest.interventions.prompt_ids import PromptUnfit, continue_prompts
-from ingest.jobs.continuations import job as continuations_job
-from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere
-from ingest.models import tokenizer as tokenization
 from neurothek import Neurothek
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.interventions.prompt_ids import PromptUnfit, continue_prompts
+from neurothek.ingest.jobs.continuations import job as continuations_job
+from neurothek.ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere
+from neurothek.ingest.models import tokenizer as tokenization
 from tests.support import ingests
 from tests.support.anatomy import PLACES, loaded
 from tests.support.models import Kind, build

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
-from ingest.jobs.continuations.scored import scores_of
+from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
+from neurothek.ingest.jobs.continuations.scored import scores_of
 
 
 @dataclass

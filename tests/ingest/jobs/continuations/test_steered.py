@@ -2,9 +2,9 @@
 
 import json
 
-from ingest.interventions.continued import Writing
-from ingest.jobs.continuations.steered import Steered
-from ingest.request import Intervention, Steering
+from neurothek.ingest.interventions.continued import Writing
+from neurothek.ingest.jobs.continuations.steered import Steered
+from neurothek.ingest.request import Intervention, Steering
 
 STEERING = Steering(
     ("one", "two"),

@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 import torch
 
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.prompts import cut_prompts
-from ingest.jobs.controls.coherence import judged
-from ingest.jobs.controls.ffn_updates import ffn_updates, places
-from ingest.jobs.controls.job import ControlsJob
-from ingest.jobs.controls.norm_overlap import mean_overlap
-from ingest.jobs.job import JobContext
-from ingest.lens.random_vectors import random_vectors
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer, load
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.request import IngestRequest, TextRequest
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.prompts import cut_prompts
+from neurothek.ingest.jobs.controls.coherence import judged
+from neurothek.ingest.jobs.controls.ffn_updates import ffn_updates, places
+from neurothek.ingest.jobs.controls.job import ControlsJob
+from neurothek.ingest.jobs.controls.norm_overlap import mean_overlap
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer, load
+from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.request import IngestRequest, TextRequest
 from tests.support import ingests, jobs, models
 from tests.support.models import Kind
 from tests.support.plain import PlainModel

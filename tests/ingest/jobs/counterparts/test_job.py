@@ -16,14 +16,14 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
-from catalog.store.errors import WarehouseMissing
-from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME
-from catalog.upkeep.changes import remove
-from catalog.upkeep.checks import check
-from ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
-from ingest.jobs.counterparts import job
-from ingest.jobs.counterparts.errors import (
+from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.upkeep.changes import remove
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
+from neurothek.ingest.jobs.counterparts import job
+from neurothek.ingest.jobs.counterparts.errors import (
     ListsMissing,
     PairIncomplete,
     PairOfOne,
@@ -31,20 +31,20 @@ from ingest.jobs.counterparts.errors import (
     PairTokenizers,
     PairUnknown,
 )
-from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from ingest.jobs.counterparts.listed import ListedModel
-from ingest.jobs.counterparts.sides import null_99
-from ingest.lens.random_vectors import random_vectors
-from ingest.models.checkpoints import find
-from ingest.models.finding import Measured
-from ingest.models.tokenizer import load
-from ingest.models.transformer import open_transformer
-from ingest.pipeline.ingest_all import Outcome, report_lines
-from ingest.pipeline.outcomes import PairReport
-from ingest.planning import pair_work
-from ingest.request import IngestRequest
-from queries.search.by_likeness import alike
-from queries.search.question import Question
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.jobs.counterparts.sides import null_99
+from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.pipeline.ingest_all import Outcome, report_lines
+from neurothek.ingest.pipeline.outcomes import PairReport
+from neurothek.ingest.planning import pair_work
+from neurothek.ingest.request import IngestRequest
+from neurothek.queries.search.by_likeness import alike
+from neurothek.queries.search.question import Question
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from ingest.jobs.counterparts import overlaps
-from ingest.jobs.counterparts.overlaps import Best, best_of_each_other, rank_weights
+from neurothek.ingest.jobs.counterparts import overlaps
+from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other, rank_weights
 from tests.support import overlaps as plain
 
 SIZES = [(30, 21, 5, 5), (21, 30, 5, 3), (1, 1, 4, 4), (17, 3, 1, 6), (40, 40, 12, 12)]

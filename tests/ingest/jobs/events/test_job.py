@@ -10,21 +10,21 @@ import polars as pl
 import pytest
 import torch
 
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.errors import SentencesMissing
-from ingest.corpora.prompts import cut_prompts
-from ingest.corpora.sentences import corpus_documents, sentences
-from ingest.corpora.sources.source import Source
-from ingest.jobs.events.job import EventsJob
-from ingest.jobs.events.readings import events
-from ingest.jobs.events.sub_updates import Chosen, contributions, dominant, random_others, shares
-from ingest.jobs.job import JobContext
-from ingest.lens.logit_lens import Lens
-from ingest.models import tokenizer as tokenization
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.errors import SentencesMissing
+from neurothek.ingest.corpora.prompts import cut_prompts
+from neurothek.ingest.corpora.sentences import corpus_documents, sentences
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.jobs.events.job import EventsJob
+from neurothek.ingest.jobs.events.readings import events
+from neurothek.ingest.jobs.events.sub_updates import Chosen, contributions, dominant, random_others, shares
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support import events as plain
 from tests.support import jobs
 from tests.support.events import PlainStreams

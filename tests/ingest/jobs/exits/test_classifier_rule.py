@@ -6,7 +6,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from ingest.jobs.exits.classifier_rule import (
+from neurothek.ingest.jobs.exits.classifier_rule import (
     GRID,
     N_FOLDS,
     _penalty,
@@ -16,7 +16,7 @@ from ingest.jobs.exits.classifier_rule import (
     leaves,
     threshold,
 )
-from ingest.jobs.exits.splits import Split
+from neurothek.ingest.jobs.exits.splits import Split
 from tests.support import exits as plain
 
 N, D, N_LAYERS = 500, 6, 4

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity, cluster_exit_layers
-from ingest.jobs.exits.splits import SEEDS, Split
+from neurothek.ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity, cluster_exit_layers
+from neurothek.ingest.jobs.exits.splits import SEEDS, Split
 from tests.support import exits as plain
 
 N_LAYERS, PLACES = 4, 10

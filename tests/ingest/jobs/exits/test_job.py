@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 import neurothek
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import check
-from catalog.upkeep.verification import Agreement
-from ingest.corpora.errors import ExamplesTooFew
-from ingest.errors import ParametersDiffer
-from ingest.jobs.exits import splits
-from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
-from ingest.jobs.exits.splits import SEEDS, Split
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.request import IngestRequest, ModelSource
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import check
+from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.corpora.errors import ExamplesTooFew
+from neurothek.ingest.errors import ParametersDiffer
+from neurothek.ingest.jobs.exits import splits
+from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
+from neurothek.ingest.jobs.exits.splits import SEEDS, Split
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.request import IngestRequest, ModelSource
 from tests.support import exits as plain
 from tests.support import ingests
 from tests.support.models import build

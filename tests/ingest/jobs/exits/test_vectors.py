@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.corpora.prompts import Prompt
-from ingest.jobs.exits import vectors as module
-from ingest.jobs.exits.vectors import ExampleVectors
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.jobs.exits import vectors as module
+from neurothek.ingest.jobs.exits.vectors import ExampleVectors
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import open_transformer
 from tests.support.events import PlainStreams
 from tests.support.models import Kind, build
 

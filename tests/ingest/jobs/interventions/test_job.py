@@ -14,17 +14,17 @@ import pytest
 import torch
 
 import neurothek
-from catalog.errors import NeurothekError
-from catalog.publishing.staging import RunBusy, adding
-from catalog.store.warehouse import Warehouse
-from ingest.errors import AskedByQuery, CausalNeeded
-from ingest.interventions.planned import Way, interventions
-from ingest.interventions.shared import Shared
-from ingest.jobs.additive import OtherSettings
-from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
-from ingest.jobs.interventions.job import InterventionsJob
-from ingest.request import Intervention
 from neurothek import Neurothek
+from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.publishing.staging import RunBusy, adding
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.ingest.errors import AskedByQuery, CausalNeeded
+from neurothek.ingest.interventions.planned import Way, interventions
+from neurothek.ingest.interventions.shared import Shared
+from neurothek.ingest.jobs.additive import OtherSettings
+from neurothek.ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from neurothek.ingest.jobs.interventions.job import InterventionsJob
+from neurothek.ingest.request import Intervention
 from tests.support import ingests
 from tests.support.anatomy import PLACES, loaded
 from tests.support.models import Kind, build

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 import neurothek
-from catalog.arguments import BadArgument
-from catalog.upkeep.verification import Agreement
-from ingest.jobs.additive import OtherSettings
-from ingest.jobs.neuron_effects import job as effects_job
-from ingest.jobs.neuron_effects import single_losses
 from neurothek import Neurothek
+from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.jobs.additive import OtherSettings
+from neurothek.ingest.jobs.neuron_effects import job as effects_job
+from neurothek.ingest.jobs.neuron_effects import single_losses
 from tests.support import ingests
 from tests.support.anatomy import PLACES, loaded
 from tests.support.models import Kind, build

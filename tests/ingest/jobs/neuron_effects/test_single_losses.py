@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from catalog.tables.interventions import NEURON_EFFECTS
-from ingest.interventions.changed import changed_losses
-from ingest.interventions.first_batches import first_batches
-from ingest.jobs.neuron_effects import single_losses
-from ingest.jobs.neuron_effects.single_losses import SingleLoss, effects_frame, without_each
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Change, open_transformer
+from neurothek.catalog.tables.interventions import NEURON_EFFECTS
+from neurothek.ingest.interventions.changed import changed_losses
+from neurothek.ingest.interventions.first_batches import first_batches
+from neurothek.ingest.jobs.neuron_effects import single_losses
+from neurothek.ingest.jobs.neuron_effects.single_losses import SingleLoss, effects_frame, without_each
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Change, open_transformer
 from tests.support.coefficients import corpus
 from tests.support.models import build
 

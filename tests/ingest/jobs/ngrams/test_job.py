@@ -9,18 +9,18 @@ import polars as pl
 import pytest
 import torch
 
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import batches
-from ingest.jobs.job import JobContext, Partials
-from ingest.jobs.ngrams import index
-from ingest.jobs.ngrams import job as job_module
-from ingest.jobs.ngrams.job import NgramsJob
-from ingest.jobs.ngrams.observer import NgramsObserver
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.jobs.job import JobContext, Partials
+from neurothek.ingest.jobs.ngrams import index
+from neurothek.ingest.jobs.ngrams import job as job_module
+from neurothek.ingest.jobs.ngrams.job import NgramsJob
+from neurothek.ingest.jobs.ngrams.observer import NgramsObserver
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support import ngrams as oracle
 from tests.support.models import build
 from tests.support.ngrams import PERCENTAGES, Line

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ingest.models import tokenizer as tokenization
+from neurothek.ingest.models import tokenizer as tokenization
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.models import build, edit_tensors
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from ingest.models import tokenizer as tokenization
+from neurothek.ingest.models import tokenizer as tokenization
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.models import build, edit_tensors
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 import torch
 
-from ingest.jobs.ngrams import trigger_scores
-from ingest.jobs.ngrams.index import number_ngrams
-from ingest.jobs.ngrams.trigger_scores import Peers, ScoreMoments, TriggerScores
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.transformer import open_transformer
+from neurothek.ingest.jobs.ngrams import trigger_scores
+from neurothek.ingest.jobs.ngrams.index import number_ngrams
+from neurothek.ingest.jobs.ngrams.trigger_scores import Peers, ScoreMoments, TriggerScores
+from neurothek.ingest.models import checkpoints
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.transformer import open_transformer
 from tests.support.coefficients import corpus
 from tests.support.models import build
 

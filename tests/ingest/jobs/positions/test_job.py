@@ -10,13 +10,13 @@ import pytest
 import torch
 from polars.testing import assert_frame_equal
 
-from catalog.tables.texts import POSITIONS
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.batches import batches
-from ingest.jobs.positions.job import PositionsJob
-from ingest.jobs.positions.profiles import measure_profiles
-from ingest.models.transformer import Shape
+from neurothek.catalog.tables.texts import POSITIONS
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.jobs.positions.job import PositionsJob
+from neurothek.ingest.jobs.positions.profiles import measure_profiles
+from neurothek.ingest.models.transformer import Shape
 from tests.support import jobs
 
 D_FFN = 6

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.jobs.positions.profiles import Profiles, bin_starts, binned, measure_profiles, shortest_run
+from neurothek.ingest.jobs.positions.profiles import Profiles, bin_starts, binned, measure_profiles, shortest_run
 from tests.support.profiles import by_the_definition, labels
 
 CLOSE = 1e-12

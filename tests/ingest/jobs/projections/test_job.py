@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from catalog.tables.registry import BY_NAME
-from ingest.jobs.job import JobContext
-from ingest.jobs.projections.job import ProjectionsJob
-from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer, load
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.jobs.projections.job import ProjectionsJob
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.tokenizer import Tokenizer, load
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support import jobs
 from tests.support.models import KINDS, Kind, build, edit_tensors
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.weights import TOKEN_INDICATORS
-from ingest.jobs.projections.token_indicators import indicators_frame
-from ingest.lens.byte_pieces import BytePieces
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.catalog.tables.weights import TOKEN_INDICATORS
+from neurothek.ingest.jobs.projections.token_indicators import indicators_frame
+from neurothek.ingest.lens.byte_pieces import BytePieces
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 N_TOKENS, WIDTH = 200, 24
 UNUSED = (10, 11, 12, 13)

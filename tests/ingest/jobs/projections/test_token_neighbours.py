@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from catalog.tables.weights import TOKEN_NEIGHBOURS
-from ingest.jobs.projections.token_neighbours import neighbours_frame
-from ingest.lens.vocabulary import Vocabulary
+from neurothek.catalog.tables.weights import TOKEN_NEIGHBOURS
+from neurothek.ingest.jobs.projections.token_neighbours import neighbours_frame
+from neurothek.ingest.lens.vocabulary import Vocabulary
 
 
 def vocabulary(rows: torch.Tensor, ids: list[int] | None = None) -> Vocabulary:

@@ -13,24 +13,24 @@ from jaxtyping import Float
 from safetensors.numpy import load_file
 from torch import Tensor
 
-from catalog.store.matrices import file_name
-from catalog.store.matrix_files import TENSOR
-from ingest.corpora import corpus as corpora
-from ingest.corpora.corpus import Corpus
-from ingest.corpora.errors import SentencesTooFew
-from ingest.corpora.prompts import LEAST_SENTENCES
-from ingest.corpora.sources.source import Source
-from ingest.errors import MethodUnknown
-from ingest.jobs.job import JobContext
-from ingest.jobs.shortcuts import fitting
-from ingest.jobs.shortcuts.fitting import MAPS
-from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.models import tokenizer as tokenization
-from ingest.models.checkpoints import find
-from ingest.models.errors import MaskMissing
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Block, BlockOutput, Transformer, open_transformer
-from ingest.request import IngestRequest
+from neurothek.catalog.store.matrices import file_name
+from neurothek.catalog.store.matrix_files import TENSOR
+from neurothek.ingest.corpora import corpus as corpora
+from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.errors import SentencesTooFew
+from neurothek.ingest.corpora.prompts import LEAST_SENTENCES
+from neurothek.ingest.corpora.sources.source import Source
+from neurothek.ingest.errors import MethodUnknown
+from neurothek.ingest.jobs.job import JobContext
+from neurothek.ingest.jobs.shortcuts import fitting
+from neurothek.ingest.jobs.shortcuts.fitting import MAPS
+from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
+from neurothek.ingest.models import tokenizer as tokenization
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.errors import MaskMissing
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Block, BlockOutput, Transformer, open_transformer
+from neurothek.ingest.request import IngestRequest
 from tests.support import jobs
 from tests.support import shortcuts as plain
 from tests.support.anatomy import Floats

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from catalog.tables.table import NotFinite
-from ingest.forward.prompt_pass import Look, Seen
-from ingest.jobs.shortcuts.states import SentenceStates
-from ingest.models.checkpoints import find
-from ingest.models.transformer import Transformer, open_transformer
+from neurothek.catalog.tables.table import NotFinite
+from neurothek.ingest.forward.prompt_pass import Look, Seen
+from neurothek.ingest.jobs.shortcuts.states import SentenceStates
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.ingest.forward.test_prompt_pass import alone, prompts
 from tests.support.models import build
 

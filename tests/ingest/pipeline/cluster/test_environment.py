@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from ingest.pipeline.cluster import environment as said
-from ingest.pipeline.cluster.environment import environment
+from neurothek.ingest.pipeline.cluster import environment as said
+from neurothek.ingest.pipeline.cluster.environment import environment
 
 
 @pytest.fixture(autouse=True)

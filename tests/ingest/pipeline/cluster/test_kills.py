@@ -13,9 +13,9 @@ import polars as pl
 import psutil
 import pytest
 
-from catalog.upkeep.checks import check
-from ingest.corpora import corpus
-from ingest.request import DEFAULT_JOBS
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.request import DEFAULT_JOBS
 from tests.support import ingests, ray_clusters, ray_workers
 from tests.support.models import build
 from tests.support.ray_clusters import Machines

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.pipeline.cluster.placement import Placement, share_layers
+from neurothek.ingest.pipeline.cluster.placement import Placement, share_layers
 
 
 def placed(blocks: list[int], memory: int, n_workers: int) -> Placement:

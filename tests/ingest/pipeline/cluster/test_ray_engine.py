@@ -11,24 +11,24 @@ import pytest
 import torch
 from polars.testing import assert_frame_equal
 
-from catalog.publishing.staging import staged_manifests
-from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import check
-from ingest.corpora import corpus
-from ingest.jobs import registry
-from ingest.models.errors import MeasurementOverflow
-from ingest.pipeline.cluster import placement
-from ingest.pipeline.cluster.errors import (
+from neurothek.catalog.publishing.staging import staged_manifests
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.upkeep.checks import check
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.jobs import registry
+from neurothek.ingest.models.errors import MeasurementOverflow
+from neurothek.ingest.pipeline.cluster import placement
+from neurothek.ingest.pipeline.cluster.errors import (
     ClusterTooSmall,
     ClusterUnreachable,
     PartsFailed,
     WorkerDiffers,
     WorkerRefused,
 )
-from ingest.pipeline.cluster.placement import Placement
-from ingest.pipeline.cluster.worker import Worker
-from ingest.pipeline.ingest_model import ingest_model
-from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
+from neurothek.ingest.pipeline.cluster.placement import Placement
+from neurothek.ingest.pipeline.cluster.worker import Worker
+from neurothek.ingest.pipeline.ingest_model import ingest_model
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
 from tests.support import ingests, ray_clusters, ray_workers
 from tests.support.models import Kind, build, edit_tensors
 from tests.support.ray_clusters import Machines
@@ -159,7 +159,7 @@ def test_a_pipeline_of_workers_gives_the_same_bits(
 def test_where_no_folder_is_shared_parts_go_through_the_object_store(
     cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ingest.pipeline.cluster import hiring, ray_engine  # noqa: PLC0415 - they need the extra
+    from neurothek.ingest.pipeline.cluster import hiring, ray_engine  # noqa: PLC0415 - they need the extra
 
     def apart(*arguments: Any, **options: Any) -> hiring.Hired:
         return dataclasses.replace(hiring.hire(*arguments, **options), sees_staging=False)
@@ -190,7 +190,7 @@ def test_workers_that_are_killed_are_replaced(cluster: Machines, reference: Refe
 def test_a_full_disk_of_one_machine_and_a_model_that_opens_slowly_stop_nobody(
     cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
+    from neurothek.ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
 
     class Hurrying(Steps):
         """Once the workers are there, none is waited for as long as they take to open the model."""
@@ -277,7 +277,7 @@ def test_more_workers_than_there_is_room_for_are_refused(
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1:many"])
 def test_nobody_at_an_address_is_told_at_once(cluster: Machines, address: str) -> None:
-    from ingest.pipeline.cluster import session  # noqa: PLC0415 - needs the extra
+    from neurothek.ingest.pipeline.cluster import session  # noqa: PLC0415 - needs the extra
 
     with pytest.raises(ClusterUnreachable, match=rf"^no Ray cluster can be joined at {address} \("):
         session._join(address)

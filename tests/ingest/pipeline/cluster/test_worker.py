@@ -8,17 +8,24 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.progress import Silent
-from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
-from ingest.corpora import corpus
-from ingest.pipeline.cluster.assignment import Assignment, Failure, MeasuredPart, Orders, StreamsFollow, unpacked_frames
-from ingest.pipeline.cluster.placement import Placement
-from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, layer_and_chunk, shard_units
-from ingest.pipeline.cluster.worker import Worker
-from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob
-from ingest.planning.agenda import Prepared, prepare_model
-from ingest.request import ModelSource
-from ingest.runs.identity import versions
+from neurothek.catalog.progress import Silent
+from neurothek.catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
+from neurothek.ingest.corpora import corpus
+from neurothek.ingest.pipeline.cluster.assignment import (
+    Assignment,
+    Failure,
+    MeasuredPart,
+    Orders,
+    StreamsFollow,
+    unpacked_frames,
+)
+from neurothek.ingest.pipeline.cluster.placement import Placement
+from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, layer_and_chunk, shard_units
+from neurothek.ingest.pipeline.cluster.worker import Worker
+from neurothek.ingest.pipeline.engines.staged_job import PARTIAL, StagedJob
+from neurothek.ingest.planning.agenda import Prepared, prepare_model
+from neurothek.ingest.request import ModelSource
+from neurothek.ingest.runs.identity import versions
 from tests.support import ingests
 from tests.support.models import build
 
@@ -83,7 +90,7 @@ def runs(prepared: Prepared, tmp_path: Path) -> list[StagedJob]:
 
 def parts_by_one_process(prepared: Prepared, jobs: list[StagedJob]) -> dict[tuple[str, str], pl.DataFrame]:
     """(job, shard) -> what each job's observer sees of each layer and chunk."""
-    from ingest.forward.sweep import sweep  # noqa: PLC0415 - the oracle
+    from neurothek.ingest.forward.sweep import sweep  # noqa: PLC0415 - the oracle
 
     found = {}
     work, text = prepared.work, prepared.corpus

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from catalog.progress import Silent
-from ingest.pipeline.cluster.workers_plan import by_workers, memory_of_each
-from ingest.pipeline.ingest_all import plan_all
-from ingest.planning.agenda import Prepared, prepare_model
-from ingest.planning.model_plan import Estimate
-from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource, default_memory
+from neurothek.catalog.progress import Silent
+from neurothek.ingest.pipeline.cluster.workers_plan import by_workers, memory_of_each
+from neurothek.ingest.pipeline.ingest_all import plan_all
+from neurothek.ingest.planning.agenda import Prepared, prepare_model
+from neurothek.ingest.planning.model_plan import Estimate
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource, default_memory
 from tests.support import ingests
 from tests.support.models import build
 
@@ -61,7 +61,7 @@ def test_workers_of_this_machine_share_its_memory() -> None:
 
 
 def test_the_command_plans_for_workers(prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ingest.pipeline.engines import choice  # noqa: PLC0415 - patched here
+    from neurothek.ingest.pipeline.engines import choice  # noqa: PLC0415 - patched here
 
     monkeypatch.setattr(choice, "find_spec", lambda name: object())
     lines, problems = list[str](), list[str]()

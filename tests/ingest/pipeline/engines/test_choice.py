@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from catalog.arguments import BadArgument
-from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
-from ingest.pipeline.engines import choice
-from ingest.pipeline.engines.choice import engine_for, require_engine
-from ingest.pipeline.engines.local import LocalEngine
-from ingest.request import Device, IngestRequest
+from neurothek.catalog.arguments import BadArgument
+from neurothek.ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
+from neurothek.ingest.pipeline.engines import choice
+from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
+from neurothek.ingest.pipeline.engines.local import LocalEngine
+from neurothek.ingest.request import Device, IngestRequest
 
 
 def test_this_process_measures_unless_another_engine_is_asked_for() -> None:
@@ -66,5 +66,8 @@ def test_what_names_no_cluster_is_refused(
 
 
 def test_ray_is_loaded_for_nobody_else() -> None:
-    code = "import sys, ingest.pipeline.ingest_all, ingest.pipeline.ingest_model; print('ray' in sys.modules)"
+    code = (
+        "import sys, neurothek.ingest.pipeline.ingest_all, neurothek.ingest.pipeline.ingest_model;"
+        " print('ray' in sys.modules)"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
