@@ -1,8 +1,8 @@
-"""The one base of every error a person can cause, so that the edges know which ones to print as a sentence."""
+"""Errors of earlier code, which give way to the kinds of `catalog.problems`."""
 
+from neurothek.catalog.problems import NeurothekError, NeurothekWarning, memory_refused
 
-class NeurothekError(Exception):
-    """A handled user error: its text says what was asked, what was found and what to do."""
+__all__ = ["MemoryRefused", "NeurothekError", "NeurothekWarning", "NotHere"]
 
 
 class NotHere(NeurothekError):
@@ -13,12 +13,4 @@ class MemoryRefused(NeurothekError):
     """The process gets no more memory, or no more threads."""
 
     def __init__(self, why: BaseException) -> None:
-        said = " ".join(str(why).split())
-        super().__init__(
-            f"there is not enough memory{f' ({said[:120]})' if said else ''};"
-            " close other programs or raise this process's limit (`ulimit -v`), then repeat the command"
-        )
-
-
-class NeurothekWarning(UserWarning):
-    """What an answer cannot say about itself, in one sentence."""
+        super().__init__(str(memory_refused(why)))

@@ -1,5 +1,7 @@
 """What is not there is told with the nearest that is, and with a command that a shell takes as it stands."""
 
+from collections.abc import Callable
+
 import pytest
 
 from neurothek.catalog.errors import NeurothekError
@@ -23,7 +25,7 @@ NAMED = (UnknownModel, UnknownCorpus, UnknownView, UnknownDialect, UnknownRelati
 
 
 @pytest.mark.parametrize("kind", NAMED)
-def test_the_nearest_names_are_told_else_all_else_that_there_are_none(kind: type[NeurothekError]) -> None:
+def test_the_nearest_names_are_told_else_all_else_that_there_are_none(kind: Callable[..., NeurothekError]) -> None:
     near = sentence(kind("modles", ["runs", "models"]))
     assert "modles" in near
     assert "nearest: models" in near
@@ -34,7 +36,7 @@ def test_the_nearest_names_are_told_else_all_else_that_there_are_none(kind: type
 
 @pytest.mark.parametrize("kind", [UnknownModel, UnknownCorpus])
 @pytest.mark.parametrize("name", ["", " opt", "opt "])
-def test_white_space_in_a_name_is_seen(kind: type[NeurothekError], name: str) -> None:
+def test_white_space_in_a_name_is_seen(kind: Callable[..., NeurothekError], name: str) -> None:
     assert repr(name) in sentence(kind(name, ["opt"]))
 
 
