@@ -543,6 +543,9 @@ SHOWN: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("trace", {"model": "one", "prompt": PROMPT}),
     ("events", {"model": "one", "word": "school"}),
     ("interventions", {"model": "one"}),
+    ("shortcuts", {"model": "one"}),
+    ("annotate", {"model": "one"}),
+    ("compare", {}),
 )
 
 

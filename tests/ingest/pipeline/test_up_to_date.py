@@ -241,5 +241,5 @@ def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
 
 
 def test_the_code_that_measures_is_part_of_what_is_remembered() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[3] / "neurothek"
     assert {root / "ingest/forward/sweep.py", root / "catalog/publishing/publish.py"} <= set(up_to_date._code())
