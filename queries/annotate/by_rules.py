@@ -4,6 +4,7 @@ It is handed the tokens of each vector alone.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 import duckdb
 
@@ -16,8 +17,10 @@ from neurothek.queries.annotate.lines import Entry
 from neurothek.queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
 from neurothek.queries.annotate.saved import Saved, of_vectors
 from neurothek.queries.names.models import choose_models
+from neurothek.queries.rules.neighbourhoods import read_near
 from neurothek.queries.rules.pattern import Pattern
-from neurothek.queries.rules.rulebook import read_rulebook
+from neurothek.queries.rules.rulebook import Rulebook
+from neurothek.queries.rules.vocabulary import Vocabulary, read_vocabulary
 
 
 def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed: int = 0) -> Saved:
@@ -37,7 +40,10 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
     """
     with warehouse.current_reader() as connection:
         samples = _samples(connection, models, seed)
-        entries = [one for sample in samples for one in _entries(connection, sample)]
+        vocabulary_of = cache(partial(read_vocabulary, connection))
+        entries = [
+            entry for one in samples for entry in _entries(connection, one, vocabulary_of(one.model.tokenizer_id))
+        ]
     with warehouse.transaction() as connection:
         rows = annotation_rows(connection, entries)
         n_replaced = withdraw_annotations(connection, RULES, [sample.model.model_id for sample in samples])
@@ -57,12 +63,12 @@ def _samples(connection: duckdb.DuckDBPyConnection, models: Sequence[str], seed:
     return samples
 
 
-def _entries(connection: duckdb.DuckDBPyConnection, sample: Sample) -> Iterator[Entry]:
+def _entries(connection: duckdb.DuckDBPyConnection, sample: Sample, vocabulary: Vocabulary) -> Iterator[Entry]:
     """What the rules say of each vector: one entry per concept, or one that there is none.
 
     Ten random vectors of a layer leave the share that chance gives too uncertain to compare with: all are judged.
     """
-    rulebook = read_rulebook(connection, sample.model)
+    rulebook = Rulebook(vocabulary, read_near(connection, sample.model.model_id))
     random = [key for key in control_keys(connection, sample.model) if key[0] == "random"]
     shown = {key: ids for key, (ids, _) in tokens_shown(connection, sample.model, random).items()}
     shown |= {vector.key: vector.token_ids for vector in sample.vectors}

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import duckdb
 
@@ -46,14 +47,18 @@ class Neighbourhoods:
 
     def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
         """The groups of a list that are at least as large as random lists seldom hold, largest first."""
-        found = sorted(self.groups(token_ids), key=lambda group: (-self._n_words(group), token_ids.index(group[0])))
+        found = [group for group in self.groups(token_ids) if self._n_words(group) >= LEAST_MARKED]
+        if not found:
+            # Most lists of random vectors end here, and need not know what larger groups are chance's.
+            return []
+        found.sort(key=lambda group: (-self._n_words(group), token_ids.index(group[0])))
         least = self.least_size(len(token_ids))
         return [self._named(group) for group in found if self._n_words(group) >= least]
 
     def least_size(self, n_shown: int) -> int:
         """Words that make a group: at least 4, and so many that the family's share of LEVEL of random lists has one."""
         if n_shown not in self._least:
-            largest = sorted(self._largest_of(tokens) for tokens in self._random_lists(n_shown))
+            largest = sorted(self._largest_of(tokens) for tokens in _random_lists(self._tokens, n_shown))
             allowed = int(LEVEL / len(FAMILIES) * N_RANDOM_LISTS)
             self._least[n_shown] = max(LEAST_MARKED, 1 + largest[-1 - allowed])
         return self._least[n_shown]
@@ -67,6 +72,9 @@ class Neighbourhoods:
         left = set(shown)
         for first in shown:
             if first not in left:
+                continue
+            if len(of_word[self._words[first]]) == 1 and left.isdisjoint(self._near.get(first, ())):
+                left.discard(first)
                 continue
             group, frontier = {first}, [first]
             while frontier:
@@ -87,19 +95,24 @@ class Neighbourhoods:
     def _largest_of(self, token_ids: Sequence[int]) -> int:
         return max((self._n_words(group) for group in self.groups(token_ids)), default=0)
 
-    def _random_lists(self, n_shown: int) -> Iterator[list[int]]:
-        # Python keeps the numbers of `random()` the same from release to release, as it does not those of `sample`.
-        numbers = random.Random(0)  # noqa: S311 - no secret
-        for _ in range(N_RANDOM_LISTS):
-            drawn: dict[int, None] = {}
-            while len(drawn) < min(n_shown, len(self._tokens)):
-                drawn[self._tokens[int(numbers.random() * len(self._tokens))]] = None
-            yield list(drawn)
-
     def _named(self, group: Sequence[int]) -> Pattern:
         """A group by its word with the most links."""
         most = max(group, key=lambda one: sum(self._is_linked(one, other) for other in group))
         return Pattern(f"words near {self._words[most]!r} in the unembedding", "semantic", tuple(group))
+
+
+@lru_cache(maxsize=4)
+def _random_lists(tokens: tuple[int, ...], n_shown: int) -> tuple[tuple[int, ...], ...]:
+    """Lists of different tokens of a vocabulary, which several models may have."""
+    # Python keeps the numbers of `random()` the same from release to release, as it does not those of `sample`.
+    numbers = random.Random(0)  # noqa: S311 - no secret
+    lists = []
+    for _ in range(N_RANDOM_LISTS):
+        drawn: dict[int, None] = {}
+        while len(drawn) < min(n_shown, len(tokens)):
+            drawn[tokens[int(numbers.random() * len(tokens))]] = None
+        lists.append(tuple(drawn))
+    return tuple(lists)
 
 
 def read_near(connection: duckdb.DuckDBPyConnection, model_id: int) -> Near:

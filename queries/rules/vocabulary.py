@@ -12,9 +12,9 @@ PART_MARK = "##"
 """How WordPiece marks the later parts of a word; other tokenizers mark the first part with a space."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The tokens of a tokenizer, without the special ones.
+    """The tokens of a tokenizer, without the special ones; equal to itself alone, which makes it a key.
 
     Attributes:
         texts: their exact texts by id.
