@@ -100,9 +100,7 @@ def some_documents(split: TextPart, *, n_files: int, n_arithmetic: int) -> dict[
         n_files: of the library's files those whose names have the lowest hashes are read, and the language reference.
         n_arithmetic: so many of the documents of arithmetic are made.
     """
-    root = Path(sysconfig.get_path("stdlib"))
-    named = [(path, path.relative_to(root).as_posix()) for path in library_files()]
-    named.sort(key=lambda file: (_sha256(file[1]), file[1]))
+    named = sorted(_named_files(), key=lambda file: (_sha256(file[1]), file[1]))
     chosen = named[:n_files] + [file for file in named[n_files:] if file[1] == TOPICS]
     texts = {**_documents(chosen), "math": list(arithmetic_documents(n_arithmetic))}
     return {
@@ -122,7 +120,7 @@ def kept_for_measuring(digest: bytes) -> bool:
 def library_sha256() -> str:
     """A hash of everything that the three domains are made from: the library's files and this extraction."""
     digest = hashlib.sha256(f"neurothek builtin {VERSION}\n".encode())
-    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+    for path, name in _named_files():
         digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
@@ -147,7 +145,7 @@ def _sha256(text: str) -> bytes:
 @cache
 def _library() -> dict[Domain, list[str]]:
     """The documents of code and of prose, from one reading of the library."""
-    return _documents(_library_files(Path(sysconfig.get_path("stdlib"))))
+    return _documents(_named_files())
 
 
 def _documents(files: Iterable[tuple[Path, str]]) -> dict[Domain, list[str]]:
@@ -158,8 +156,9 @@ def _documents(files: Iterable[tuple[Path, str]]) -> dict[Domain, list[str]]:
         if name == TOPICS:
             prose += _topics(tree)
             continue
-        code.append(without_remarks(source, tree))
-        prose += [cleandoc(str(constant.value)) for constant in _docstrings(tree)]
+        docstrings = list(docstrings_of(tree))
+        code.append(without_remarks(source, docstrings))
+        prose += [cleandoc(str(constant.value)) for constant in docstrings]
     return {
         "code": [text for text in code if len(text) >= SHORTEST and is_text(text)],
         "prose": [text for text in prose if len(text) >= SHORTEST and is_text(text)],
@@ -173,10 +172,10 @@ def _topics(tree: ast.Module) -> Iterator[str]:
             yield from (str(text).strip() for text in ast.literal_eval(node.value).values())
 
 
-def without_remarks(source: str, tree: ast.Module) -> str:
+def without_remarks(source: str, docstrings: Iterable[ast.Constant]) -> str:
     """`source` without docstrings and comments, otherwise as it was written; runs of blank lines become one."""
     lines = source.split("\n")
-    for start, end in sorted(_remarks(source, tree, lines), reverse=True):
+    for start, end in sorted(_remarks(source, docstrings, lines), reverse=True):
         (first, begin), (last, stop) = start, end
         lines[first : last + 1] = [lines[first][:begin] + lines[last][stop:]]
     stripped = (line.rstrip() for line in lines)
@@ -187,9 +186,9 @@ def without_remarks(source: str, tree: ast.Module) -> str:
 _Place = tuple[int, int]
 
 
-def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[_Place, _Place]]:
+def _remarks(source: str, docstrings: Iterable[ast.Constant], lines: list[str]) -> Iterator[tuple[_Place, _Place]]:
     """Where docstrings and comments start and end: 0-based lines and characters."""
-    for node in _docstrings(tree):
+    for node in docstrings:
         if node.end_lineno is not None and node.end_col_offset is not None:
             first, last = node.lineno - 1, node.end_lineno - 1
             yield (
@@ -230,7 +229,7 @@ def _character(line: str, n_bytes: int) -> int:
     return len(line.encode()[:n_bytes].decode())
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+def docstrings_of(tree: ast.Module) -> Iterator[ast.Constant]:
     """The docstrings of the module and of all that is defined in it: only statements are looked at."""
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -278,8 +277,7 @@ def _collection_put_off() -> Iterator[None]:
             gc.enable()
 
 
-def _library_files(root: Path) -> Iterator[tuple[Path, str]]:
-    for path in sorted(root.rglob("*.py")):
-        relative = path.relative_to(root)
-        if not NOT_LIBRARY.intersection(relative.parts) and not relative.name.startswith("test_"):
-            yield path, relative.as_posix()
+def _named_files() -> Iterator[tuple[Path, str]]:
+    """The library's files and their names within it, in the order of these."""
+    root = Path(sysconfig.get_path("stdlib"))
+    yield from ((path, path.relative_to(root).as_posix()) for path in sorted(library_files()))

@@ -19,6 +19,7 @@ from neurothek.ingest.corpora.sources.arithmetic import KINDS, arithmetic_docume
 from neurothek.ingest.corpora.sources.builtin import (
     DOMAINS,
     builtin_documents,
+    docstrings_of,
     library_sha256,
     some_documents,
     without_remarks,
@@ -69,7 +70,7 @@ class A:
 
 
 def test_remarks_go_and_the_rest_stays_as_written() -> None:
-    assert without_remarks(SOURCE, ast.parse(SOURCE)) == STRIPPED
+    assert without_remarks(SOURCE, docstrings_of(ast.parse(SOURCE))) == STRIPPED
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_comments_are_those_of_the_tokenizer(line: str) -> None:
         rest[row] = rest[row][:column] + rest[row][column + len(token.string) :]
     rest = [line.rstrip() for line in rest]
     runs = [line for number, line in enumerate(rest) if line or number == 0 or rest[number - 1]]
-    assert without_remarks(source, ast.parse(source)) == "\n".join(runs).strip("\n") + "\n"
+    assert without_remarks(source, docstrings_of(ast.parse(source))) == "\n".join(runs).strip("\n") + "\n"
 
 
 def meaningful(source: str) -> list[str]:
@@ -134,7 +135,7 @@ def test_the_library_loses_docstrings_and_comments_and_nothing_else(path: Path) 
         if token.type not in layout and token.start not in docstrings
     ]
     assert len(docstrings) > 0
-    found = meaningful(without_remarks(source, tree))
+    found = meaningful(without_remarks(source, docstrings_of(tree)))
     # Blank lines are squeezed inside long strings too: white space is not compared.
     assert [token.split() for token in found] == [token.split() for token in wanted]
 
