@@ -310,9 +310,11 @@ def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]
 def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | None]]:
     """Variants, each with the plain model of its size, else with one of as many layers and neurons.
 
-    A model with norms after its blocks may have neither: it stands beside the one nearest in size, by ratio.
+    A model with norms after its blocks may have neither: it stands beside the one nearest in size, by ratio. An early
+    checkpoint of a model without positions, or with norms after its blocks, is no early checkpoint of the plain one.
     """
     plain = [model for model in models if model.variant is None]
+    built = {model.name: model.built for model in plain}
     of_size = {model.size: model.name for model in plain}
     of_shape = {(model.n_layers, model.d_ffn): model.name for model in plain}
     for model in models:
@@ -320,6 +322,8 @@ def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | 
             twin = of_size.get(model.size, of_shape.get((model.n_layers, model.d_ffn)))
             if twin is None and model.variant == POST_NORM and plain:
                 twin = _nearest(plain, model.size)
+            if twin is not None and step_of(model.variant) is not None and built[twin] != model.built:
+                twin = None
             yield model.variant, model.name, twin
 
 

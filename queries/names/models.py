@@ -35,6 +35,7 @@ class KnownModel:
         weights_sha256: what they are known by.
         tokenizer_from_file: whether its tokenizer.json was taken as it is.
         configured: what is known of its config.json, as JSON.
+        built: where its norms stand and how it knows positions, which training leaves alone.
     """
 
     model_id: int
@@ -54,6 +55,7 @@ class KnownModel:
     weights_sha256: str
     tokenizer_from_file: bool = False
     configured: str = ""
+    built: str = ""
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:

@@ -28,4 +28,5 @@ select
         'has_parallel_residual', models.has_parallel_residual,
         'settings', models.settings
     )::varchar as configured,
+    models.norm_position || ' ' || models.position_encoding as built,
 from store.models as models

@@ -25,6 +25,7 @@ from neurothek.queries.errors import UnknownModel
 from neurothek.queries.names.models import choose_models
 from tests.support.claims import family
 from tests.support.detectors import detectors, publish
+from tests.support.known import known_model
 
 
 @pytest.fixture(scope="module")
@@ -192,3 +193,13 @@ def test_a_variant_of_another_size_stands_beside_the_model_of_its_layers_and_neu
         ("post-norm", "neither", "tiny-1m"),
     ]
     assert list(_with_plain([neither])) == [("post-norm", "neither", None)]
+
+
+@pytest.mark.parametrize("step", [0, 250])
+def test_an_early_checkpoint_of_another_architecture_stands_beside_no_plain_model(step: int) -> None:
+    """Training names an unfinished model without positions `step N`, as it does one with them."""
+    plain = known_model(name="plain", built="pre learned")
+    ways = {"own": "pre learned", "nopos": "pre none", "postnorm": "post learned"}
+    early = [known_model(name=name, variant=f"step {step}", built=built) for name, built in ways.items()]
+    twins = {name: twin for _, name, twin in _with_plain([plain, *early])}
+    assert twins == {"own": "plain", "nopos": None, "postnorm": None}
