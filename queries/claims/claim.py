@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -151,12 +152,16 @@ def above_half(count: tuple[int, int]) -> Interval:
 
 
 def points(found: Interval) -> str:
-    """A share and its interval in per cent."""
+    """A share and its interval in per cent; of nothing there is none."""
+    if math.isnan(found.value):
+        return "no share"
     return f"{100 * found.value:.2f}% [{100 * found.low:.2f}, {100 * found.high:.2f}]"
 
 
 def difference(found: Interval) -> str:
-    """A difference of shares and its interval, in percentage points."""
+    """A difference of shares and its interval, in percentage points; with a share of nothing there is none."""
+    if math.isnan(found.value):
+        return "no shares to compare"
     return f"{100 * found.value:+.2f} points [{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
 
 

@@ -3,9 +3,19 @@
 from typing import get_args
 
 from neurothek.dashboards.reproduce.index_page import _MARKS
-from neurothek.queries.claims.claim import CannotTell, Claim, Finding, Outcome, above_half, in_all, signed
+from neurothek.queries.claims.claim import (
+    CannotTell,
+    Claim,
+    Finding,
+    Outcome,
+    above_half,
+    difference,
+    in_all,
+    points,
+    signed,
+)
 from neurothek.queries.claims.family import Family
-from neurothek.queries.claims.intervals import Interval, share
+from neurothek.queries.claims.intervals import Interval, share, share_difference
 from neurothek.queries.claims.verdicts import _PLURAL
 from tests.support.claims import family
 
@@ -58,3 +68,9 @@ def test_who_cannot_be_asked_says_why() -> None:
     claim = Claim("voita", "5.1", "text", "rule", (), (), judge)
     assert claim.on(family({}, ["a"])) == Finding("does not apply", "there is no untrained model")
     assert claim.on(family({}, [])).outcome == "does not apply"
+
+
+def test_of_nothing_no_number_is_told() -> None:
+    assert points(share(0, 0)) == "no share"
+    assert difference(share_difference((0, 0), (1, 2))) == "no shares to compare"
+    assert points(share(1, 2)).startswith("50.00% [")
