@@ -33,6 +33,9 @@ def refuse_file(path: Path) -> None:
     """
     if not is_text(str(path)):
         raise WarehouseInvalid(path, "its name is not UTF-8, which DuckDB requires")
+    if "?" in str(path):
+        # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
+        raise WarehouseInvalid(path, "DuckDB takes what follows a question mark in a path for no part of it")
     if path.stem.casefold() == "store":
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():

@@ -142,3 +142,16 @@ def test_a_file_that_this_process_has_open_is_not_read_again(tmp_path: Path) -> 
         refuse_file(path)
     with pytest.raises(WarehouseInvalid):
         refuse_file(path)
+
+
+@pytest.mark.parametrize("place", ["x?y.duckdb", "a?b/w.duckdb"])
+def test_a_question_mark_in_a_path_is_no_damage(tmp_path: Path, warehouse: Warehouse, place: str) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(warehouse.path.read_bytes())
+    for lease in (Warehouse(path).reader, Warehouse(path).writer):
+        with pytest.raises(WarehouseInvalid, match="question mark"), lease():
+            pass
+    path.unlink()
+    with pytest.raises(WarehouseInvalid, match="question mark"):
+        Warehouse(path).require_writable()
