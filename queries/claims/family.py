@@ -116,7 +116,11 @@ class Family:
     def lacking(self, jobs: Iterable[str]) -> str:
         """What has to be measured of the sizes first, as a sentence; nothing where all is there."""
         if not self.sizes:
-            raise CannotTell("there is no plain size among these models", "does not apply")
+            left_out = "".join(f"; {model} is left out: {reason}" for model, reason in list(self.left_out.items())[:1])
+            raise CannotTell(
+                f"there is no plain size among these models{' that may be compared' * bool(left_out)}{left_out}",
+                "does not apply",
+            )
         absent = {model: [job for job in jobs if job not in self.jobs.get(model, frozenset())] for model in self.sizes}
         models = [model for model, lacks in absent.items() if lacks]
         if not models:

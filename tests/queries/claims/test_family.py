@@ -162,6 +162,9 @@ def test_what_was_not_measured_is_said_with_its_command() -> None:
     )
     with pytest.raises(CannotTell, match="no plain size"):
         family({}, []).lacking(("activity",))
+    unlike = replace(family({}, []), left_out={"made-a": "100 tokens of the text instead of 300"})
+    with pytest.raises(CannotTell, match=r"may be compared; made-a is left out: 100 tokens of the text instead of 300"):
+        unlike.lacking(("activity",))
 
 
 def test_variants_stand_beside_the_plain_model_of_their_size() -> None:
