@@ -1,8 +1,9 @@
 """Tokens that begin or end alike: every beginning and ending of three letters or more that a vocabulary has."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED
 from neurothek.queries.rules.chance import least_found, tail
@@ -42,29 +43,30 @@ class Affixes:
 
     @cached_property
     def _known(self) -> Mapping[int, tuple[Affix, ...]]:
-        """Those of `counts` that each token has: thousands of lists hold the same tokens."""
+        """Those of `counts` that each token has, one object an affix: thousands of lists hold the same tokens."""
+        same = {affix: affix for affix in self.counts}
         return {
-            token_id: tuple(affix for affix in self.of(token_id) if affix in self.counts)
+            token_id: tuple(same[affix] for affix in self.of(token_id) if affix in same)
             for token_id in self.vocabulary.letters
         }
 
     def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
         """The affixes that the tokens of a list share by more than chance, the rarest by chance first."""
-        having: dict[Affix, list[int]] = defaultdict(list)
-        for token_id in token_ids:
-            for affix in self._known.get(token_id, ()):
-                having[affix].append(token_id)
+        known = [self._known.get(token_id, ()) for token_id in token_ids]
+        shared = [(affix, n) for affix, n in Counter(chain.from_iterable(known)).items() if n >= LEAST_MARKED]
         n_shown, n_tokens = len(token_ids), len(self.vocabulary.texts)
         found = [
-            (tail(len(tokens), n_shown, self.counts[affix], n_tokens), -len(affix[1]), affix)
-            for affix, tokens in having.items()
-            if len(tokens) >= LEAST_MARKED
-            and len(tokens) >= least_found(n_shown, self.counts[affix], n_tokens, n_properties=len(self.counts))
+            (tail(n, n_shown, self.counts[affix], n_tokens), -len(affix[1]), affix)
+            for affix, n in shared
+            if n >= least_found(n_shown, self.counts[affix], n_tokens, n_properties=len(self.counts))
         ]
-        return list(_named(having, (affix for _, _, affix in sorted(found))))
+        return [
+            _named(affix, [token_id for token_id, its in zip(token_ids, known, strict=True) if affix in its])
+            for _, _, affix in sorted(found)
+        ]
 
 
-def _named(having: Mapping[Affix, Sequence[int]], affixes: Iterable[Affix]) -> Iterator[Pattern]:
-    for is_beginning, letters in affixes:
-        concept = f"words that begin with {letters}-" if is_beginning else f"words and pieces that end in -{letters}"
-        yield Pattern(concept, "syntactic", tuple(having[is_beginning, letters]))
+def _named(affix: Affix, token_ids: Sequence[int]) -> Pattern:
+    is_beginning, letters = affix
+    concept = f"words that begin with {letters}-" if is_beginning else f"words and pieces that end in -{letters}"
+    return Pattern(concept, "syntactic", tuple(token_ids))
