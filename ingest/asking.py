@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
 from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded
+from neurothek.catalog.problems import Invalid
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
 
@@ -55,13 +55,6 @@ class Wishes(TypedDict, total=False):
     force: bool
 
 
-class TextTwice(NeurothekError):
-    """A text that is asked for in two ways."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"text and {', '.join(names)} both say what is read; put all of it into the one or the other")
-
-
 _TEXT = {
     "corpus": "corpora",
     "corpora": "corpora",
@@ -89,12 +82,16 @@ def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
     """What is to be measured; `all` among the jobs stands for all that are about one model.
 
     Raises:
-        ArgumentUnknown, BadArgument, TextTwice: there is no such word, or it makes no sense.
+        ArgumentUnknown, BadArgument, Invalid: there is no such word, or it makes no sense.
     """
     text = {name: value for name, value in wishes.items() if name in _TEXT}
     others = {name: value for name, value in wishes.items() if name not in _TEXT}
     if text and "text" in others:
-        raise TextTwice(list(text))
+        raise Invalid(
+            f"text and {', '.join(text)} both say what is read",
+            "put all of it into the one or the other",
+            option="text",
+        )
     asked = _fields(IngestRequest, others, _SINGULAR)
     if text:
         asked["text"] = TextRequest(**_fields(TextRequest, text, _TEXT))

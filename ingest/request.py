@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 
 DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
@@ -43,13 +43,6 @@ def _asked(default: Value, *names: str, **shown: Any) -> Value:
     return field(default=default, metadata={"names": names, "shown": shown})
 
 
-class ModelEmpty(NeurothekError):
-    """A model without a source, or an equals sign without a name before it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} does not name a model; write a hub id, a folder, or NAME=MODEL")
-
-
 @dataclass(frozen=True)
 class ModelSource:
     """One model as it was asked for.
@@ -67,11 +60,16 @@ class ModelSource:
         """`NAME=SOURCE`, or a source alone.
 
         Raises:
-            ModelEmpty: the name or the source is empty.
+            Invalid: the name or the source is empty.
         """
         name, equals, source = text.partition("=")
         if not (source.strip() and name.strip() if equals else text.strip()):
-            raise ModelEmpty(text)
+            raise Invalid(
+                f"{text!r} does not name a model",
+                "write a hub id, a folder, or NAME=MODEL",
+                option="MODEL",
+                value=text,
+            )
         return cls(source, name) if equals else cls(text)
 
 

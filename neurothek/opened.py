@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from neurothek.catalog.arguments import plain, require
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded
+from neurothek.catalog.problems import Unavailable
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,7 +95,6 @@ class Opened:
 
     def _weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
         """The weights of models that answer within a second: on this machine, seen before, and small together."""
-        from neurothek.ingest.errors import WeightsNotAtHand
         from neurothek.ingest.models.mapped_weights import map_measured
         from neurothek.queries.search.by_score import AtHand
 
@@ -102,8 +102,8 @@ class Opened:
         for model in models:
             try:
                 found = map_measured(model)
-            except WeightsNotAtHand as error:
-                why_not[model.name] = error.problem
+            except Unavailable as error:
+                why_not[model.name] = error.why or str(error)
             except NeurothekError as error:
                 why_not[model.name] = str(error)
             else:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.arguments import BadArgument, require
+from neurothek.ingest.errors import empty_prompt
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
@@ -370,13 +371,11 @@ def _require_prompt(prompt: str, position: int | None = None) -> None:
     """Refuse before an engine is loaded what no tokenizer can make right.
 
     Raises:
-        PromptEmpty: nothing is written.
+        Invalid: nothing is written.
         BadArgument: the position lies beyond the longest that the prompt can be.
     """
-    from neurothek.ingest.errors import PromptEmpty
-
     if not prompt:
-        raise PromptEmpty(prompt)
+        raise empty_prompt(prompt)
     # No tokenizer makes more tokens than bytes, beside a BOS and a blank in front; what a normalizer (NFKD) puts in the
     # place of a character that is not ASCII has at most eleven times its bytes.
     longest = (1 if prompt.isascii() else 11) * len(prompt.encode("utf-8", "replace")) + 2

@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.store.errors import WarehouseMissing
-from neurothek.ingest.errors import ModelNamedTwice
 from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.request import TextRequest
 from neurothek.queries.search.question import Question
@@ -236,7 +236,7 @@ def test_outcomes_tell_what_went_well_and_what_did_not(door: Neurothek, folder: 
     assert failed.report is None
     assert failed.problem is not None
     assert "there is no model at" in failed.problem
-    with pytest.raises(ModelNamedTwice):
+    with pytest.raises(Conflict):
         door.ingest(str(folder / "tiny"), str(folder / "tiny"))
     with pytest.raises(TypeError, match=r"ingest\(\) has no argument token; nearest: tokens"):
         door.ingest(str(folder / "tiny"), token=5)  # type: ignore[call-arg]

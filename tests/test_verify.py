@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek import Neurothek
+from neurothek.catalog.problems import Conflict, Unavailable
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES
 from neurothek.catalog.upkeep.changes import ModelUnknown
 from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify
-from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
 from neurothek.ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
 from neurothek.ingest.pipeline.verify import Skipped
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
@@ -166,9 +166,9 @@ def test_a_run_of_another_version_is_named_and_not_judged(door: Neurothek) -> No
 def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelUnknown, match="did you mean tiny"):
         door.verify("tinny")
-    with pytest.raises(OtherWeights):
+    with pytest.raises(Conflict):
         door.verify("tiny", weights=str(folder / "other"))
-    with pytest.raises(WeightsNotAtHand):
+    with pytest.raises(Unavailable):
         door.verify("tiny", weights=str(tmp_path / "nowhere"))
     with door.warehouse.writer() as connection:
         connection.execute("delete from store.runs")

@@ -3,7 +3,7 @@
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
-from neurothek.ingest.errors import CorpusNameInvalid, CorpusUnknown
+from neurothek.ingest.errors import invalid_corpus_name, unknown_corpus
 from neurothek.ingest.models.finding import NAME
 from neurothek.ingest.request import TextRequest
 
@@ -12,7 +12,7 @@ def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | 
     """The sources of the text; None for a corpus of the warehouse.
 
     Raises:
-        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it cannot be a text.
+        NotFound, Invalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it cannot be a text.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     if stored_name(warehouse, request) is not None:
@@ -25,24 +25,24 @@ def require_name(name: str | None) -> None:
     """Refuse a name that no corpus of a person's own can have.
 
     Raises:
-        CorpusNameInvalid: it is one.
+        Invalid: it is one.
     """
     if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
-        raise CorpusNameInvalid(name)
+        raise invalid_corpus_name(name)
 
 
 def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
     """The name of the corpus of the warehouse that is asked for; None when sources are given.
 
     Raises:
-        CorpusUnknown: the warehouse has none of that name, or it was asked for beside others.
+        NotFound: the warehouse has none of that name, or it was asked for beside others.
     """
     bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
     if not bare:
         return None
     known = _names(warehouse)
     if len(request.corpora) > 1 or bare[0] not in known:
-        raise CorpusUnknown(bare[0], known)
+        raise unknown_corpus(bare[0], known)
     return bare[0]
 
 

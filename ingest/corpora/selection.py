@@ -13,7 +13,7 @@ from neurothek.ingest.corpora.corpus import Corpus, Recipe
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from neurothek.ingest.errors import CorpusChanged
+from neurothek.ingest.errors import corpus_changed
 from neurothek.ingest.models.errors import SequenceTooLong
 from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
 from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
@@ -32,9 +32,9 @@ def choose_corpus(
 
     Raises:
         SequenceTooLong: longer sequences were asked for than the model takes.
-        CorpusUnknown: a corpus was asked for by name and the warehouse has none of that name.
-        CorpusChanged: such a corpus has to be read again, and its text is no longer the same.
-        CorpusNameInvalid: the corpus was given a name that it cannot have.
+        NotFound: a corpus was asked for by name and the warehouse has none of that name.
+        Unreadable: such a corpus has to be read again, and its text is no longer the same.
+        Invalid: the corpus was given a name that it cannot have.
         SourceMissing, ...: see `corpora`.
     """
     if request.corpus_id is not None:
@@ -64,7 +64,7 @@ def tokenized_again(
     """What a tokenizer makes today of the text of a corpus of the warehouse.
 
     Raises:
-        CorpusChanged: the text is no longer the same.
+        Unreadable: the text is no longer the same.
         SourceMissing, ...: it is not at hand; see `corpora`.
     """
     (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
@@ -192,7 +192,7 @@ def _recipe_of(row: dict[str, Any], *, sequence_length: int | None = None) -> Re
     )
     for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
         if source["sha256"] != sha256:
-            raise CorpusChanged(row["name"], source["domain"], source["location"])
+            raise corpus_changed(row["name"], source["domain"], source["location"])
     return recipe
 
 

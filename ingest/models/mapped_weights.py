@@ -18,7 +18,7 @@ from neurothek.catalog.errors import MemoryRefused, NeurothekError
 from neurothek.catalog.files import expanded
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest import minis
-from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.ingest.errors import other_weights, weights_not_at_hand
 from neurothek.ingest.models.errors import ArchitectureUnsupported, ModelMissing, WeightsUnreadable
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
@@ -173,8 +173,8 @@ def map_measured(
         progress: is told how far reading the weights has come, the first time they are seen.
 
     Raises:
-        WeightsNotAtHand: they are not there, not complete, or unknown and too large to be hashed in passing.
-        OtherWeights: others lie there.
+        Unavailable: they are not there, not complete, or unknown and too large to be hashed in passing.
+        Conflict: others lie there.
     """
     place = model.source if weights is None else str(weights)
     try:
@@ -186,9 +186,9 @@ def map_measured(
             raise WeightsUnreadable(files[0], "it was not seen on this machine before, and is large")
         mapped = MappedWeights(model, folder, files)
     except NeurothekError as error:
-        raise WeightsNotAtHand(model.name, place, str(error)) from error
+        raise weights_not_at_hand(model.name, place, str(error)) from error
     if not is_same:
-        raise OtherWeights(model.name, place)
+        raise other_weights(model.name, place)
     return mapped
 
 

@@ -11,10 +11,10 @@ from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.errors import (
     WEIGHTS_OPTION,
-    CausalNeeded,
-    ModelChanged,
-    OtherWeights,
-    WeightsNotAtHand,
+    causal_model_needed,
+    config_changed,
+    other_weights,
+    weights_not_at_hand,
 )
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
@@ -44,16 +44,16 @@ def open_transformer_of(
     """Open the files of a model that the warehouse measured, as `open_transformer` does.
 
     Raises:
-        WeightsNotAtHand: they cannot be read.
-        ModelChanged: config.json asks for other numbers than those that were measured.
+        Unavailable: they cannot be read.
+        Conflict: config.json asks for other numbers than those that were measured.
     """
     try:
         opened = open_transformer(checkpoint, device=device, dtype=dtype, resident=resident)
     except NeurothekError as error:
-        raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
+        raise weights_not_at_hand(known.name, str(checkpoint.folder), str(error)) from error
     differences = config_differences(known.configured, configured_of(vars(opened.shape)))
     if differences:
-        raise ModelChanged(known.name, differences)
+        raise config_changed(known.name, differences)
     return opened
 
 
@@ -75,8 +75,8 @@ def find_measured(
         progress: is told how far reading the weights has come, the first time they are seen.
 
     Raises:
-        WeightsNotAtHand: they are not there, or not complete; says where was looked.
-        OtherWeights: others lie there.
+        Unavailable: they are not there, or not complete; says where was looked.
+        Conflict: others lie there.
     """
     place = measured.source if weights is None else str(weights)
     wanted = measured.revision if weights is None else None
@@ -86,9 +86,9 @@ def find_measured(
         )
         tokenizer = tokenization.load(checkpoint.folder, from_file=measured.tokenizer_from_file)
     except NeurothekError as error:
-        raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error
+        raise weights_not_at_hand(measured.name, place, str(error), option=option) from error
     if checkpoint.weights_sha256 != measured.weights_sha256:
-        raise OtherWeights(measured.name, place, option=option)
+        raise other_weights(measured.name, place, option=option)
     return checkpoint, tokenizer
 
 
@@ -102,7 +102,7 @@ def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequ
         possible: jobs that such a model can be asked for.
 
     Raises:
-        CausalNeeded: it does.
+        Unsupported: it does.
     """
     query = "select architecture from store.models where name = $name"
     with warehouse.current_reader() as connection:
@@ -110,4 +110,4 @@ def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequ
     # One that this release does not know is refused where its weights are opened.
     families = [FAMILIES.get(str(architecture)) for (architecture,) in found]
     if any(family is not None and family.is_masked for family in families):
-        raise CausalNeeded(model, [job], possible)
+        raise causal_model_needed(model, [job], possible)

@@ -24,9 +24,9 @@ def compare_pair(
     """Find the counterparts between two models and publish them; what is finished is not measured again.
 
     Raises:
-        ListsMissing, PairTokenizers, ParametersDiffer: they cannot be compared so.
-        JobMemoryTooSmall, DiskTooSmall: the budgets cannot be kept.
-        WeightsNotAtHand, OtherWeights: what random vectors are drawn from is not there.
+        ListsMissing, PairTokenizers, Conflict: they cannot be compared so.
+        LimitExceeded: the budgets cannot be kept.
+        Unavailable, Conflict: what random vectors are drawn from is not there.
         NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
     """
     started, pair = time.monotonic(), PairContext.of(warehouse, models)

@@ -58,9 +58,9 @@ def ingest_all(
     `announce` takes what a person should know before a model is measured.
 
     Raises:
-        JobUnknown, ThresholdInvalid, PairsApart, OptionsOfRay: the request makes no sense, whatever the model.
-        RayMissing: the engine that is asked for is not installed.
-        ModelNamedTwice: two of the models would get one name.
+        JobUnknown, Invalid, PairsApart: the request makes no sense, whatever the model.
+        MissingExtra: the engine that is asked for is not installed.
+        Conflict: two of the models would get one name.
         PairIncomplete, PairOfOne, PairUnknown, WarehouseMissing: there are no pairs to compare.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
@@ -100,7 +100,7 @@ def plan_all(
     """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured.
 
     Raises:
-        JobUnknown, ThresholdInvalid, ModelNamedTwice and the others: as `ingest_all`.
+        JobUnknown, Invalid, Conflict and the others: as `ingest_all`.
     """
     check_request(request)
     require_engine(request)

@@ -120,9 +120,9 @@ def remeasure(
 
     Raises:
         ModelUnknown, NothingToVerify: there is nothing to verify.
-        WeightsNotAtHand, OtherWeights: the weights cannot be found or read, or are not those that were measured.
+        Unavailable, Conflict: the weights cannot be found or read, or are not those that were measured.
         TokenizerChanged: the tokenizer beside them has another vocabulary.
-        ModelChanged: their config.json is not the one that was measured.
+        Conflict: their config.json is not the one that was measured.
     """
     row, runs = _asked(warehouse, model)
     measured = measured_models(warehouse)[model]

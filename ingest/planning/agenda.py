@@ -11,7 +11,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.errors import CausalNeeded
+from neurothek.ingest.errors import causal_model_needed
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
 from neurothek.ingest.models import checkpoints
@@ -132,7 +132,7 @@ def _opened(work: ModelWork, name: str) -> Job[JobContext]:
     """The job that was asked for, on a text that is not chosen yet.
 
     Raises:
-        ClustersTooMany, ClusterMemoryTooSmall, MethodUnknown, SplitInvalid: it cannot do what is asked.
+        Invalid, LimitExceeded, NotFound, SplitInvalid: it cannot do what is asked.
     """
     context = JobContext(work.transformer, work.tokenizer, batch_tokens=work.request.batch_tokens)
     return registry.job_class(name).from_options(context, work.request)
@@ -142,7 +142,7 @@ def _fitting(work: ModelWork) -> tuple[str, ...]:
     """The jobs asked for that the model can be asked for.
 
     Raises:
-        CausalNeeded: one that was chosen by name is not among them, or none is left.
+        Unsupported: one that was chosen by name is not among them, or none is left.
     """
     asked = work.request.jobs
     if not work.transformer.shape.is_masked:
@@ -151,7 +151,7 @@ def _fitting(work: ModelWork) -> tuple[str, ...]:
     others = [job for job in asked if job not in registry.OF_MASKED]
     refused = [job for job in others if job in work.request.named] or (others if not possible else [])
     if refused:
-        raise CausalNeeded(work.model.name, refused, registry.OF_MASKED)
+        raise causal_model_needed(work.model.name, refused, registry.OF_MASKED)
     return possible
 
 
@@ -189,7 +189,7 @@ def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContex
     """What is asked for and not finished.
 
     Raises:
-        ParametersDiffer: a job is finished with other parameters.
+        Conflict: a job is finished with other parameters.
     """
     found: dict[str, Job[JobContext]] = {}
     identities: list[RunIdentity] = []

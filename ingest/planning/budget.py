@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall
+from neurothek.ingest.errors import not_enough_disk, not_enough_memory
 from neurothek.ingest.jobs.job import PassJob
 from neurothek.ingest.planning.agenda import Prepared
 from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
@@ -34,7 +34,7 @@ def allot(prepared: Prepared) -> Allotted:
     """How the budgets of memory and disk are kept, by whatever jobs are left to measure.
 
     Raises:
-        MemoryTooSmall, JobMemoryTooSmall, DiskTooSmall: they cannot be; says how much is needed.
+        LimitExceeded: they cannot be; says how much is needed.
         SentencesMissing: the corpus has nothing for a job.
     """
     work, agenda = prepared.work, prepared.agenda
@@ -60,18 +60,20 @@ def _passes_stream(work: ModelWork, jobs: Sequence[PassJob]) -> bool:
     """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory.
 
     Raises:
-        MemoryTooSmall: not even one layer at a time fits; says how much is needed.
-        DiskTooSmall: their files do not fit on the disk.
+        LimitExceeded: not even one layer at a time fits; says how much is needed.
+        LimitExceeded: their files do not fit on the disk.
         SentencesMissing, SentencesTooFew, DomainUnknown: the corpus has nothing for such a job.
     """
     for job in jobs:
         job.shards()
     files = [files.at_once for job in jobs if (files := job.files()) is not None]
     if max(files, default=0) > free_bytes(work.staging):
-        raise DiskTooSmall(work.staging, max(files), free_bytes(work.staging))
+        raise not_enough_disk(work.staging, max(files), free_bytes(work.staging))
     resident, streamed = (
         max((job.memory_bytes(is_resident=is_resident) for job in jobs), default=0) for is_resident in (True, False)
     )
     if streamed > work.request.memory_bytes:
-        raise MemoryTooSmall(streamed, work.request.memory_bytes)
+        raise not_enough_memory(
+            "measuring", streamed, work.request.memory_bytes, instead=" or make --batch-tokens smaller"
+        )
     return resident > work.request.memory_bytes

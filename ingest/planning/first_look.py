@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JobUnknown
 from neurothek.catalog.upkeep.changes import ModelUnknown
@@ -14,14 +15,7 @@ from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import corpus_name, require_columns
 from neurothek.ingest.corpora.split import SentenceSplit
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.errors import (
-    WEIGHTS_OPTION,
-    AskedByQuery,
-    MethodUnknown,
-    ModelNamedTwice,
-    ThresholdInvalid,
-    WeightsNotAtHand,
-)
+from neurothek.ingest.errors import WEIGHTS_OPTION, model_named_twice, query_needed, unknown_method, weights_not_at_hand
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.counterparts.errors import PairsApart
 from neurothek.ingest.jobs.shortcuts.methods import METHODS
@@ -49,9 +43,9 @@ def check_request(request: IngestRequest) -> None:
 
     Raises:
         JobUnknown: a name is not that of a job; the nearest one is given.
-        AskedByQuery: a job on neurons that a query finds is asked for without any.
-        MethodUnknown: a name is not that of a shortcut.
-        ThresholdInvalid: the threshold of activity is not a finite float32.
+        Invalid: a job on neurons that a query finds is asked for without any.
+        NotFound: a name is not that of a shortcut.
+        Invalid: the threshold of activity is not a finite float32.
         ExamplesInvalid: fewer than one example.
         SplitInvalid: too few sentences to fit maps on, or to judge them by.
         PairsApart: a job on pairs of models is among those on one.
@@ -63,12 +57,17 @@ def check_request(request: IngestRequest) -> None:
             raise JobUnknown(name)
     of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
     if of_queries and not (request.interventions or request.single_neurons):
-        raise AskedByQuery(of_queries)
+        raise query_needed(of_queries)
     for method in request.methods:
         if method not in METHODS:
-            raise MethodUnknown(method, None, METHODS)
+            raise unknown_method(method, None, METHODS)
     if request.active_above is not None and not abs(request.active_above) <= _LARGEST_FLOAT32:
-        raise ThresholdInvalid(request.active_above)
+        raise Invalid(
+            f"--active-above {request.active_above} is not a finite float32 number",
+            "give one",
+            option="--active-above",
+            value=request.active_above,
+        )
     if request.examples < 1:
         raise ExamplesInvalid(request.examples)
     SentenceSplit.of(request.fit, request.validate)
@@ -96,7 +95,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     """Refuse a text that cannot be one, if any job reads it; returns remarks on what is left out of it.
 
     Raises:
-        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
+        NotFound, Invalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
         SourceNotText, SourceUnreadable, SourceEmpty: a file is of a kind that is no text, see `LocalFiles.files`.
         ColumnUnknown, ColumnMissing, ColumnNotText, TextTooLong: a table has no such column, see `require_columns`.
         DomainUnknown: sentences are to come from a domain that it does not have.
@@ -123,14 +122,14 @@ def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
     """Refuse two models that would be one in the warehouse.
 
     Raises:
-        ModelNamedTwice: they would.
-        ModelEmpty: a model has no source.
+        Conflict: they would.
+        Invalid: a model has no source.
     """
     sources: dict[str, str] = {}
     for model in map(ModelSource.parse, models):
         name = model_name(model.source, name=model.name, revision=request.revision)
         if name in sources:
-            raise ModelNamedTwice(name, [sources[name], model.source])
+            raise model_named_twice(name, [sources[name], model.source])
         sources[name] = model.source
 
 
@@ -176,13 +175,13 @@ def require_weights(
     """Check that there are files where the weights of a measured model are to lie; which these are is seen later.
 
     Raises:
-        WeightsNotAtHand: there are none; says where was looked.
+        Unavailable: there are none; says where was looked.
     """
     place = known.source if weights is None else str(weights)
     try:
         _require_model(place, revision=known.revision if weights is None else None, allow_pickle=allow_pickle)
     except NeurothekError as error:
-        raise WeightsNotAtHand(known.name, place, str(error), option=option) from error
+        raise weights_not_at_hand(known.name, place, str(error), option=option) from error
 
 
 def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> None:

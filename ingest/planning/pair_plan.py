@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall
+from neurothek.ingest.errors import not_enough_disk, not_enough_memory
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
@@ -85,17 +85,17 @@ def pair_plan(request: IngestRequest, job: CounterpartsJob) -> PairPlan:
     """What comparing the two takes, without time.
 
     Raises:
-        JobMemoryTooSmall, DiskTooSmall: more than there is; says how much is needed.
+        LimitExceeded: more than there is; says how much is needed.
     """
     one, other, staging = job.context.one, job.context.other, staging_folder(job.context.warehouse, request)
     needed = PROCESS_BYTES + max(_comparing_bytes(job), *(_drawing_bytes(model, job) for model in (one, other)))
     if needed > request.memory_bytes:
-        raise JobMemoryTooSmall(job.name, needed, request.memory_bytes)
+        raise not_enough_memory(f"measuring {job.name}", needed, request.memory_bytes)
     n_vectors = one.n_neurons + other.n_neurons * one.n_layers
     growth = (one.n_neurons + other.n_neurons) * job.n_best * 40
     disk = n_vectors * job.n_best * 16 + growth + (one.n_layers + other.n_layers) * job.n_random * 8 * _K
     if disk > free_bytes(staging):
-        raise DiskTooSmall(staging, disk, free_bytes(staging))
+        raise not_enough_disk(staging, disk, free_bytes(staging))
     return PairPlan(
         models=(one.name, other.name),
         n_pairs=one.n_neurons * other.n_neurons,

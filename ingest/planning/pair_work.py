@@ -52,7 +52,7 @@ def opened(pair: PairContext, request: IngestRequest) -> PairContext:
     """The pair with both models opened; their weights are looked for where a person says, else where they came from.
 
     Raises:
-        WeightsNotAtHand, OtherWeights: what random vectors are drawn from is not there.
+        Unavailable, Conflict: what random vectors are drawn from is not there.
     """
     contexts = {}
     for model in pair.sides.values():
@@ -87,7 +87,7 @@ def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
     """Whether the run from the side of the first model of the job's pair is to be measured.
 
     Raises:
-        ParametersDiffer: it was measured with other parameters, and `force` is off.
+        Conflict: it was measured with other parameters, and `force` is off.
     """
     identity, pair = pair_identity(job), job.context
     query = f"select {', '.join(FOUND)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
+from neurothek.ingest.errors import not_enough_disk, not_enough_memory
 from neurothek.ingest.forward.footprint import Extent, Footprint, numbers_at_work
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.jobs.job import SweepJob, WeightsJob
@@ -121,17 +121,17 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
     """What such jobs take, one after the other.
 
     Raises:
-        JobMemoryTooSmall: one of them does not fit; says how much is needed.
-        DiskTooSmall: what they stage does not fit on the disk.
+        LimitExceeded: one of them does not fit; says how much is needed.
+        LimitExceeded: what they stage does not fit on the disk.
     """
     takes = {job: _of_weights(job, shape) for job in jobs}
     needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
-            raise JobMemoryTooSmall(job, size, budget.memory_bytes)
+            raise not_enough_memory(f"measuring {job}", size, budget.memory_bytes)
     growth = _rows_bytes(list(takes.values()), shape)
     if budget.staging is not None and 2 * growth > budget.free_bytes:
-        raise DiskTooSmall(budget.staging, 2 * growth, budget.free_bytes)
+        raise not_enough_disk(budget.staging, 2 * growth, budget.free_bytes)
     memory = max(needed.values(), default=0)
     return WeightsPlan(budget.memory_bytes < ROOMY * memory, memory, 2 * growth, growth)
 
@@ -167,8 +167,8 @@ def choose(
     the streams of the whole corpus are written and read for every layer.
 
     Raises:
-        MemoryTooSmall: not even one layer at a time fits; says how much is needed.
-        DiskTooSmall: what fits into memory does not fit on the disk.
+        LimitExceeded: not even one layer at a time fits; says how much is needed.
+        LimitExceeded: what fits into memory does not fit on the disk.
     """
     asked = _Asked(
         model,
@@ -194,11 +194,16 @@ def choose(
 def _first_that_fits(plans: Sequence[SweepPlan], budget: Budget) -> SweepPlan:
     in_memory = [found for found in plans if found.memory_bytes <= budget.memory_bytes]
     if not in_memory:
-        raise MemoryTooSmall(min(found.memory_bytes for found in plans), budget.memory_bytes)
+        raise not_enough_memory(
+            "measuring",
+            min(found.memory_bytes for found in plans),
+            budget.memory_bytes,
+            instead=" or make --batch-tokens smaller",
+        )
     if budget.staging is not None:
         on_disk = [found for found in in_memory if found.disk_bytes <= budget.free_bytes]
         if not on_disk:
-            raise DiskTooSmall(budget.staging, min(found.disk_bytes for found in in_memory), budget.free_bytes)
+            raise not_enough_disk(budget.staging, min(found.disk_bytes for found in in_memory), budget.free_bytes)
         in_memory = on_disk
     chosen = in_memory[0]
     return replace(chosen, is_tight=budget.memory_bytes < ROOMY * chosen.memory_bytes)

@@ -12,7 +12,7 @@ from neurothek.catalog.configurations import config_differences, configured_of, 
 from neurothek.catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.errors import ModelChanged, ParametersDiffer
+from neurothek.ingest.errors import config_changed, parameters_differ
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.runs.later_tables import is_incomplete
 
@@ -80,7 +80,7 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     release that has no rows of a later table is measured anew with `force`.
 
     Raises:
-        ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
+        Conflict: a finished run of the same model, corpus and job has other parameters, and `force` is off.
     """
     if not warehouse.exists():
         return list(identities)
@@ -104,14 +104,14 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
     """Whether a run is to be measured, for what the warehouse holds in its place: a row of `FOUND`, or nothing.
 
     Raises:
-        ParametersDiffer: that has other parameters, and `force` is off.
+        Conflict: that has other parameters, and `force` is off.
     """
     if earlier is None or earlier["job_version"] < identity.version:
         return True
     if earlier["run_key"] == identity.key:
         return False
     if not force and not _rests_on_others(earlier, identity) and not _only_adds(earlier, identity):
-        raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
+        raise parameters_differ(identity.job, identity.model, _differences(earlier, identity))
     return True
 
 
@@ -170,7 +170,7 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
     Raises:
         NameTaken: for other weights.
         TokenizerChanged: for these weights with another tokenizer.
-        ModelChanged: for these weights with another config.json.
+        Conflict: for these weights with another config.json.
     """
     if not warehouse.exists():
         return
@@ -191,7 +191,7 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         raise TokenizerChanged(model.name)
     changed = config_differences(configured_of(before), configured_of(now))
     if changed:
-        raise ModelChanged(model.name, changed)
+        raise config_changed(model.name, changed)
 
 
 def record_settings(warehouse: Warehouse, model: ModelRecord, jobs: Sequence[str]) -> str | None:

@@ -23,8 +23,8 @@ def activations_along(
         neuron: its place in the layer.
 
     Raises:
-        PromptEmpty: the prompt has no tokens.
-        PromptTooLong: it has more than the model reads.
+        Invalid: the prompt has no tokens.
+        LimitExceeded: it has more than the model reads.
     """
     shape = transformer.shape
     closing = [tokenizer.closing_id] if shape.is_masked and tokenizer.closing_id is not None else []

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from neurothek.catalog.tables.traces import TRACE_CELLS, TracedGrid
-from neurothek.ingest.errors import NothingToTrace
+from neurothek.ingest.errors import nothing_to_trace
 from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -44,12 +44,12 @@ def trace_grid(
 
     Raises:
         ValueOverflows: with such a value of a neuron the model says nothing.
-        NothingToTrace: the model is a masked one.
-        PromptEmpty: the prompt has no tokens.
-        PromptTooLong: it has more than the model reads.
+        Unsupported: the model is a masked one.
+        Invalid: the prompt has no tokens.
+        LimitExceeded: it has more than the model reads.
     """
     if transformer.shape.is_masked:
-        raise NothingToTrace
+        raise nothing_to_trace()
     if switch is not None:
         require_possible(transformer, switch)
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)

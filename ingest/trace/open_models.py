@@ -62,7 +62,7 @@ class OpenModels:
             allow_pickle: read pickled weights.
 
         Raises:
-            WeightsNotAtHand, OtherWeights: see `find_measured`.
+            Unavailable, Conflict: see `find_measured`.
         """
         place = None if weights is None else str(weights)
         key = (known.name, known.source, known.weights_sha256, place, allow_pickle)

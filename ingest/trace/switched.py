@@ -81,7 +81,7 @@ def switched(
         GatesInTheWay: its neurons have gates, and there is no value before their non-linearity.
         NobodyBeside: the layer has no other neuron.
         ValueOverflows: with such a value the model says nothing.
-        PromptEmpty, PromptTooLong, PositionMissing: as `trace`.
+        Invalid, LimitExceeded: as `trace`.
     """
     shape = transformer.shape
     require_possible(transformer, switch)
@@ -139,7 +139,7 @@ def switched_together(
     Raises:
         NoNextToken, GatesInTheWay, ValueOverflows: as `switched`.
         NobodyBeside: a layer has fewer other neurons than are switched in it.
-        PromptEmpty, PromptTooLong, PositionMissing: as `trace`.
+        Invalid, LimitExceeded: as `trace`.
     """
     shape, first = transformer.shape, switches[0]
     require_possible(transformer, first)

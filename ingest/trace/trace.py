@@ -18,7 +18,7 @@ from neurothek.catalog.tables.traces import (
     Traced,
 )
 from neurothek.ingest.corpora.prompts import Prompt
-from neurothek.ingest.errors import NothingToTrace
+from neurothek.ingest.errors import nothing_to_trace
 from neurothek.ingest.forward import prompt_pass
 from neurothek.ingest.forward.prompt_pass import Look, prompt_batches
 from neurothek.ingest.jobs.events.layers import Layer, picked
@@ -66,13 +66,13 @@ def trace(
         effects: whether each of the first `N_EFFECTS` of them is switched off, to see what becomes of the token.
 
     Raises:
-        NothingToTrace: the model is a masked one.
-        PromptEmpty: the prompt has no tokens.
-        PromptTooLong: it has more than the model reads.
-        PositionMissing: it has no such position.
+        Unsupported: the model is a masked one.
+        Invalid: the prompt has no tokens.
+        LimitExceeded: it has more than the model reads.
+        Invalid: it has no such position.
     """
     if transformer.shape.is_masked:
-        raise NothingToTrace
+        raise nothing_to_trace()
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
     place = place_of(ids, position)
     with torch.inference_mode():

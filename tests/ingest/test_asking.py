@@ -7,7 +7,8 @@ from typing import Any, get_type_hints
 import pytest
 
 from neurothek.catalog.arguments import ArgumentUnknown, BadArgument
-from neurothek.ingest.asking import TextTwice, Wishes, requested
+from neurothek.catalog.problems import Invalid
+from neurothek.ingest.asking import Wishes, requested
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
@@ -54,7 +55,7 @@ def test_words_become_fields(wishes: dict[str, Any], request_: dict[str, Any]) -
         ({"jbo": "events"}, ArgumentUnknown, "ingest() has no argument jbo; nearest: job"),
         ({"tokens_per_domain": 5}, ArgumentUnknown, "nearest: "),
         ({"job": "events", "jobs": "exits"}, BadArgument, "jobs='exits' is not valid; jobs is given, too"),
-        ({"text": TextRequest(), "tokens": 5, "packing": True}, TextTwice, "text and tokens, packing both say"),
+        ({"text": TextRequest(), "tokens": 5, "packing": True}, Invalid, "text and tokens, packing both say"),
         ({"memory": "much"}, BadArgument, "memory='much' is not valid; give a size, such as 4GB"),
         ({"memory": 0}, BadArgument, "memory=0 is not valid; give 1 or more"),
         ({"memory": 1.5}, BadArgument, "memory=1.5 is not valid; give a whole number"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from neurothek.ingest.errors import MemoryTooSmall
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
@@ -69,7 +69,7 @@ def plans(
                     budget=Budget(budget),
                 )
             )
-        except MemoryTooSmall:
+        except LimitExceeded:
             return found[0], found[-1]
         budget = found[-1].memory_bytes - 1
 

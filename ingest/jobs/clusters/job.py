@@ -11,9 +11,10 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
-from neurothek.ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
+from neurothek.ingest.errors import not_enough_memory
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage, footprint
 from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method
 from neurothek.ingest.jobs.clusters.neighbours import all_directions, value_neighbours_frame
@@ -42,11 +43,11 @@ class Linking:
         """For `n` vectors of so many coordinates.
 
         Raises:
-            ClusterMemoryTooSmall: not even the scalable method fits.
+            LimitExceeded: not even the scalable method fits.
         """
         most = min(n, complete_linkage.most_within(memory_bytes - agglomeration.bytes_beside(n, d_model)))
         if most < min(n, agglomeration.LEAST_LINKED):
-            raise ClusterMemoryTooSmall(agglomeration.least_bytes(n, d_model), memory_bytes)
+            raise not_enough_memory("clustering", agglomeration.least_bytes(n, d_model), memory_bytes)
         # Whole thousands, so that a little more memory changes no number.
         return cls(n, most if most == n else most // 1000 * 1000)
 
@@ -102,13 +103,18 @@ class ClustersJob(WeightsJob):
         """The job for a model: exact where the distances of all pairs fit into memory.
 
         Raises:
-            ClustersTooMany: more clusters than neurons are asked for, or fewer than one.
-            ClusterMemoryTooSmall: not even the scalable method fits.
+            Invalid: more clusters than neurons are asked for, or fewer than one.
+            LimitExceeded: not even the scalable method fits.
         """
         n, d_model = context.shape.n_layers * context.shape.d_ffn, context.shape.d_model
         for size in sizes:
             if not 1 <= size <= n:
-                raise ClustersTooMany(size, n)
+                raise Invalid(
+                    f"cannot make {size:,} clusters from the model's {n:,} neurons",
+                    f"choose a number from 1 to {n:,}",
+                    option="--clusters",
+                    value=size,
+                )
         linking = Linking.of(n, d_model, memory_bytes=memory_bytes)
         return cls(context, tuple(dict.fromkeys(sizes or default_sizes(n))), linking)
 

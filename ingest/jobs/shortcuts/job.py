@@ -23,7 +23,7 @@ from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
-from neurothek.ingest.errors import MethodUnknown
+from neurothek.ingest.errors import unknown_method
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts import fitting, footprint, frames
 from neurothek.ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
@@ -71,13 +71,13 @@ class ShortcutsJob(PassJob):
         """The job for a model, with all methods unless some are asked for.
 
         Raises:
-            MethodUnknown: there is no such method, or not for such a model.
+            NotFound: there is no such method, or not for such a model.
             SplitInvalid: it shall be fitted on too few sentences, or judged by too few.
         """
         possible = METHODS if context.transformer.has_parts else (ID, MAT)
         unknown = [method for method in request.methods if method not in possible]
         if unknown:
-            raise MethodUnknown(unknown[0], context.shape.architecture, possible)
+            raise unknown_method(unknown[0], context.shape.architecture, possible)
         return cls(
             context,
             methods=tuple(method for method in possible if method in (request.methods or possible)),

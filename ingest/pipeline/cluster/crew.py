@@ -9,9 +9,10 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
+from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
-from neurothek.ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
+from neurothek.ingest.pipeline.cluster.errors import cluster_too_small, worker_refused, workers_lost
 from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from neurothek.ingest.pipeline.cluster.worker import Worker
 
@@ -81,8 +82,8 @@ class Crew:
         """The greetings of all workers that the cluster has room for; those that it has none for are let go.
 
         Raises:
-            ClusterTooSmall: it has room for none.
-            WorkersLost: workers end before they can begin.
+            LimitExceeded: it has room for none.
+            Failed: workers end before they can begin.
         """
         found, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
         awaited = {one.actor.greet.remote(device, witness): one for one in self._members}
@@ -100,7 +101,7 @@ class Crew:
             ray.kill(one.actor)
             self._members.remove(one)
         if not found:
-            raise ClusterTooSmall("a single worker", "no room left beside other work")
+            raise cluster_too_small("a single worker", "no room left beside other work")
         self._n_failed_starts = 0
         return found
 
@@ -124,9 +125,9 @@ class Crew:
             done: is told when a unit is done.
 
         Raises:
-            WorkerRefused: a worker cannot measure, or measures something else.
-            WorkersLost: workers end before they can begin.
-            PartsFailed: some units failed again and again; the others are done.
+            Failed: a worker cannot measure, or measures something else.
+            Failed: workers end before they can begin.
+            Failed: some units failed again and again; the others are done.
             NotFinite: numbers overflow.
         """
         last_word = time.monotonic()
@@ -143,9 +144,9 @@ class Crew:
             if ready or any(one.unit is not None or (one.is_there and one.steps) for one in self._members):
                 last_word = time.monotonic()
             elif time.monotonic() - last_word > ROOM_SECONDS:
-                raise WorkersLost(len(self._members), "the cluster has no room for others")
+                raise workers_lost(len(self._members), "the cluster has no room for others")
         if waiting.given_up:
-            raise PartsFailed(waiting.given_up, tries=TRIES)
+            raise _parts_failed(waiting.given_up)
 
     def dismiss(self) -> None:
         """End all workers, whatever they are doing: none writes any more when this returns."""
@@ -187,9 +188,9 @@ class Crew:
         try:
             answer = ray.get(one.steps[0])
         except RayTaskError as error:
-            raise WorkerRefused("a machine of the cluster", _said(error.cause)) from error
+            raise worker_refused("a machine of the cluster", _said(error.cause)) from error
         if isinstance(answer, Failure):
-            raise WorkerRefused(answer.machine, answer.problem)
+            raise worker_refused(answer.machine, answer.problem)
         one.steps.pop(0)
         one.is_there = True
         if not one.steps:
@@ -218,7 +219,7 @@ class Crew:
         elif handed.kind == "overflow":
             raise NotFinite(handed.table, handed.column)
         else:
-            raise WorkerRefused(handed.machine, handed.problem)
+            raise worker_refused(handed.machine, handed.problem)
 
     def _give_back(self, one: _Member, waiting: Waiting, problem: str) -> None:
         unit, one.unit, one.handing = one.unit, None, None
@@ -229,7 +230,7 @@ class Crew:
         self.n_lost += 1
         self._n_failed_starts += 1
         if self._n_failed_starts > TRIES * len(self._members):
-            raise WorkersLost(self._n_failed_starts, _said(error)) from error
+            raise workers_lost(self._n_failed_starts, _said(error)) from error
         _end([one.actor])
         one.actor, one.is_there = self._hire.remote(), False
         self._begin(one)
@@ -249,3 +250,15 @@ def _said(error: BaseException) -> str:
     """The gist of an error in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _parts_failed(parts: Sequence[tuple[str, str]]) -> Failed:
+    """Some parts cannot be measured; the others are finished."""
+    name, reason = parts[0]
+    others = f" (and {len(parts) - 1} other parts: {', '.join(part for part, _ in parts[1:6])})" if parts[1:] else ""
+    return Failed(
+        f"{name} failed {TRIES} times on the workers: {reason}{others}",
+        "the other parts are finished and kept, and repeating the command measures only what is missing",
+        what="parts",
+        why=reason,
+    )

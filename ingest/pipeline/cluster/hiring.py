@@ -7,7 +7,7 @@ from pathlib import Path
 
 from neurothek.catalog.files import temporary
 from neurothek.ingest.pipeline.cluster.crew import Crew
-from neurothek.ingest.pipeline.cluster.errors import WorkerDiffers
+from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU
 from neurothek.ingest.pipeline.cluster.session import Room
 from neurothek.ingest.request import default_memory
@@ -41,8 +41,8 @@ def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hir
         memory_bytes: what a person lets each take; on CPUs, workers of one machine share the default.
 
     Raises:
-        ClusterTooSmall, WorkersLost: there is no room for any, or one ends before it begins.
-        WorkerDiffers: the libraries of one are others than ours.
+        LimitExceeded, Failed: there is no room for any, or one ends before it begins.
+        Conflict: the libraries of one are others than ours.
     """
     crew = Crew(room.n_workers, n_threads=n_threads, n_gpus=room.n_gpus)
     device = "cuda" if room.n_gpus else "cpu"
@@ -71,4 +71,4 @@ def _require_same(machine: str, there: str) -> None:
     theirs, ours = json.loads(there), json.loads(versions())
     for name, version in ours.items():
         if theirs.get(name) != version:
-            raise WorkerDiffers(machine, name, str(theirs.get(name)), version)
+            raise worker_differs(machine, name, str(theirs.get(name)), version)

@@ -31,7 +31,7 @@ class RayEngine(Engine):
     """Has workers measure whatever stands for itself, and measures the rest in this process.
 
     Raises:
-        ClusterUnreachable, ClusterTooSmall, WorkerDiffers, WorkerRefused, WorkersLost, PartsFailed: by all methods,
+        Unavailable, LimitExceeded, Conflict, Failed: by all methods,
             from the first that needs the cluster.
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 
-from neurothek.ingest.pipeline.cluster.errors import ClusterTooSmall, ClusterUnreachable
+from neurothek.ingest.pipeline.cluster.errors import cluster_too_small, no_cluster
 
 OBJECT_STORE_BYTES = 1 << 30
 """Shared memory of a cluster on this machine, at most; parts go through it one by one."""
@@ -55,8 +55,8 @@ def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
     """Room in a cluster for the workers; a cluster of our own ends with it, another one is left.
 
     Raises:
-        ClusterUnreachable: there is none at the address, or it lets nobody in without its token.
-        ClusterTooSmall: it has no place for them.
+        Unavailable: there is none at the address, or it lets nobody in without its token.
+        LimitExceeded: it has no place for them.
     """
     if ray.is_initialized():
         yield _room(wanted)
@@ -75,12 +75,12 @@ def _start(wanted: Wanted, memory_bytes: int) -> None:
     """A cluster on this machine, with as many CPUs as its workers ask for: at most a worker a CPU that is there.
 
     Raises:
-        ClusterTooSmall: there are fewer.
+        LimitExceeded: there are fewer.
     """
     n_gpus, n_cpus = _gpus_here(), os.cpu_count() or 1
     n_workers = wanted.n_workers or max(1, n_gpus)
     if n_workers > n_cpus:
-        raise ClusterTooSmall(f"{n_workers} workers", f"this machine with {n_cpus} CPUs")
+        raise cluster_too_small(f"{n_workers} workers", f"this machine with {n_cpus} CPUs")
     ray.init(
         # Else a cluster that runs here already would be joined.
         address="local",
@@ -100,7 +100,7 @@ def _join(address: str) -> None:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         said = str(error).partition("\n")[0].partition(". ")[0].rstrip(". ")
-        raise ClusterUnreachable(address, said or type(error).__name__) from error
+        raise no_cluster(address, said or type(error).__name__) from error
 
 
 def _require_listener(address: str) -> None:
@@ -112,7 +112,7 @@ def _require_listener(address: str) -> None:
         with socket.create_connection((host, int(port)), timeout=_LISTENER_SECONDS):
             pass
     except (OSError, ValueError) as error:
-        raise ClusterUnreachable(address, str(error)) from error
+        raise no_cluster(address, str(error)) from error
 
 
 def _gpus_here() -> int:
@@ -125,7 +125,7 @@ def _room(wanted: Wanted) -> Room:
     """How many workers, by what the cluster has.
 
     Raises:
-        ClusterTooSmall: not one fits, or fewer than were asked for.
+        LimitExceeded: not one fits, or fewer than were asked for.
     """
     nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]
     has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in nodes)
@@ -135,7 +135,7 @@ def _room(wanted: Wanted) -> Room:
     if places < max(1, n_workers):
         gpus = f" and {n_gpus:g} GPUs" if n_gpus else ""
         asked = f"{n_workers or 1} workers of {wanted.n_threads} CPUs{gpus} each"
-        raise ClusterTooSmall(asked, f"{len(nodes)} machines with places for {places} of them")
+        raise cluster_too_small(asked, f"{len(nodes)} machines with places for {places} of them")
     return Room(n_workers, n_gpus, len(nodes))
 
 

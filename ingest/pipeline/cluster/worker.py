@@ -13,6 +13,7 @@ import polars as pl
 import torch
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Busy
 from neurothek.catalog.publishing.staging import StagedRun, StagingFull
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.corpora.corpus import Corpus
@@ -34,7 +35,7 @@ from neurothek.ingest.pipeline.cluster.assignment import (
     StreamsFollow,
     packed_frames,
 )
-from neurothek.ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
+from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, folded, part_name
 from neurothek.ingest.planning.agenda import DTYPES
 from neurothek.ingest.request import default_memory
@@ -93,7 +94,7 @@ class Worker:
                     return Failure(
                         "refused",
                         platform.node(),
-                        str(WorkerDiffers(platform.node(), f"for {name} the {key}", there, here)),
+                        str(worker_differs(platform.node(), f"for {name} the {key}", there, here)),
                     )
         except NeurothekError as error:
             return Failure("refused", platform.node(), str(error))
@@ -197,7 +198,7 @@ class Worker:
         told, found = self._told, self._checkpoint.weights_sha256
         if found != told.weights_sha256:
             what = f"weights of {told.name} with sha256"
-            raise WorkerDiffers(platform.node(), what, f"{found[:12]}…", f"{told.weights_sha256[:12]}…")
+            raise worker_differs(platform.node(), what, f"{found[:12]}…", f"{told.weights_sha256[:12]}…")
 
     def _job(self, name: str) -> Job[Any]:
         told = self._told
@@ -234,7 +235,11 @@ class Worker:
     def _require_ours(self, outbox: StagedRun, job: str) -> None:
         """Raises where the driver is gone, and somebody else measures, or has measured, the same."""
         if not outbox.is_ours():
-            raise RunTaken(job)
+            raise Busy(
+                f"another process has taken up the run of {job}",
+                "let it finish, or stop it and repeat the command",
+                path=job,
+            )
 
     def _close(self) -> None:
         """Let go of the jobs before."""

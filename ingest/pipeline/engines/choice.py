@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.arguments import BadArgument
-from neurothek.ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
+from neurothek.catalog.problems import Invalid, MissingExtra
 from neurothek.ingest.pipeline.cluster.environment import environment
 from neurothek.ingest.request import IngestRequest
 
@@ -21,7 +21,7 @@ def engine_for(request: IngestRequest) -> "Iterator[Engine]":
     """The engine of a request, which joins a cluster once something is to be measured there, and leaves it at the end.
 
     Raises:
-        RayMissing, OptionsOfRay, DeviceAndGpus: the request cannot be met.
+        MissingExtra, Invalid: the request cannot be met.
     """
     require_engine(request)
     if request.engine == "local":
@@ -41,21 +41,31 @@ def require_engine(request: IngestRequest) -> None:
     """Refuse an engine that is not installed, and options that it would not heed.
 
     Raises:
-        RayMissing: the package ray is not there.
-        OptionsOfRay: options of a cluster without one.
+        MissingExtra: the package ray is not there.
+        Invalid: options of a cluster without one.
         BadArgument: a number of GPUs that is none, or an address that is empty.
-        DeviceAndGpus: GPUs for workers that shall not use any, or none for workers that shall.
+        Invalid: GPUs for workers that shall not use any, or none for workers that shall.
     """
     if request.engine == "ray":
         if find_spec("ray") is None:
-            raise RayMissing
+            raise MissingExtra(
+                "--engine ray needs the package ray, which is not installed",
+                "run `pip install 'neurothek[ray]'`, or leave out --engine to measure in this process",
+                what="engine",
+                name="ray",
+            )
         gpus = request.gpus_per_worker
         if gpus is not None and not math.isfinite(gpus):
             raise BadArgument("gpus_per_worker", gpus, "give a number such as 1 or 0.5")
         if request.address is not None and not request.address.strip():
             raise BadArgument("address", request.address, "give HOST:PORT or auto, or leave it out")
         if gpus is not None and {"cpu": gpus > 0, "cuda": gpus == 0}.get(request.device, False):
-            raise DeviceAndGpus(request.device, gpus)
+            raise Invalid(
+                f"--device {request.device} and --gpus-per-worker {gpus:g} cannot both hold",
+                "leave out one of the two",
+                option="--gpus-per-worker",
+                value=gpus,
+            )
         return
     given = {
         "--address": request.address,
@@ -64,4 +74,8 @@ def require_engine(request: IngestRequest) -> None:
     }
     without = [name for name, value in given.items() if value is not None]
     if without:
-        raise OptionsOfRay(without)
+        raise Invalid(
+            f"{', '.join(without)} can only be given with --engine ray",
+            f"add that, or leave {without[0]} out",
+            option=without[0],
+        )

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from neurothek.catalog.problems import Invalid, NotFound, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus, Recipe
 from neurothek.ingest.corpora.errors import SourceMissing
 from neurothek.ingest.corpora.selection import choose_corpus
-from neurothek.ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
 from neurothek.ingest.models.errors import SequenceTooLong
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.request import TextRequest
@@ -189,7 +189,7 @@ def test_a_text_that_changed_is_not_read_again_under_the_old_name(
     ingests.measure(warehouse, models["opt"], asked)
     (folder / "long.txt").write_text("something else")
     assert choose(warehouse, tokenizers["opt"], corpora=("mine",)).name == "mine"
-    with pytest.raises(CorpusChanged, match="the corpus mine must be read again"):
+    with pytest.raises(Unreadable, match="the corpus mine must be read again"):
         choose(warehouse, tokenizers["gpt2"], corpora=("mine",))
     (folder / "long.txt").unlink()
     with pytest.raises(SourceMissing):
@@ -224,7 +224,7 @@ def test_a_tokenizer_that_prepends_no_bos_does_not_take_the_ids_of_one_that_does
 def test_a_name_that_could_not_be_asked_for_again_is_refused(
     warehouse: Warehouse, folder: Path, tokenizers: dict[str, Tokenizer], name: str
 ) -> None:
-    with pytest.raises(CorpusNameInvalid, match="cannot be named"):
+    with pytest.raises(Invalid, match="cannot be named"):
         choose(warehouse, tokenizers["opt"], corpora=specs(folder), name=name)
 
 
@@ -232,12 +232,12 @@ def test_a_name_that_could_not_be_asked_for_again_is_refused(
 def test_an_unknown_name_and_a_name_beside_others_are_refused(
     warehouse: Warehouse, tokenizers: dict[str, Tokenizer], corpora: tuple[str, ...]
 ) -> None:
-    with pytest.raises(CorpusUnknown, match=r"the warehouse has words: .* NAME=hub:ORG/NAME"):
+    with pytest.raises(NotFound, match=r"the warehouse has words: .* NAME=hub:ORG/NAME"):
         choose(warehouse, tokenizers["opt"], corpora=corpora)
 
 
 def test_a_name_without_a_warehouse_is_refused(tmp_path: Path, tokenizers: dict[str, Tokenizer]) -> None:
-    with pytest.raises(CorpusUnknown, match="the warehouse has none yet"):
+    with pytest.raises(NotFound, match="the warehouse has none yet"):
         choose(ingests.open_warehouse(tmp_path / "none.duckdb"), tokenizers["opt"], corpora=("words",))
     assert list(tmp_path.iterdir()) == []
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from neurothek.catalog.problems import Conflict, Unavailable
 from neurothek.catalog.progress import Silent
-from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
 from neurothek.ingest.models import mapped_weights, weights_hash
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.mapped_weights import map_measured
@@ -90,15 +90,15 @@ def test_other_weights_and_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(weights_hash.KnownHashes, "sha256", lambda *_: None)
         assert map_measured(known).folder == folder
         patch.setattr(mapped_weights, "MOST_HASHED", 10)
-        with pytest.raises(WeightsNotAtHand, match="not seen on this machine before"):
+        with pytest.raises(Unavailable, match="not seen on this machine before"):
             map_measured(known)
         assert map_measured(known, is_thorough=True, progress=Silent()).folder == folder
     edit_tensors(folder, lambda tensors: tensors["model.decoder.layers.0.fc2.weight"].neg_())
-    with pytest.raises(OtherWeights):
+    with pytest.raises(Conflict):
         map_measured(known)
     to_pickle(folder)
     for broken in (folder, tmp_path / "gone"):
-        with pytest.raises(WeightsNotAtHand):
+        with pytest.raises(Unavailable):
             map_measured(known, weights=broken)
 
 
@@ -108,7 +108,7 @@ def test_files_that_are_none(tiny_models: dict[str, Path], tmp_path: Path) -> No
     whole = (tiny_models["opt"] / "model.safetensors").read_bytes()
     for text in (b"", b"x", b"\xff" * 64, whole[:40], (8).to_bytes(8, "little") + b"[1,2,3] "):
         (folder / "model.safetensors").write_bytes(text)
-        with pytest.raises((WeightsNotAtHand, OtherWeights)):
+        with pytest.raises((Unavailable, Conflict)):
             map_measured(known, weights=folder)
 
 
@@ -118,14 +118,14 @@ def test_too_little_memory_is_no_damage(tiny_models: dict[str, Path], monkeypatc
 
     known = measured(tiny_models["opt"])
     monkeypatch.setattr("mmap.mmap", refuse)
-    with pytest.raises(WeightsNotAtHand, match="there is not enough memory") as raised:
+    with pytest.raises(Unavailable, match="there is not enough memory") as raised:
         map_measured(known, is_thorough=True)
     assert "copy or download" not in str(raised.value)
 
 
 def test_a_family_that_is_not_known(tiny_models: dict[str, Path]) -> None:
     """What an edited warehouse may say of weights that are the measured ones."""
-    with pytest.raises(WeightsNotAtHand, match="the architecture 'other', which is not supported"):
+    with pytest.raises(Unavailable, match="the architecture 'other', which is not supported"):
         map_measured(replace(measured(tiny_models["opt"]), architecture="other"))
 
 

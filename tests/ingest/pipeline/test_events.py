@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from neurothek.catalog.problems import Conflict, LimitExceeded
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.errors import ExamplesInvalid, SentencesMissing
-from neurothek.ingest.errors import MemoryTooSmall, ParametersDiffer
 from neurothek.ingest.jobs.events.job import EventsJob
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.models.checkpoints import find
@@ -118,7 +118,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
     ingests.measure(whole, model, asked)
     context = JobContext(open_transformer(find(str(model))), load(model), batch_tokens=asked.batch_tokens)
     needed = small_job(context, asked).memory_bytes(is_resident=False)
-    with pytest.raises(MemoryTooSmall):
+    with pytest.raises(LimitExceeded):
         ingests.measure(warehouse, model, dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
     ingests.measure(warehouse, model, dataclasses.replace(asked, memory_bytes=needed))
@@ -130,7 +130,7 @@ def test_another_seed_is_another_run(
 ) -> None:
     ingests.measure(warehouse, model, asked)
     monkeypatch.setattr(EventsJob, "from_options", partial(small_job, seed=1))
-    with pytest.raises(ParametersDiffer, match="seed: 0 there, 1 asked for"):
+    with pytest.raises(Conflict, match="seed: 0 there, 1 asked for"):
         ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, model, dataclasses.replace(asked, force=True))
     assert ingests.table(warehouse, "event_samples")["seed"].to_list() == [1]

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from neurothek.catalog.problems import Conflict, Invalid
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JobUnknown
-from neurothek.ingest.errors import ModelNamedTwice, ThresholdInvalid
 from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
 from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.planning.model_plan import plan_model
-from neurothek.ingest.request import IngestRequest, ModelEmpty, ModelSource, TextRequest
+from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
 from neurothek.queries.views import install
 from tests.support import ingests
 from tests.support.models import build
@@ -91,9 +91,9 @@ def test_a_model_that_fails_does_not_stop_the_others(tmp_path: Path, warehouse: 
     ("request_", "error"),
     [
         (IngestRequest(jobs=("projections", "activty")), JobUnknown),
-        (IngestRequest(active_above=float("nan")), ThresholdInvalid),
-        (IngestRequest(active_above=float("inf")), ThresholdInvalid),
-        (IngestRequest(active_above=-1e308), ThresholdInvalid),
+        (IngestRequest(active_above=float("nan")), Invalid),
+        (IngestRequest(active_above=float("inf")), Invalid),
+        (IngestRequest(active_above=-1e308), Invalid),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_before_any_model(
@@ -119,7 +119,7 @@ def test_two_models_with_one_name_are_refused_before_either(
     build(tmp_path / "a" / "tiny", "opt", d_ffn=8)
     shutil.copytree(tmp_path / "a" / "tiny", tmp_path / "b" / "tiny")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelNamedTwice, match=r"would both be called .* give one of them another name"):
+    with pytest.raises(Conflict, match=r"would both be called .* give one of them another name"):
         ingest_all(warehouse, IngestRequest(jobs=("projections",)), models, progress=Silent())
     assert list(warehouse.path.parent.iterdir()) == []
 
@@ -138,7 +138,7 @@ def test_a_name_stands_before_the_first_equals_sign(text: str, expected: ModelSo
 
 @pytest.mark.parametrize("text", ["", " ", "=a", "name="])
 def test_a_model_without_a_name_or_a_source_is_refused(text: str) -> None:
-    with pytest.raises(ModelEmpty, match="does not name a model"):
+    with pytest.raises(Invalid, match="does not name a model"):
         ModelSource.parse(text)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.publishing.staging import RunBusy, StagedRun, StagingFull, staged_manifests
 from neurothek.catalog.store.errors import WarehouseBusy
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus
-from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
@@ -216,7 +216,7 @@ def test_layers_outside_keep_the_parts_of_one_layer(
 
 
 def test_too_little_memory_is_refused_before_anything_is_written(reference: Reference, warehouse: Warehouse) -> None:
-    with pytest.raises(MemoryTooSmall, match="measuring needs at least"):
+    with pytest.raises(LimitExceeded, match="measuring needs at least"):
         ingests.measure(warehouse, reference.model, dataclasses.replace(reference.asked, memory_bytes=1000))
     assert list(warehouse.path.parent.iterdir()) == []
 
@@ -228,7 +228,7 @@ def test_too_little_disk_is_refused_before_anything_is_written(
         free = 10_000
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
-    with pytest.raises(DiskTooSmall, match="choose another disk with --staging"):
+    with pytest.raises(LimitExceeded, match="choose another disk with --staging"):
         ingests.measure(warehouse, reference.model, reference.asked)
     assert list(warehouse.path.parent.iterdir()) == []
 

@@ -16,13 +16,13 @@ from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.imports import import_folder
 from neurothek.catalog.exchange.manifest import ExportInvalid
 from neurothek.catalog.exchange.merging import merge
+from neurothek.catalog.problems import Conflict, LimitExceeded
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.store.matrices import kept_maps
 from neurothek.catalog.store.matrix_files import MapChanged, MapMissing
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import remove, rename
 from neurothek.catalog.upkeep.checks import FILES, check
-from neurothek.ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.jobs.shortcuts import fitting
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
@@ -181,7 +181,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     opened = open_transformer(find(str(folder / "tiny"))), load(folder / "tiny")
     needed = ShortcutsJob(JobContext(*opened, batch_tokens=asked.batch_tokens)).memory_bytes(is_resident=False)
-    with pytest.raises(MemoryTooSmall):
+    with pytest.raises(LimitExceeded):
         ingests.measure(warehouse, folder / "tiny", dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
     ingests.measure(warehouse, folder / "tiny", dataclasses.replace(asked, memory_bytes=needed))
@@ -194,7 +194,7 @@ def test_too_little_disk_is_said_before_anything_is_written(
 ) -> None:
     monkeypatch.setattr(budget, "free_bytes", lambda folder: 1_000)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    with pytest.raises(DiskTooSmall, match="--staging"):
+    with pytest.raises(LimitExceeded, match="--staging"):
         ingests.measure(warehouse, folder / "tiny", asked)
     assert list(tmp_path.iterdir()) == []
 
@@ -203,7 +203,7 @@ def test_all_matrices_are_kept_if_asked_and_their_size_is_said_first(
     warehouse: Warehouse, folder: Path, asked: IngestRequest
 ) -> None:
     everything = dataclasses.replace(asked, keep="all")
-    with pytest.raises(ParametersDiffer, match="keep: last there, all asked for"):
+    with pytest.raises(Conflict, match="keep: last there, all asked for"):
         ingests.measure(warehouse, folder / "tiny", everything)
     before, said = files(warehouse), list[str]()
     source = ModelSource(str(folder / "tiny"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.job import Job, SweepJob, WeightsJob
 from neurothek.ingest.models.transformer import Shape
@@ -86,7 +86,7 @@ def all_ways(
     while True:
         try:
             found = chosen(memory_bytes, jobs=jobs, batch_tokens=batch_tokens, extent=extent, model=model)
-        except MemoryTooSmall:
+        except LimitExceeded:
             return sizes
         sizes.append(found.memory_bytes)
         memory_bytes = found.memory_bytes - 1
@@ -175,13 +175,13 @@ def test_what_does_not_fit_on_the_disk_is_passed_over(tmp_path: Path) -> None:
     assert on(layers).order == "layers"
     assert on(layers - 1).order == "chunks"
     assert on(chunks).order == "chunks"
-    with pytest.raises(DiskTooSmall, match=r"needs about 0\.13 MB under .*, but only 0\.13 MB are free") as caught:
+    with pytest.raises(LimitExceeded, match=r"needs about 0\.13 MB under .*, but only 0\.13 MB are free") as caught:
         on(chunks - 1)
     assert str(tmp_path) in str(caught.value)
 
 
 def test_the_least_memory_is_what_is_asked_for() -> None:
-    with pytest.raises(MemoryTooSmall, match=r"needs at least 12\.14 GB of memory, but --memory allows 12\.00 GB"):
+    with pytest.raises(LimitExceeded, match=r"needs at least 12\.14 GB of memory, but --memory allows 12\.00 GB"):
         chosen(12 * 10**9)
 
 
@@ -210,9 +210,7 @@ def test_jobs_on_weights_alone_fit_exactly() -> None:
     assert plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed - 1)).is_tight
     assert not plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed)).is_tight
     assert not plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed + 1)).is_tight
-    with pytest.raises(
-        JobMemoryTooSmall, match=r"needs at least 0\.15 GB of memory, but --memory allows 0\.14"
-    ) as caught:
+    with pytest.raises(LimitExceeded, match=r"needs at least 0\.15 GB of memory, but --memory allows 0\.14") as caught:
         plan_weights(SHAPE, ["more weights", "weights"], budget=Budget(needed - 1))
     assert caught.value.needed == needed
 
@@ -220,12 +218,12 @@ def test_jobs_on_weights_alone_fit_exactly() -> None:
 def test_the_disk_of_jobs_on_weights_alone_holds_their_rows_twice(tmp_path: Path) -> None:
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 620_000_000)).disk_bytes == 620_000_000
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 10**12)).disk_bytes == 620_000_000
-    with pytest.raises(DiskTooSmall, match=r"needs about 0\.62 GB under .*, but only 0\.62 GB are free"):
+    with pytest.raises(LimitExceeded, match=r"needs about 0\.62 GB under .*, but only 0\.62 GB are free"):
         plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 619_999_999))
     # Without a folder no disk is looked at.
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS)).growth_bytes == 310_000_000
 
 
 def test_a_disk_that_nobody_looked_at_has_nothing_free(tmp_path: Path) -> None:
-    with pytest.raises(DiskTooSmall):
+    with pytest.raises(LimitExceeded):
         plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path))

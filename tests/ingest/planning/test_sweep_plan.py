@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, plan, plan_weights
@@ -87,7 +87,7 @@ def test_smaller_batches_take_less(transformer: Transformer) -> None:
 
 
 def test_a_budget_below_one_layer_is_refused_with_what_is_needed(transformer: Transformer) -> None:
-    with pytest.raises(MemoryTooSmall, match=r"at least 0\.\d\d GB of memory, but --memory allows 0\.00 GB") as caught:
+    with pytest.raises(LimitExceeded, match=r"at least 0\.\d\d GB of memory, but --memory allows 0\.00 GB") as caught:
         planned(transformer, 1)
     assert "--batch-tokens" in str(caught.value)
 
@@ -101,19 +101,19 @@ def test_the_plan_does_not_grow_with_the_corpus_but_on_disk(transformer: Transfo
 @pytest.mark.parametrize("job", ["projections", "clusters"])
 def test_without_a_text_what_is_needed_is_said_and_is_enough(transformer: Transformer, job: str) -> None:
     shape = transformer.shape
-    with pytest.raises(JobMemoryTooSmall, match=rf"measuring {job} needs at least .* allow more$") as caught:
+    with pytest.raises(LimitExceeded, match=rf"measuring {job} needs at least .* allow more$") as caught:
         plan_weights(shape, [job], budget=Budget(1_000))
     (said,) = re.findall(r"at least ([\d.]+) GB", str(caught.value))
     needed = round(float(said) * 1e9)
     assert plan_weights(shape, [job], budget=Budget(needed)).is_tight
     assert not plan_weights(shape, [job], budget=Budget(3 * needed)).is_tight
-    with pytest.raises(JobMemoryTooSmall):
+    with pytest.raises(LimitExceeded):
         plan_weights(shape, [job], budget=Budget(needed - 10**7))
 
 
 def test_without_a_text_too_little_disk_is_said(transformer: Transformer, tmp_path: Path) -> None:
     budget = Budget(GENEROUS, staging=tmp_path, free_bytes=1_000)
-    with pytest.raises(DiskTooSmall, match=f"MB under {re.escape(str(tmp_path))}, but only 0.00 MB are free"):
+    with pytest.raises(LimitExceeded, match=f"MB under {re.escape(str(tmp_path))}, but only 0.00 MB are free"):
         plan_weights(transformer.shape, ["projections"], budget=budget)
 
 

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.exchange.merging import ModelsDiffer, merge
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.publishing.publish import NameTaken, TokenizerChanged
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.errors import ModelChanged, ParametersDiffer
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.finding import measured_models
@@ -93,7 +93,7 @@ def test_other_settings_are_refused_with_the_difference(
     warehouse: Warehouse, model: Path, asked: IngestRequest, changes: dict[str, Any], difference: str
 ) -> None:
     before = digest(warehouse)
-    with pytest.raises(ParametersDiffer) as caught:
+    with pytest.raises(Conflict) as caught:
         ingests.measure(warehouse, model, dataclasses.replace(asked, **changes))
     assert f"activity of tiny is in the warehouse with other settings ({difference})" in str(caught.value)
     assert "--force" in str(caught.value)
@@ -142,7 +142,7 @@ def test_a_raised_version_is_measured_anew_without_force(
     assert ingests.measure(warehouse, model, asked).jobs == ()
     # A release from before does not replace what a later one measured.
     raise_version(monkeypatch, to=1)
-    with pytest.raises(ParametersDiffer, match="job_version: 2 there, 1 asked for"):
+    with pytest.raises(Conflict, match="job_version: 2 there, 1 asked for"):
         ingests.measure(warehouse, model, asked)
 
 
@@ -212,7 +212,7 @@ def test_another_config_beside_known_weights_is_refused(
 ) -> None:
     changed = edit_config(shutil.copytree(model, tmp_path / "tiny"), num_attention_heads=2)
     before = digest(warehouse)
-    with pytest.raises(ModelChanged, match="n_heads: 4 there, 2 asked for"):
+    with pytest.raises(Conflict, match="n_heads: 4 there, 2 asked for"):
         ingests.measure(warehouse, changed, asked)
     assert digest(warehouse) == before
 
@@ -225,7 +225,7 @@ def test_settings_beside_the_sizes_are_part_of_a_model(tmp_path: Path, asked: In
     ingests.measure(warehouse, folder, only_weights)
     assert ingests.measure(warehouse, folder, only_weights).jobs == ()
     edit_config(folder, rope_parameters={"rope_type": "default", "rope_theta": 500.0})
-    with pytest.raises(ModelChanged, match=r"rope_parameters: \{.*10000.* there, \{.*500.* asked for"):
+    with pytest.raises(Conflict, match=r"rope_parameters: \{.*10000.* there, \{.*500.* asked for"):
         ingests.measure(warehouse, folder, only_weights)
 
 
@@ -291,10 +291,10 @@ def test_settings_of_gpt2_beside_known_weights_are_refused(
     ):
         folder = edit_config(shutil.copytree(model, tmp_path / str(number) / "configured"), **{name: value})
         said = rf"{name}: {GPT2_SETTINGS[name]} there, {value} asked for"
-        with pytest.raises(ModelChanged, match=said):
+        with pytest.raises(Conflict, match=said):
             ingests.measure(warehouse, folder, asked)
         # Nor does a question that runs the model get numbers that go with no row.
-        with pytest.raises(ModelChanged, match=said):
+        with pytest.raises(Conflict, match=said):
             open_measured(known, weights=folder)
     assert digest(warehouse) == before
     # Under another name it is another model, with keys and numbers of its own.
@@ -330,7 +330,7 @@ def test_a_model_measured_before_its_settings_were_noted_is_up_to_date(
     before = digest(warehouse)
     assert ingest_model(warehouse, again, ModelSource.parse(str(model)), announce=told.append).jobs == ()
     assert (digest(warehouse), len(told)) == (before, 1)
-    with pytest.raises(ModelChanged, match=r"layer_norm_epsilon: 1e-05 there, 0\.5 asked for"):
+    with pytest.raises(Conflict, match=r"layer_norm_epsilon: 1e-05 there, 0\.5 asked for"):
         ingests.measure(warehouse, edit_config(model, layer_norm_epsilon=0.5), asked)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from neurothek.ingest.errors import PromptEmpty, PromptTooLong
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
@@ -42,7 +42,7 @@ def test_activations_are_the_models_own(tiny_models: dict[str, Path], kind: str)
 
 def test_what_is_no_prompt_is_refused(tiny_models: dict[str, Path]) -> None:
     model = opened(tiny_models["opt"])
-    with pytest.raises(PromptEmpty):
+    with pytest.raises(Invalid):
         activations_along(*model, "", layer=0, neuron=0)
-    with pytest.raises(PromptTooLong):
+    with pytest.raises(LimitExceeded):
         activations_along(*model, "one two three " * 40, layer=0, neuron=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from neurothek.ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.models import tokenizer
 from neurothek.ingest.trace.asked_prompt import ids_of, place_of
 
@@ -23,9 +23,9 @@ def test_a_prompt_must_have_tokens_and_fit(tiny_models: dict[str, Path]) -> None
     known = tokenizer.load(tiny_models["opt"])
     length = len(ids_of(known, "one two", context_length=64))
     assert len(ids_of(known, "one two", context_length=length)) == length
-    with pytest.raises(PromptTooLong, match=f"has {length} tokens, but the model reads at most {length - 1}"):
+    with pytest.raises(LimitExceeded, match=f"has {length} tokens, but the model reads at most {length - 1}"):
         ids_of(known, "one two", context_length=length - 1)
-    with pytest.raises(PromptEmpty):
+    with pytest.raises(Invalid):
         ids_of(known, "", context_length=64)
 
 
@@ -33,5 +33,5 @@ def test_positions_count_from_either_end() -> None:
     ids = np.arange(5)
     assert [place_of(ids, position) for position in (None, 0, 4, -1, -5)] == [4, 0, 4, 4, 0]
     for position in (5, -6):
-        with pytest.raises(PositionMissing, match=f"there is no position {position} in a prompt of 5 tokens"):
+        with pytest.raises(Invalid, match=f"there is no position {position} in a prompt of 5 tokens"):
             place_of(ids, position)

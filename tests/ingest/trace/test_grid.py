@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from neurothek.catalog.problems import Invalid, LimitExceeded, Unsupported
 from neurothek.catalog.tables.traces import TracedGrid
-from neurothek.ingest.errors import NothingToTrace, PromptEmpty, PromptTooLong
 from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
@@ -158,11 +158,11 @@ def test_a_switch_that_cannot_be_is_refused(tiny_models: dict[str, Path]) -> Non
 
 
 def test_what_cannot_be_traced_is_refused(tiny_models: dict[str, Path]) -> None:
-    with pytest.raises(NothingToTrace):
+    with pytest.raises(Unsupported):
         grid(tiny_models["bert"])
-    with pytest.raises(PromptEmpty):
+    with pytest.raises(Invalid):
         grid(tiny_models["opt"], "")
-    with pytest.raises(PromptTooLong, match="but the model reads at most 64"):
+    with pytest.raises(LimitExceeded, match="but the model reads at most 64"):
         grid(tiny_models["opt"], "one two three " * 40)
 
 

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from neurothek.ingest.errors import OtherWeights, WeightsNotAtHand
+from neurothek.catalog.problems import Conflict, Unavailable
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.trace.open_models import OpenModels
@@ -60,10 +60,10 @@ def test_weights_that_went_away_or_were_changed_are_not_answered_from_memory(kno
     with models.model(known):
         pass
     shutil.move(folder, tmp_path / "away")
-    with pytest.raises(WeightsNotAtHand), models.model(known):
+    with pytest.raises(Unavailable), models.model(known):
         pass
     build(folder, "opt", d_ffn=8, seed=1)
-    with pytest.raises(OtherWeights), models.model(known):
+    with pytest.raises(Conflict), models.model(known):
         pass
     shutil.rmtree(folder)
     shutil.move(tmp_path / "away", folder)

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer
 from transformers.activations import ACT2FN
 
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.catalog.tables.traces import Switched
-from neurothek.ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
 from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
@@ -223,11 +223,11 @@ def test_what_comes_after_the_position_changes_nothing_there(planted: Opened) ->
 def test_what_cannot_be_asked_is_refused(tiny_models: dict[str, Path], tmp_path: Path, planted: Opened) -> None:
     with pytest.raises(NoNextToken, match="bert models are masked ones"):
         switched(*opened(tiny_models["bert"]), PROMPT, Switch(0, 0, 0.0))
-    with pytest.raises(PromptEmpty):
+    with pytest.raises(Invalid):
         switched(*planted, "", Switch(0, 0, 0.0))
-    with pytest.raises(PromptTooLong):
+    with pytest.raises(LimitExceeded):
         switched(*planted, "one two three " * 40, Switch(0, 0, 0.0))
-    with pytest.raises(PositionMissing):
+    with pytest.raises(Invalid):
         switched(*planted, PROMPT, Switch(0, 0, 0.0), position=99)
     with pytest.raises(ValueOverflows, match=r"set to 1e\+30 .* nearer to 0"):
         switched(*planted, PROMPT, Switch(0, 0, 1e30))

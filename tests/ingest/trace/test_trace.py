@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 import torch
 
+from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded, Unavailable
 from neurothek.catalog.tables.traces import RaisingOrder, Traced
-from neurothek.ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
@@ -244,14 +244,14 @@ def test_positions_count_from_either_end(folder: Path) -> None:
     assert traced(folder, position=-1).position == traced(folder).position == n - 1
     assert traced(folder, position=-n).position == 0
     for position in (n, -n - 1):
-        with pytest.raises(PositionMissing, match=f"there is no position {position} in a prompt of {n} tokens"):
+        with pytest.raises(Invalid, match=f"there is no position {position} in a prompt of {n} tokens"):
             traced(folder, position=position)
 
 
 def test_a_prompt_of_nothing_and_one_that_is_too_long_are_refused(folder: Path) -> None:
-    with pytest.raises(PromptEmpty, match="the prompt '' has no tokens"):
+    with pytest.raises(Invalid, match="the prompt '' has no tokens"):
         traced(folder, "")
-    with pytest.raises(PromptTooLong, match="but the model reads at most 64"):
+    with pytest.raises(LimitExceeded, match="but the model reads at most 64"):
         traced(folder, "one two three " * 40)
 
 
@@ -264,11 +264,11 @@ def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     known = Measured("tiny", str(folder), None, find(str(folder)).weights_sha256)
     moved = tmp_path / "elsewhere"
     shutil.move(folder, moved)
-    with pytest.raises(WeightsNotAtHand, match=f"were not usable at '{folder}'.*--weights PATH"):
+    with pytest.raises(Unavailable, match=f"were not usable at '{folder}'.*--weights PATH"):
         open_measured(known, weights=None)
-    with pytest.raises(WeightsNotAtHand, match=r"were not usable at '.*nowhere'"):
+    with pytest.raises(Unavailable, match=r"were not usable at '.*nowhere'"):
         open_measured(known, weights=tmp_path / "nowhere")
     assert open_measured(known, weights=moved)
     other = build(tmp_path / "other", "opt", d_ffn=8, seed=1)
-    with pytest.raises(OtherWeights, match="are not the ones that were measured as tiny"):
+    with pytest.raises(Conflict, match="are not the ones that were measured as tiny"):
         open_measured(known, weights=other)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from neurothek.ingest.errors import WeightsNotAtHand
+from neurothek.catalog.problems import Unavailable
 from neurothek.queries import errors
 from neurothek.queries.search.by_score import Wanted, _notes, wanted
 from neurothek.queries.search.question import Question
@@ -92,5 +92,5 @@ def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckD
             wanted(full, Question(words=words))
     with pytest.raises(errors.OneWordOnly, match=re.escape('give one word, or alternatives as "he,him,his"')):
         wanted(full, Question(words=("school", "tea")))
-    with pytest.raises(WeightsNotAtHand):
+    with pytest.raises(Unavailable):
         door.score(Question(words=(token,), exact=True), weights=tmp_path)

@@ -5,7 +5,7 @@ import torch
 
 from docs.generators.recipes import needs
 from docs.generators.recipes.shapes import opt
-from neurothek.ingest.errors import MemoryTooSmall
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, choose
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 
@@ -25,7 +25,7 @@ def test_the_least_plan_is_the_least_that_is_accepted() -> None:
                 batch_tokens=DEFAULT_BATCH_TOKENS,
                 budget=Budget(memory),
             )
-        except MemoryTooSmall:
+        except LimitExceeded:
             assert not is_accepted
         else:
             assert is_accepted

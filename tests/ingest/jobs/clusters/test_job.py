@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from neurothek.ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.jobs.clusters.job import ClustersJob, default_sizes
 from neurothek.ingest.jobs.clusters.neighbours import value_neighbours_frame
 from neurothek.ingest.jobs.job import JobContext
@@ -109,20 +109,20 @@ def test_the_method_follows_the_memory(opened: tuple[Transformer, Tokenizer]) ->
     assert (exact.linking.method, exact.parameters()["method"]) == ("exact", "exact")
     assert scalable.linking.method == "scalable"
     assert scalable.parameters()["linked_at_once"] == scalable.linking.most < 98_304
-    with pytest.raises(ClusterMemoryTooSmall, match=r"needs at least 1.10 GB of memory, but --memory allows 1.00 GB"):
+    with pytest.raises(LimitExceeded, match=r"needs at least 1.10 GB of memory, but --memory allows 1.00 GB"):
         ClustersJob.of(jobs.context_of(shape=big), memory_bytes=10**9)
 
 
 @pytest.mark.parametrize("asked", [0, 121])
 def test_more_clusters_than_neurons_are_refused(opened: tuple[Transformer, Tokenizer], asked: int) -> None:
-    with pytest.raises(ClustersTooMany, match=f"^cannot make {asked} clusters from the model's 120 neurons; choose"):
+    with pytest.raises(Invalid, match=f"^cannot make {asked} clusters from the model's 120 neurons; choose"):
         ClustersJob.of(JobContext(*opened), sizes=(10, asked), memory_bytes=GENEROUS)
 
 
 def test_from_a_request_to_the_warehouse(tmp_path: Path) -> None:
     folder = models.build(tmp_path / "small", "gpt2", n_layers=2, d_model=8, d_ffn=20, n_heads=2)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    with pytest.raises(ClustersTooMany):
+    with pytest.raises(Invalid):
         ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(41,)))
     assert not warehouse.exists()
     report = ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(8, 5, 8)))

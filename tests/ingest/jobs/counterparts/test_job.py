@@ -16,12 +16,12 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
+from neurothek.catalog.problems import Conflict, LimitExceeded, Unavailable
 from neurothek.catalog.store.errors import WarehouseMissing
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.changes import remove
 from neurothek.catalog.upkeep.checks import check
-from neurothek.ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
 from neurothek.ingest.jobs.counterparts import job
 from neurothek.ingest.jobs.counterparts.errors import (
     ListsMissing,
@@ -262,7 +262,7 @@ def test_other_parameters_are_told_and_replaced_by_force(warehouse: Warehouse) -
     with warehouse.writer() as connection:
         changed = """parameters = json_merge_patch(parameters, '{"seed": 7}'), run_key = 'x' || run_id"""
         connection.execute(f"update store.runs set {changed} where job = 'counterparts'")
-    with pytest.raises(ParametersDiffer, match="seed: 7 there, 0 asked for"):
+    with pytest.raises(Conflict, match="seed: 7 there, 0 asked for"):
         ingests.compare(warehouse, "small", "large")
     (report,) = ingests.compare(warehouse, "small", "large", force=True)
     assert report.n_rows is not None
@@ -281,12 +281,12 @@ def test_what_cannot_be_compared_is_told_in_a_sentence(folder: Path, warehouse: 
         (("small", "larg"), PairUnknown, "no such model in the warehouse; did you mean large"),
         (("small", "zzz"), PairUnknown, "which has small, large, third, gpt: measure a new one first"),
         (("small", "gpt"), PairTokenizers, "small and gpt have different tokenizers"),
-        (("small", f"large={folder / 'third'}"), OtherWeights, "give the right folder with large=PATH"),
-        (("small", f"large={tmp_path / 'none'}"), WeightsNotAtHand, "give their location with large=PATH"),
+        (("small", f"large={folder / 'third'}"), Conflict, "give the right folder with large=PATH"),
+        (("small", f"large={tmp_path / 'none'}"), Unavailable, "give their location with large=PATH"),
     ):
         with pytest.raises(error, match=re.escape(said)):
             ingests.compare(warehouse, *names)
-    with pytest.raises(JobMemoryTooSmall, match="measuring counterparts needs at least"):
+    with pytest.raises(LimitExceeded, match="measuring counterparts needs at least"):
         ingests.compare(warehouse, "small", "large", memory_bytes=1 << 20)
     with pytest.raises(WarehouseMissing):
         ingests.compare(ingests.open_warehouse(tmp_path / "none.duckdb"), "small", "large")
@@ -298,7 +298,7 @@ def test_weights_may_lie_elsewhere(folder: Path, warehouse: Warehouse, compared:
     shutil.copytree(folder / "large", tmp_path / "moved")
     with warehouse.writer() as connection:
         connection.execute("update store.models set source = '/gone/large' where name = 'large'")
-    with pytest.raises(WeightsNotAtHand, match="not usable at '/gone/large'"):
+    with pytest.raises(Unavailable, match="not usable at '/gone/large'"):
         ingests.compare(warehouse, "small", "large")
     ingests.compare(warehouse, "small", f"large={tmp_path / 'moved'}")
     mine, theirs = (ingests.table(one, "counterparts") for one in (warehouse, compared))

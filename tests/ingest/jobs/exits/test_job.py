@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import neurothek
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.corpora.errors import ExamplesTooFew
-from neurothek.ingest.errors import ParametersDiffer
 from neurothek.ingest.jobs.exits import splits
 from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
 from neurothek.ingest.jobs.exits.splits import SEEDS, Split
@@ -204,7 +204,7 @@ def test_other_events_are_other_exits_and_need_no_force(measured: Measured, corp
     assert report.jobs == EXITS
     rows = ingests.table(warehouse, "exits", "method = 'cluster_ranks'")
     assert set(rows["n"]) == {3}
-    with pytest.raises(ParametersDiffer, match="baselines"):
+    with pytest.raises(Conflict, match="baselines"):
         ingests.measure(warehouse, measured.folder, request(corpus, *EXITS, baselines=False))
 
 

@@ -16,9 +16,9 @@ import torch
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, Unsupported
 from neurothek.catalog.publishing.staging import RunBusy, adding
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.errors import AskedByQuery, CausalNeeded
 from neurothek.ingest.interventions.planned import Way, interventions
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.additive import OtherSettings
@@ -436,10 +436,10 @@ def test_a_masked_model_is_refused_by_name(folder: Path, tmp_path: Path) -> None
     corpora = (f"long={folder / 'long.txt'}",)
     ingests.measure(warehouse, tmp_path / "bert", ingests.request(corpora, jobs=("projections",)))
     door = neurothek.open(tmp_path / "w.duckdb")
-    with pytest.raises(CausalNeeded, match="bert is a masked model, and the job interventions needs one that predicts"):
+    with pytest.raises(Unsupported, match="bert is a masked model, and the job interventions needs one that predicts"):
         door.plan_intervention("bert", where="neuron = 1")
 
 
 def test_ingest_alone_cannot_ask_for_it(door: Neurothek, folder: Path) -> None:
-    with pytest.raises(AskedByQuery, match=r"`neurothek intervene MODEL --where 'frequency > 0\.1'`"):
+    with pytest.raises(Invalid, match=r"`neurothek intervene MODEL --where 'frequency > 0\.1'`"):
         door.ingest(str(folder / "opt"), job="interventions")

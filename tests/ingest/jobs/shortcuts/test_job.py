@@ -13,6 +13,7 @@ from jaxtyping import Float
 from safetensors.numpy import load_file
 from torch import Tensor
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.matrices import file_name
 from neurothek.catalog.store.matrix_files import TENSOR
 from neurothek.ingest.corpora import corpus as corpora
@@ -20,7 +21,6 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.errors import SentencesTooFew
 from neurothek.ingest.corpora.prompts import LEAST_SENTENCES
 from neurothek.ingest.corpora.sources.source import Source
-from neurothek.ingest.errors import MethodUnknown
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.jobs.shortcuts import fitting
 from neurothek.ingest.jobs.shortcuts.fitting import MAPS
@@ -416,13 +416,13 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     context = JobContext(transformer, tokenizer, prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
     with pytest.raises(SentencesTooFew, match="takes at least 8, but prose of the corpus prose has 7"):
         ShortcutsJob(context).shards()
-    with pytest.raises(MethodUnknown, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
+    with pytest.raises(NotFound, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
         ShortcutsJob.from_options(context, IngestRequest(methods=("id", "mta")))
 
 
 def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "bert", n_layers=1, d_model=WIDTH))
-    with pytest.raises(MethodUnknown, match="there is no shortcut mat_ffn for bert models; did you mean mat"):
+    with pytest.raises(NotFound, match="there is no shortcut mat_ffn for bert models; did you mean mat"):
         ShortcutsJob.from_options(JobContext(transformer, tokenizer), IngestRequest(methods=("mat_ffn",)))
     maskless = replace(tokenizer, mask_id=None)
     context = JobContext(transformer, maskless, prepare(text, maskless))

@@ -11,6 +11,7 @@ import pytest
 import torch
 from polars.testing import assert_frame_equal
 
+from neurothek.catalog.problems import Conflict, Failed, LimitExceeded, Unavailable
 from neurothek.catalog.publishing.staging import staged_manifests
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
@@ -18,13 +19,6 @@ from neurothek.ingest.corpora import corpus
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.models.errors import MeasurementOverflow
 from neurothek.ingest.pipeline.cluster import placement
-from neurothek.ingest.pipeline.cluster.errors import (
-    ClusterTooSmall,
-    ClusterUnreachable,
-    PartsFailed,
-    WorkerDiffers,
-    WorkerRefused,
-)
 from neurothek.ingest.pipeline.cluster.placement import Placement
 from neurothek.ingest.pipeline.cluster.worker import Worker
 from neurothek.ingest.pipeline.ingest_model import ingest_model
@@ -213,7 +207,7 @@ def test_a_poisoned_chunk_is_named_and_the_others_are_finished(
     cluster: Machines, reference: Reference, warehouse: Warehouse, worker: type[Worker]
 ) -> None:
     asked = reference.by_workers(workers=2, jobs=("activity",))
-    with pytest.raises(PartsFailed, match=r"^chunk 1 failed 3 times on the workers: .*repeating the command"):
+    with pytest.raises(Failed, match=r"^chunk 1 failed 3 times on the workers: .*repeating the command"):
         ray_clusters.measure(warehouse, reference.opt, asked, worker=worker)
     (run,) = warehouse.staging.glob("*/")
     seen = sorted(int(file.name.split(".")[1].removeprefix("chunk-")) for file in run.glob("layer-0003.chunk-*"))
@@ -243,7 +237,7 @@ def test_another_engine_goes_on_where_one_was_interrupted(
 def test_workers_with_other_libraries_are_refused(
     cluster: Machines, reference: Reference, warehouse: Warehouse
 ) -> None:
-    with pytest.raises(WorkerDiffers, match=r"^the worker on elsewhere has torch 0\.\d.* and this machine has \d"):
+    with pytest.raises(Conflict, match=r"^the worker on elsewhere has torch 0\.\d.* and this machine has \d"):
         ray_clusters.measure(warehouse, reference.opt, reference.by_workers(workers=2), worker=ray_workers.Older)
     assert not warehouse.exists()
 
@@ -261,7 +255,7 @@ def test_workers_with_other_weights_are_refused(
                 build(tmp_path / "other", "opt", d_ffn=32, n_layers=4, seed=7)
                 shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
 
-    with pytest.raises(WorkerRefused, match=r"has weights of opt with sha256 \w{12}…, and this machine has \w{12}…"):
+    with pytest.raises(Failed, match=r"has weights of opt with sha256 \w{12}…, and this machine has \w{12}…"):
         ray_clusters.measure(warehouse, model, reference.by_workers(workers=2, jobs=("activity",)), progress=Changing())
 
 
@@ -269,9 +263,9 @@ def test_more_workers_than_there_is_room_for_are_refused(
     cluster: Machines, reference: Reference, warehouse: Warehouse
 ) -> None:
     asked = dataclasses.replace(reference.by_workers(jobs=("activity",)), workers=9)
-    with pytest.raises(ClusterTooSmall, match=r"^the cluster cannot hold 9 workers of 1 CPUs each: it has 2 machines"):
+    with pytest.raises(LimitExceeded, match=r"^the cluster cannot hold 9 workers of 1 CPUs each: it has 2 machines"):
         ray_clusters.measure(warehouse, reference.opt, asked)
-    with pytest.raises(ClusterTooSmall, match="4 workers of 1 CPUs and 1 GPUs each"):
+    with pytest.raises(LimitExceeded, match="4 workers of 1 CPUs and 1 GPUs each"):
         ray_clusters.measure(warehouse, reference.opt, dataclasses.replace(asked, workers=4, device="cuda"))
 
 
@@ -279,7 +273,7 @@ def test_more_workers_than_there_is_room_for_are_refused(
 def test_nobody_at_an_address_is_told_at_once(cluster: Machines, address: str) -> None:
     from neurothek.ingest.pipeline.cluster import session  # noqa: PLC0415 - needs the extra
 
-    with pytest.raises(ClusterUnreachable, match=rf"^no Ray cluster can be joined at {address} \("):
+    with pytest.raises(Unavailable, match=rf"^no Ray cluster can be joined at {address} \("):
         session._join(address)
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from neurothek.catalog.arguments import BadArgument
-from neurothek.ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
+from neurothek.catalog.problems import Invalid, MissingExtra
 from neurothek.ingest.pipeline.engines import choice
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
 from neurothek.ingest.pipeline.engines.local import LocalEngine
@@ -21,7 +21,7 @@ def test_this_process_measures_unless_another_engine_is_asked_for() -> None:
 
 def test_without_the_extra_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "find_spec", lambda name: None)
-    with pytest.raises(RayMissing, match=r"run `pip install 'neurothek\[ray\]'`"):
+    with pytest.raises(MissingExtra, match=r"run `pip install 'neurothek\[ray\]'`"):
         require_engine(IngestRequest(engine="ray"))
     require_engine(IngestRequest())
 
@@ -35,7 +35,7 @@ def test_without_the_extra_what_to_install_is_said(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_options_that_this_process_would_not_heed_are_refused(asked: dict[str, object], names: str) -> None:
-    with pytest.raises(OptionsOfRay, match=f"^{names} can only be given with --engine ray"):
+    with pytest.raises(Invalid, match=f"^{names} can only be given with --engine ray"):
         require_engine(IngestRequest(**asked))  # type: ignore[arg-type]
 
 
@@ -44,7 +44,7 @@ def test_gpus_that_speak_against_the_device_are_refused(
     monkeypatch: pytest.MonkeyPatch, device: Device, gpus: float
 ) -> None:
     monkeypatch.setattr(choice, "find_spec", lambda name: object())
-    with pytest.raises(DeviceAndGpus, match=rf"^--device {device} and --gpus-per-worker {gpus:g} cannot both hold"):
+    with pytest.raises(Invalid, match=rf"^--device {device} and --gpus-per-worker {gpus:g} cannot both hold"):
         require_engine(IngestRequest(engine="ray", device=device, gpus_per_worker=gpus))
     require_engine(IngestRequest(engine="ray", device=device))
 
