@@ -8,6 +8,7 @@ from neurothek.catalog.arguments import BadArgument, require
 from neurothek.catalog.files import expanded
 from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
+from neurothek.queries.errors.unfit_options import not_measured
 
 if TYPE_CHECKING:
     from neurothek.ingest.interventions.planned import Planned
@@ -96,7 +97,6 @@ class Changing(Opened):
             require_title,
         )
         from neurothek.ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
-        from neurothek.queries.errors import NotMeasured
         from neurothek.queries.names.corpora import choose_corpora
         from neurothek.queries.names.models import choose_model
         from neurothek.queries.search.chosen import neurons_asked, watched_tokens
@@ -146,7 +146,7 @@ class Changing(Opened):
                 from neurothek.ingest.models.measured import require_causal
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
-                raise NotMeasured("frequencies are known", "activity")
+                raise not_measured("frequencies are known", "activity")
             chosen, poles = neurons_asked(
                 connection,
                 model,

@@ -14,7 +14,7 @@ import neurothek
 from neurothek.catalog.advice import about, command_line
 from neurothek.catalog.errors import NeurothekError
 from neurothek.ingest.planning import timing
-from neurothek.queries.errors import UnknownColumn
+from neurothek.queries.errors.unknown_subjects import unknown_column_among
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
 from tests.support.earlier import BEFORE_THE_LATEST
@@ -142,7 +142,7 @@ SITUATIONS: Mapping[str, Situation] = {
     ),
     "no such table": Situation(("sql", "from nothing_of_the_kind")),
     # DuckDB names a likely column of nearly every query.
-    "no such column": Situation(lambda: fail(UnknownColumn.among("what", [], []))),
+    "no such column": Situation(lambda: fail(unknown_column_among("what", [], []))),
     "an empty query": Situation(("sql", "")),
     "a query that fails": Situation(("sql", "select from from")),
     "a file in a query": Situation(("sql", "from 'words.txt'")),

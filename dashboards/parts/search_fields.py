@@ -52,7 +52,7 @@ def ask(models: Sequence[str]) -> Wanted:
         models: the models to choose among.
 
     Raises:
-        BadLayers, BadDepth, BadArgument: a field does not hold what it should.
+        Invalid, BadArgument: a field does not hold what it should.
     """
     first, second = st.columns([3, 2], vertical_alignment="bottom")
     with first:

@@ -6,6 +6,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.store.errors import WarehouseMissing
 from neurothek.catalog.terminal.cells import MISSING
 from neurothek.dashboards.addresses import script_of
@@ -20,7 +21,6 @@ from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, 
 from neurothek.dashboards.widgets.html import columns_html, plain
 from neurothek.dashboards.widgets.page import heading, said, told
 from neurothek.dashboards.widgets.pickers import pick_corpus
-from neurothek.queries.errors import NoModels
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.names.neurons import is_address
 from neurothek.queries.sql.limits import Limits
@@ -73,7 +73,7 @@ def _models() -> dict[str, bool]:
     try:
         with desk().warehouse.reader() as connection:
             return {model.name: model.variant is None for model in choose_models(connection)}
-    except (WarehouseMissing, NoModels):
+    except (WarehouseMissing, NotMeasured):
         return {}
 
 

@@ -12,11 +12,11 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.errors import NeurothekError, NotHere
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.store.errors import WarehouseMissing
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import kept
-from neurothek.queries.errors import NoModels
 from neurothek.queries.names.durations import estimated
 from neurothek.queries.names.unmeasured import ingest_commands
 
@@ -59,7 +59,7 @@ def said() -> Iterator[None]:
     """Say in a sentence what cannot be answered."""
     try:
         yield
-    except (WarehouseMissing, NoModels, NotHere) as missing:
+    except (WarehouseMissing, NotMeasured, NotHere) as missing:
         st.info(told(str(missing)))
     except NeurothekError as error:
         st.error(told(str(error)))

@@ -11,7 +11,7 @@ def all_models() -> list[KnownModel]:
     """The models, smallest first.
 
     Raises:
-        WarehouseMissing, NoModels: there is none.
+        WarehouseMissing, NotMeasured: there is none.
     """
     return known(choose_models)
 

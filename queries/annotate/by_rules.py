@@ -34,7 +34,7 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
         seed: of the samples.
 
     Raises:
-        NoModels, UnknownModel: there is no such model.
+        NotMeasured, NotFound: there is no such model.
         ControlsMissing: a named model has no controls, or no model has any.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """

@@ -88,7 +88,7 @@ def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int =
     """The lists of ten sentences, of every state and of both methods, each once, shuffled.
 
     Raises:
-        NoModels, UnknownModel: there is no such model.
+        NotMeasured, NotFound: there is no such model.
         ListsNotMeasured: no lists of its shortcuts were kept.
     """
     known = choose_model(connection, model)

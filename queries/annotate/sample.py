@@ -117,7 +117,7 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int 
     """Ten neurons per layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4).
 
     Raises:
-        NoModels, UnknownModel: there is no such model.
+        NotMeasured, NotFound: there is no such model.
         ControlsMissing: it has no controls, or none of its neurons has a list.
     """
     known = choose_model(connection, model)

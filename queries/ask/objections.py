@@ -7,10 +7,12 @@ from importlib import resources
 
 import duckdb
 
+from neurothek.catalog.problems import Failed, NotFound
 from neurothek.catalog.store.damage import is_damage
 from neurothek.catalog.store.objects import our_tables
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import QueryFailed, UnknownColumn, UnknownRelation
+from neurothek.queries.errors.refused_sql import failed_query
+from neurothek.queries.errors.unknown_subjects import unknown_column_among, unknown_relation
 
 _MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
 _MISSING_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
@@ -18,9 +20,7 @@ _CANDIDATES = re.compile(r"Candidate bindings: (.*)")
 _PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
-def objection(
-    connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError
-) -> QueryFailed | UnknownColumn | UnknownRelation:
+def objection(connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError) -> Failed | NotFound:
     """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
 
     Raises:
@@ -31,14 +31,14 @@ def objection(
     text = str(error)
     table = _MISSING_TABLE.search(text)
     if table:
-        return UnknownRelation(table[1], known_relations())
+        return unknown_relation(table[1], known_relations())
     column = _MISSING_COLUMN.search(text)
     if column:
         candidates = _CANDIDATES.search(text)
         likeliest = re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
-        return UnknownColumn.among(column[1], likeliest, known_columns(connection))
+        return unknown_column_among(column[1], likeliest, known_columns(connection))
     first, *_ = text.splitlines()
-    return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
+    return failed_query(_PREFIX.sub("", first).rstrip("!."))
 
 
 @cache

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.store.interrupts import time_limit
 from neurothek.queries.ask.objections import objection
-from neurothek.queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
+from neurothek.queries.errors.refused_sql import empty_query, failed_query, not_a_question, several_statements
 
 _BATCH_ROWS = 2048
 """DuckDB's own step; long texts may make even this many rows large."""
@@ -26,10 +26,10 @@ def run_query(
     """Run one query, values bound to its `$name`s, and return all of its rows.
 
     Raises:
-        EmptyQuery, NotOneQuery: the text holds no statement or several.
-        NotAQuery: the statement does more than ask.
-        UnknownRelation, UnknownColumn: with the nearest names.
-        QueryFailed: anything else that DuckDB objects to, in one sentence.
+        Invalid: the text holds no statement or several.
+        Refused: the statement does more than ask.
+        NotFound: with the nearest names.
+        Failed: anything else that DuckDB objects to, in one sentence.
     """
     try:
         rows = _asked(connection, query, parameters)
@@ -37,7 +37,7 @@ def run_query(
     except duckdb.Error as error:
         raise objection(connection, error) from error
     except pl.exceptions.PolarsError as error:
-        raise QueryFailed(_NO_TYPE) from error
+        raise failed_query(_NO_TYPE) from error
     return _narrowed(frame, _wide(rows))
 
 
@@ -53,7 +53,7 @@ def stream_query(
     Frames differ in a column of whole numbers where one of them holds more than 64 bits.
 
     Raises:
-        NotOneQuery, NotAQuery, UnknownRelation, UnknownColumn, QueryFailed: as `run_query`, also between frames.
+        Invalid, Refused, NotFound, Failed: as `run_query`, also between frames.
     """
     import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
 
@@ -69,7 +69,7 @@ def stream_query(
     except (duckdb.Error, OSError) as error:
         raise objection(connection, error) from error
     except pl.exceptions.PolarsError as error:
-        raise QueryFailed(_NO_TYPE) from error
+        raise failed_query(_NO_TYPE) from error
 
 
 def count_rows(
@@ -141,15 +141,15 @@ def _without_end(query: str) -> str:
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
     if not is_text(query):
-        raise QueryFailed("its text is not UTF-8")
+        raise failed_query("its text is not UTF-8")
     statements = connection.extract_statements(query)
     if not statements:
-        raise EmptyQuery(query)
+        raise empty_query(query)
     if len(statements) != 1:
-        raise NotOneQuery(len(statements))
+        raise several_statements(len(statements))
     (statement,) = statements
     if statement.type == duckdb.StatementType.MULTI:
-        raise QueryFailed("PIVOT needs the values that become columns: write ON column IN (value, ...)")
+        raise failed_query("PIVOT needs the values that become columns: write ON column IN (value, ...)")
     if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
-        raise NotAQuery(str(statement.type).rpartition(".")[2].replace("_", " "))
+        raise not_a_question(str(statement.type).rpartition(".")[2].replace("_", " "))
     return statement

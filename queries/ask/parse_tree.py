@@ -10,8 +10,9 @@ from typing import Any
 
 import duckdb
 
+from neurothek.catalog.problems import Failed, Refused
 from neurothek.queries.ask.functions import Place
-from neurothek.queries.errors import NotAQuery, QueryFailed
+from neurothek.queries.errors.refused_sql import failed_query, not_a_question
 
 LAMBDA = "lambda"
 """What stands for them among the functions that a condition calls."""
@@ -82,8 +83,8 @@ def mentions_of(query: str) -> Mentions:
     """What DuckDB's parser sees in a question.
 
     Raises:
-        QueryFailed: it cannot be read, or holds a kind of expression that has not been reviewed.
-        NotAQuery: it does more than ask.
+        Failed: it cannot be read, or holds a kind of expression that has not been reviewed.
+        Refused: it does more than ask.
     """
     return mentions_in(statements_of(query))
 
@@ -92,7 +93,7 @@ def statements_of(query: str) -> list[dict[str, Any]]:
     """The trees of a text's statements.
 
     Raises:
-        QueryFailed, NotAQuery: as `mentions_of`.
+        Failed, Refused: as `mentions_of`.
     """
     statements: list[dict[str, Any]] = _tree(query).get("statements", [])
     return statements
@@ -102,7 +103,7 @@ def mentions_in(statements: list[dict[str, Any]]) -> Mentions:
     """What such trees mention.
 
     Raises:
-        QueryFailed: as `mentions_of`.
+        Failed: as `mentions_of`.
     """
     mentions = Mentions()
     in_tables = set()
@@ -141,13 +142,13 @@ def called_functions(condition: str) -> Counter[str]:
     """How often a condition calls each function, operators left out; its lambdas are called LAMBDA.
 
     Raises:
-        QueryFailed: DuckDB cannot read it.
+        Failed: DuckDB cannot read it.
     """
     # The line break ends a comment that the condition may close with.
     try:
         nodes = list(nodes_in(_tree(f"select 1 where (\n{condition}\n)")))
-    except NotAQuery as error:
-        raise QueryFailed(UNREADABLE) from error
+    except Refused as error:
+        raise failed_query(UNREADABLE) from error
     called = Counter(
         _name(node) for node in nodes if node.get("class") in ("FUNCTION", "WINDOW") and not node.get("is_operator")
     )
@@ -193,27 +194,27 @@ def _tree(query: str) -> dict[str, Any]:
     try:
         tree: dict[str, Any] = json.loads(rows[0][0])
     except RecursionError as error:
-        raise QueryFailed(UNREADABLE) from error
+        raise failed_query(UNREADABLE) from error
     if not tree.get("error"):
         return tree
     if tree.get("error_type") == "parser":
-        raise QueryFailed(_first_line(str(tree["error_message"])))
+        raise failed_query(_first_line(str(tree["error_message"])))
     raise _no_question(query)
 
 
-def _no_question(query: str) -> QueryFailed | NotAQuery:
+def _no_question(query: str) -> Failed | Refused:
     """Why DuckDB hands out no tree of a text that it can read."""
     with parser().cursor() as connection:
         try:
             kinds = [statement.type for statement in connection.extract_statements(query)]
         except (duckdb.Error, ValueError):
             # It parses statements that it does not implement, and some for which its own client has no name.
-            return NotAQuery(query.split(maxsplit=1)[0].upper())
+            return not_a_question(query.split(maxsplit=1)[0].upper())
     if kinds == [duckdb.StatementType.MULTI]:
-        return QueryFailed("PIVOT needs the values that become columns: write ON column IN (value, ...)")
+        return failed_query("PIVOT needs the values that become columns: write ON column IN (value, ...)")
     if kinds and kinds[0] != duckdb.StatementType.SELECT:
-        return NotAQuery(str(kinds[0]).rpartition(".")[2].replace("_", " "))
-    return QueryFailed(UNREADABLE)
+        return not_a_question(str(kinds[0]).rpartition(".")[2].replace("_", " "))
+    return failed_query(UNREADABLE)
 
 
 def _check_kind(node: dict[str, Any]) -> None:
@@ -224,7 +225,7 @@ def _check_kind(node: dict[str, Any]) -> None:
     else:
         is_known = expression in _EXPRESSIONS and (expression != "OPERATOR" or kind in _OPERATORS)
     if not is_known:
-        raise QueryFailed(f"it holds an expression that has not been reviewed ({str(kind or expression).lower()})")
+        raise failed_query(f"it holds an expression that has not been reviewed ({str(kind or expression).lower()})")
 
 
 def _shown(node: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -88,7 +88,7 @@ class Family:
             corpus: the corpus that views tell of; None: each model's shown one.
 
         Raises:
-            NoModels, UnknownModel, UnknownCorpus: there are none of these.
+            NotMeasured, NotFound: there are none of these.
             FamilyUnknown, FamilyUnclear: there is none of the family, or there are several.
         """
         known = choose_models(connection, models)

@@ -47,7 +47,7 @@ def lacking(
         corpus: the corpus that it is about; None: each model's shown one.
 
     Raises:
-        UnknownModel, UnknownCorpus: there is no such model, or none was measured on such a corpus.
+        NotFound: there is no such model, or none was measured on such a corpus.
     """
     known = [model.name for model in choose_models(connection, models)]
     chosen = choose_corpora(connection, known, corpus)
@@ -97,7 +97,7 @@ def of_new(
         corpus: the corpus that the paper is about; None: the shown one of the models beside it.
 
     Raises:
-        UnknownCorpus: none of the models beside it was measured on such a corpus.
+        NotFound: none of the models beside it was measured on such a corpus.
     """
     chosen = choose_corpora(connection, beside, corpus) if beside else {}
     words: dict[str, Any] = {} if corpus is None else {"corpus": corpus}

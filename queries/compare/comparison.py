@@ -206,7 +206,7 @@ def compare(
     """Put models side by side on their shown corpora, or on the one called `corpus`.
 
     Raises:
-        NoModels, UnknownModel, UnknownCorpus: there is nothing to compare.
+        NotMeasured, NotFound: there is nothing to compare.
     """
     names = [model.name for model in choose_models(connection, models)]
     with on_corpus(connection, names, corpus) as shown:

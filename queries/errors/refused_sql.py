@@ -1,38 +1,38 @@
-"""Queries that people wrote: what is refused, what failed, what was stopped."""
+"""Errors of queries that people wrote: refused, failed, stopped."""
 
 from collections.abc import Collection
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Failed, Invalid, LimitExceeded, NeurothekError, NotFound, Refused, Unsupported
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.suggestions import enumerated, nearest
 
 
-class NotOneQuery(NeurothekError):
+def several_statements(n_statements: int) -> Invalid:
     """SQL of several statements."""
-
-    def __init__(self, n_statements: int) -> None:
-        super().__init__(f"the query has {n_statements} statements; run one at a time")
+    return Invalid(f"the query has {n_statements} statements", "run one at a time", option="query", value=n_statements)
 
 
-class EmptyQuery(NeurothekError):
+def empty_query(text: str) -> Invalid:
     """A text without a statement."""
+    problem = "contains only comments and semicolons" if text.strip() else "is empty"
+    return Invalid(
+        f"the query {problem}",
+        f'write one, for example "from models" (`{command_line("views")}` lists what there is)',
+        option="query",
+        value=text,
+    )
 
-    def __init__(self, text: str) -> None:
-        problem = "contains only comments and semicolons" if text.strip() else "is empty"
-        super().__init__(
-            f'the query {problem}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
-        )
 
-
-class NotAQuery(NeurothekError):
+def not_a_question(kind: str) -> Refused:
     """A statement that does more than ask."""
-
-    def __init__(self, kind: str) -> None:
-        reason = _REASONS.get(kind.partition(" ")[0], "it does more than read")
-        super().__init__(
-            f"{kind} is refused because {reason}; use SELECT (or WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN)"
-        )
+    reason = _REASONS.get(kind.partition(" ")[0], "it does more than read")
+    return Refused(
+        f"{kind} is refused because {reason}",
+        "use SELECT (or WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN)",
+        what=kind,
+        why=reason,
+    )
 
 
 _REASONS = {
@@ -49,78 +49,67 @@ _REASONS = {
 }
 
 
-class FunctionRefused(NeurothekError):
+def refused_function(name: str, reason: str) -> Refused:
     """A function that reaches beyond the warehouse or does more than compute, or that nobody has looked at."""
+    return Refused(
+        f"the function {name} is refused because {reason}",
+        f"query the views and tables (see `{command_line('schema')}`)",
+        what=name,
+        why=reason,
+    )
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(
-            f"the function {name} is refused because {reason}; query the views and tables"
-            f" (see `{command_line('schema')}`)"
-        )
 
-
-class UnknownFunction(NeurothekError):
+def unknown_function(name: str, functions: Collection[str]) -> NotFound:
     """A function that DuckDB does not have."""
-
-    def __init__(self, name: str, functions: Collection[str]) -> None:
-        near = nearest(name, functions)
-        instead = f"nearest: {enumerated(near)}" if near else "`from duckdb_functions()` lists those of DuckDB"
-        super().__init__(f"there is no function {visible(name)}; {instead}")
+    near = nearest(name, functions)
+    instead = f"nearest: {enumerated(near)}" if near else "`from duckdb_functions()` lists those of DuckDB"
+    return NotFound(f"there is no function {visible(name)}", instead, what="function", name=name, known=near)
 
 
-class OutsideTheWarehouse(NeurothekError):
+def outside_the_warehouse(name: str) -> Refused:
     """A table that would be a file, an address, or in another database."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"{name!r} is not in this warehouse, and queries cannot reach files, addresses or other databases; query"
-            f" its views and tables (see `{command_line('schema')}`)"
-        )
-
-
-class ConditionTooSlow(NeurothekError):
-    """A condition on neurons that was stopped."""
-
-    def __init__(self, text: str, seconds: float) -> None:
-        super().__init__(
-            f"the search with the condition {text!r} took more than {seconds:g} s and was stopped; write a simpler"
-            " condition, or search fewer models with --model"
-        )
+    return Refused(
+        f"{name!r} is not in this warehouse, and queries cannot reach files, addresses or other databases",
+        f"query its views and tables (see `{command_line('schema')}`)",
+        what=name,
+        why="outside the warehouse",
+    )
 
 
-class OverLimit(NeurothekError):
-    """A query that was stopped."""
+def stopped_query(problem: str, limit: str) -> LimitExceeded:
+    """A query that was stopped.
 
-    def __init__(self, problem: str, limit: str) -> None:
-        super().__init__(f"the query {problem} and was stopped; narrow it, or allow more with {limit}")
-
-
-class StoppedHalfway(NeurothekError):
-    """A query that failed when many of its rows had been printed."""
-
-    def __init__(self, error: NeurothekError, n_rows: int) -> None:
-        super().__init__(f"{error}; the {n_rows:,} rows printed so far are not the whole answer")
-
-
-class FactsOfShownCorpora(NeurothekError):
-    """A query of a corpus that reads a table which holds no rows of it."""
-
-    def __init__(self, corpus: str) -> None:
-        super().__init__(
-            f"store.neuron_facts cannot be queried on the corpus {corpus}, because it holds only each model's shown"
-            " corpus; query the view neurons, or omit --corpus"
-        )
-
-
-class QueryFailed(NeurothekError):
-    """DuckDB's own complaint, as one sentence.
-
-    Attributes:
-        problem: the complaint alone.
+    Args:
+        problem: what it did, such as "took more than 30 s".
+        limit: the option that allows more.
     """
+    return LimitExceeded(
+        f"the query {problem} and was stopped", f"narrow it, or allow more with {limit}", what=limit.lstrip("-")
+    )
 
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(
-            f"the query failed: {problem}; fix it and run it again (`{command_line('schema', 'NAME')}` lists columns)"
-        )
+
+def stopped_halfway(error: NeurothekError, n_rows: int) -> Failed:
+    """A query that failed when many of its rows had been printed."""
+    return Failed(
+        str(error), f"the {n_rows:,} rows printed so far are not the whole answer", what="query", why=error.message
+    )
+
+
+def facts_of_shown_corpora(corpus: str) -> Unsupported:
+    """A query on a corpus that reads a table without rows of it."""
+    return Unsupported(
+        f"store.neuron_facts cannot be queried on the corpus {corpus}, because it holds only each model's shown corpus",
+        "query the view neurons, or omit --corpus",
+        what="table",
+        name="store.neuron_facts",
+    )
+
+
+def failed_query(problem: str) -> Failed:
+    """DuckDB's own complaint, as one sentence; it alone is `why`."""
+    return Failed(
+        f"the query failed: {problem}",
+        f"fix it and run it again (`{command_line('schema', 'NAME')}` lists columns)",
+        what="query",
+        why=problem,
+    )

@@ -9,7 +9,7 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.spelling import visible
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import UnknownCorpus
+from neurothek.queries.errors.unknown_subjects import unknown_corpus
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def choose_corpora(
     """For each model its shown corpus, or of those called `name` the one that would be shown: see `chosen_corpora`.
 
     Raises:
-        UnknownCorpus: none of the models was measured on a corpus called `name`.
+        NotFound: none of the models was measured on a corpus called `name`.
     """
     return chosen_corpora(measured_corpora(connection, models), name)
 
@@ -70,14 +70,14 @@ def chosen_corpora(rows: Sequence[MeasuredCorpus], name: str | None = None) -> d
         name: None for the shown ones.
 
     Raises:
-        UnknownCorpus: none of the models was measured on a corpus called `name`.
+        NotFound: none of the models was measured on a corpus called `name`.
     """
     chosen: dict[str, MeasuredCorpus] = {}
     for row in rows:
         if name is None or name in (row.corpus, f"{row.corpus}@{row.n_tokens}"):
             chosen.setdefault(row.model, row)
     if name is not None and not chosen:
-        raise UnknownCorpus(name, sorted({row.corpus for row in rows}))
+        raise unknown_corpus(name, sorted({row.corpus for row in rows}))
     return chosen
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import duckdb
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.variants import variant_order
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import NoModels, UnknownModel
+from neurothek.queries.errors.unknown_subjects import no_models
 
 SIZE = "size w/o embeddings"
 """What tables for people call the column `size`."""
@@ -62,17 +63,17 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
     """The models called `names`, or all, smallest first.
 
     Raises:
-        NoModels: the warehouse is empty.
-        UnknownModel: a name is not among its models.
+        NotMeasured: the warehouse is empty.
+        NotFound: a name is not among its models.
     """
     models = [KnownModel(**row) for row in ask_records(connection, "models")]
     # DuckDB takes longer to put a handful in order.
     known = {model.name: model for model in sorted(models, key=_by_size)}
     if not known:
-        raise NoModels
+        raise no_models()
     for name in names:
         if name not in known:
-            raise UnknownModel(name, list(known))
+            raise NotFound.among("model", name, known, where="in the warehouse")
     return [model for name, model in known.items() if not names or name in names]
 
 
@@ -80,7 +81,7 @@ def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """Names of the other models with the tokenizer of the model `name`, smallest first.
 
     Raises:
-        UnknownModel: there is no such model.
+        NotFound: there is no such model.
     """
     model_named = choose_model(connection, name)
     models = choose_models(connection)
@@ -91,7 +92,7 @@ def choose_model(connection: duckdb.DuckDBPyConnection, name: str) -> KnownModel
     """The model called `name`.
 
     Raises:
-        NoModels, UnknownModel: there is no such model.
+        NotMeasured, NotFound: there is no such model.
     """
     (model,) = choose_models(connection, [name])
     return model

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from neurothek.queries.errors import BadAddress, UnknownNeuron
+from neurothek.queries.errors.unknown_subjects import invalid_address, unknown_neuron
 from neurothek.queries.names.models import KnownModel, choose_model
 
 _ADDRESS = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})", re.ASCII)
@@ -55,16 +55,16 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str, known: Sequ
         known: the models that there are, where somebody asked for them before.
 
     Raises:
-        BadAddress: the text is not an address.
-        UnknownModel: no model has the name.
-        UnknownNeuron: the model has fewer layers or neurons.
+        Invalid: the text is not an address.
+        NotFound: no model has the name.
+        NotFound: the model has fewer layers or neurons.
     """
     address_parts = _ADDRESS.fullmatch(address.strip())
     if address_parts is None:
-        raise BadAddress(address)
+        raise invalid_address(address)
     named = [model for model in known if model.name == address_parts["model"]]
     model = named[0] if named else choose_model(connection, address_parts["model"])
     layer, neuron = int(address_parts["layer"]), int(address_parts["neuron"])
     if layer >= model.n_layers or neuron >= model.d_ffn:
-        raise UnknownNeuron(address, model.n_layers, model.d_ffn)
+        raise unknown_neuron(address, model.n_layers, model.d_ffn)
     return NeuronAddress(model, layer, neuron)

@@ -93,7 +93,7 @@ def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
         corpus: its name.
 
     Raises:
-        UnknownCorpus: none was.
+        NotFound: none was.
     """
     if corpus is None:
         return []
@@ -118,7 +118,7 @@ def ingest_commands(
         corpus: the corpus that is asked for; None: the shown ones, or what `ingest` reads by itself where none is.
 
     Raises:
-        UnknownCorpus: none of the models was measured on a corpus of that name.
+        NotFound: none of the models was measured on a corpus of that name.
     """
     chosen = {} if _OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
     ids = {one.corpus_id for one in chosen.values()}

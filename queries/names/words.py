@@ -8,7 +8,7 @@ import duckdb
 from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.spelling import typed
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import BlankWord, NoSuchToken, NoSuchWord
+from neurothek.queries.errors.unknown_words import blank_word, unknown_token, unknown_word
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def find_terms(
     not a token itself is a group: any token of any of its words stands for it.
 
     Raises:
-        BlankWord: a word is white space only.
-        NoSuchToken: `exact`, and no token reads exactly so.
-        NoSuchWord: no tokenizer can spell the word; the nearest words are given.
+        Invalid: a word is white space only.
+        NotFound: `exact`, and no token reads exactly so.
+        NotFound: no tokenizer can spell the word; the nearest words are given.
     """
     terms: list[Term] = []
     for word in dict.fromkeys(words):
@@ -134,7 +134,7 @@ def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
         if by_tokenizer:
             return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
     alike = _that_read(connection, word, tokenizer_ids)
-    raise NoSuchToken(word, [token.text for tokens in alike.values() for token in tokens])
+    raise unknown_token(word, [token.text for tokens in alike.values() for token in tokens])
 
 
 def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
@@ -171,20 +171,20 @@ def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
     """What a word of a group means: the members of a group are tokens."""
     by_tokenizer = _that_read(connection, word, tokenizer_ids)
     if not by_tokenizer:
-        raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
+        raise unknown_word(word, nearest_words(connection, word, tokenizer_ids))
     return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 
 def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     if not word.strip():
-        raise BlankWord(word)
+        raise blank_word(word)
     by_tokenizer = _that_read(connection, word, tokenizer_ids)
     terms = [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
     for tokenizer_id in tokenizer_ids:
         if tokenizer_id not in by_tokenizer:
             terms.extend(_split_terms(connection, word, tokenizer_id))
     if not terms:
-        raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
+        raise unknown_word(word, nearest_words(connection, word, tokenizer_ids))
     return terms
 
 

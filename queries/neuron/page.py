@@ -328,7 +328,7 @@ def neuron_page(
         corpora: those that its model was measured on, where somebody asked for them before.
 
     Raises:
-        BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
+        Invalid, NotFound: there is no such thing.
     """
     neuron = find_neuron(connection, address) if isinstance(address, str) else address
     with on_corpus(connection, [neuron.model], corpus) as shown:

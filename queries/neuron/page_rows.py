@@ -65,7 +65,7 @@ def neuron_rows(
         corpora: those that its model was measured on, where somebody asked for them before.
 
     Raises:
-        UnknownCorpus: its model was not measured on such a corpus.
+        NotFound: its model was not measured on such a corpus.
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors import OtherTokenizer
+from neurothek.queries.errors.unfit_options import other_tokenizers
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models
 from neurothek.queries.names.neurons import find_neuron
@@ -93,9 +93,9 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     share its tokenizer, and its own.
 
     Raises:
-        BadAddress, UnknownModel, UnknownNeuron, NoSuchLayer, NoLayersLeft, BadPredicate, UnknownColumn: see `search`.
-        OtherTokenizer: a model asked for has other tokens.
-        NotAskedHere: there are other conditions.
+        Invalid, NotFound: see `search`.
+        Unsupported: a model asked for has other tokens.
+        Invalid: there are other conditions.
     """
     question = question or Question(words=())
     question.require_only("neurons like one", "models", "layers", "depth", "where", "corpus", "limit", "variants")
@@ -221,5 +221,5 @@ def _alike_in_tokens(
 def _comparable(own_model: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:
     others = [model.name for model in models if model.tokenizer_id != own_model.tokenizer_id]
     if by_name and others:
-        raise OtherTokenizer(own_model.name, others)
+        raise other_tokenizers(own_model.name, others)
     return [model for model in models if model.tokenizer_id == own_model.tokenizer_id]

@@ -12,7 +12,8 @@ import polars as pl
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed, numpy_columns
-from neurothek.queries.errors import NothingAsked, NotMeasured, OneWordOnly
+from neurothek.queries.errors.unfit_options import not_measured
+from neurothek.queries.errors.unknown_words import no_words, one_word_only
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import Term, find_class, find_terms
@@ -146,18 +147,18 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     """For each model the tokens to score.
 
     Raises:
-        NothingAsked, OneWordOnly: there is not exactly one word, or it is not a token.
-        NotAskedHere: there are conditions on the stored lists.
-        NoModels, UnknownModel, NoSuchLayer, NoLayersLeft, BlankWord, NoSuchWord, NoSuchToken: see `search`.
+        Invalid: there is not exactly one word, or it is not a token.
+        Invalid: there are conditions on the stored lists.
+        NotMeasured, NotFound, Invalid: see `search`.
     """
     if not question.is_about_tokens:
-        raise NothingAsked
+        raise no_words()
     question.require_only("exact scores", *HONOURED)
     models = models_asked(connection, question).models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = asked_terms(connection, question, tokenizer_ids)
     if not is_one(terms):
-        raise OneWordOnly(question.asked)
+        raise one_word_only(question.asked)
     return wanted_of(question, models, terms)
 
 
@@ -165,7 +166,7 @@ def asked_terms(connection: duckdb.DuckDBPyConnection, question: Question, token
     """What the question's words and classes of tokens mean in each tokenizer.
 
     Raises:
-        BlankWord, NoSuchWord, NoSuchToken, BadArgument: see `find_terms` and `find_class`.
+        Invalid, NotFound, BadArgument: see `find_terms` and `find_class`.
     """
     words = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     return words + [term for one in question.classes for term in find_class(connection, one, tokenizer_ids)]
@@ -202,7 +203,7 @@ def scored(
     """Score every neuron, and keep the best, with what is known of them.
 
     Raises:
-        BadPredicate, UnknownColumn: the question's condition cannot be evaluated.
+        Invalid, NotFound: the question's condition cannot be evaluated.
         NotMeasured: no projections of a model are stored, so that a score has no z-score.
     """
     with on_corpus(connection, question.models, question.corpus) as shown:
@@ -245,7 +246,7 @@ def best_scored(
     does to the word what is asked, and the numbers of that pole: those of its value vector, or of the negated one.
 
     Raises:
-        BadPredicate, UnknownColumn: the question's condition cannot be evaluated.
+        Invalid, NotFound: the question's condition cannot be evaluated.
         NotMeasured: no projections of a model are stored.
     """
     kept = _kept(connection, question) if question.is_filtered else None
@@ -383,7 +384,7 @@ def _moments(connection: duckdb.DuckDBPyConnection, one: Wanted) -> tuple[np.nda
         connection, "score_moments", {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
     )
     if len(columns["score_mean"]) != (last - first + 1) * one.model.d_ffn:
-        raise NotMeasured(f"projections of {one.model.name} are measured", "projections")
+        raise not_measured(f"projections of {one.model.name} are measured", "projections")
     return columns["score_mean"], columns["score_sd"]
 
 

@@ -12,7 +12,7 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors import NotMeasured, PhraseTooLong
+from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import Term, find_terms
@@ -107,8 +107,8 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
     inside a sentence. Only triggers that are stored can be found: see the table store.triggers.
 
     Raises:
-        NoModels, UnknownModel, NoLayersLeft, BlankWord, NoSuchWord, PhraseTooLong, NotMeasured: it cannot be answered.
-        NotAskedHere: there are conditions on what the neurons list.
+        NotMeasured, NotFound, Invalid: it cannot be answered.
+        Invalid: there are conditions on what the neurons list.
     """
     question.require_only(
         "neurons by what they fire on alone",
@@ -182,10 +182,10 @@ def _rows(
     terms = find_terms(connection, question.triggered_by, tokenizer_ids, exact=question.exact)
     for term in terms:
         if len(term.parts) > LONGEST:
-            raise PhraseTooLong(term.word, term.tokens, LONGEST)
+            raise too_long_phrase(term.word, term.tokens, LONGEST)
     corpora = _counted_corpora(connection, models)
     if not corpora:
-        raise NotMeasured("triggers are measured", "ngrams")
+        raise not_measured("triggers are measured", "ngrams")
     layers = layers_of(question, models)
     words = list(dict.fromkeys(term.word for term in terms))
     asked = [

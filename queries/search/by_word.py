@@ -13,7 +13,7 @@ from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TE
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.parts import how_many
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors import NoSuchWord, NothingAsked, SplitNotFound
+from neurothek.queries.errors.unknown_words import no_words, split_not_listed, unknown_word
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import Term, find_terms, nearest_words
@@ -147,8 +147,8 @@ def search(
         weights: finds the weights of models; None: stored lists only.
 
     Raises:
-        NothingAsked, NoModels, UnknownModel, NoSuchLayer, BlankWord, NoSuchWord, NoSuchToken, SplitNotFound,
-        BadPredicate, UnknownColumn: the question cannot be answered; the error says why.
+        Invalid, NotMeasured, NotFound, NotFound, Invalid, NotFound, NotFound, NotFound,
+        Invalid, NotFound: the question cannot be answered; the error says why.
     """
     with on_corpus(connection, question.models, question.corpus) as shown:
         return _search(shown, question, weights, is_elsewhere=shown is not connection)
@@ -158,7 +158,7 @@ def _search(
     connection: duckdb.DuckDBPyConnection, question: Question, weights: OpenWeights | None, *, is_elsewhere: bool
 ) -> SearchResult:
     if not question.is_about_tokens:
-        raise NothingAsked
+        raise no_words()
     asked_models = models_asked(connection, question)
     models = asked_models.models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
@@ -285,7 +285,7 @@ def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer
     tokens = [term for term in terms if not term.is_split]
     for term in terms:
         if term.word not in {token.word for token in tokens}:
-            raise NoSuchWord(term.word, nearest_words(connection, term.word, tokenizer_ids))
+            raise unknown_word(term.word, nearest_words(connection, term.word, tokenizer_ids))
     return tokens
 
 
@@ -386,7 +386,7 @@ def _parameters(
 def _raise_if_split(connection: duckdb.DuckDBPyConnection, terms: Iterable[Term], tokenizer_ids: Sequence[int]) -> None:
     for term in terms:
         if term.is_split:
-            raise SplitNotFound(term.word, term.tokens, nearest_words(connection, term.word, tokenizer_ids))
+            raise split_not_listed(term.word, term.tokens, nearest_words(connection, term.word, tokenizer_ids))
 
 
 def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[str]:

@@ -6,7 +6,8 @@ from itertools import groupby
 import duckdb
 
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import NeuronOfOther, NoSuchWord, NothingChosen
+from neurothek.queries.errors.unfit_options import neuron_of_another, nothing_chosen
+from neurothek.queries.errors.unknown_words import unknown_word
 from neurothek.queries.names.models import choose_model
 from neurothek.queries.names.neurons import find_neuron
 from neurothek.queries.names.words import find_terms, nearest_words
@@ -59,13 +60,13 @@ def watched_tokens(
         leaves_split_out: whether a word that is no token is left out instead of refused.
 
     Raises:
-        UnknownModel, BlankWord, NoSuchWord: there is no such model or word, or a word is no token.
+        NotFound, Invalid: there is no such model or word, or a word is no token.
     """
     tokenizer_id = choose_model(connection, model).tokenizer_id
     terms = find_terms(connection, words, [tokenizer_id], exact=False)
     for term in terms:
         if term.is_split and not leaves_split_out:
-            raise NoSuchWord(term.word, nearest_words(connection, term.word, [tokenizer_id]))
+            raise unknown_word(term.word, nearest_words(connection, term.word, [tokenizer_id]))
     whole = [term for term in terms if not term.is_split]
     return tuple(sorted({token.token_id for term in whole for token in term.parts[0]}))
 
@@ -74,8 +75,8 @@ def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str)
     """Those that a condition over the columns of the view `neurons` keeps.
 
     Raises:
-        UnknownModel, BadPredicate, UnknownColumn, ConditionTooSlow: the model or the condition is not one.
-        NothingChosen: it keeps none.
+        NotFound, Invalid, LimitExceeded: the model or the condition is not one.
+        NotFound: it keeps none.
     """
     known = choose_model(connection, model)
     question = Question(words=(), where=where)
@@ -95,8 +96,8 @@ def neurons_found(
     """The first `limit` that a search for words finds: those that promote them most, in ascending order.
 
     Raises:
-        UnknownModel, UnknownWord: there is no such model or word.
-        NothingChosen: it finds none.
+        NotFound, UnknownWord: there is no such model or word.
+        NotFound: it finds none.
     """
     found = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
     asked = f"the first {limit} that promote {', '.join(words)}"
@@ -108,15 +109,15 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
     """Those at some addresses, which are of the model.
 
     Raises:
-        BadAddress, UnknownModel, UnknownNeuron: there is no such neuron.
-        NeuronOfOther: one is of another model.
-        NothingChosen: there is no address.
+        Invalid, NotFound: there is no such neuron.
+        Invalid: one is of another model.
+        NotFound: there is no address.
     """
     choose_model(connection, model)
     named = [find_neuron(connection, address) for address in addresses]
     for address in named:
         if address.model != model:
-            raise NeuronOfOther(str(address), model)
+            raise neuron_of_another(str(address), model)
     return _some(model, "named", [(one.layer, one.neuron) for one in named])
 
 
@@ -127,8 +128,8 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
     is the hundredth of the neurons that were dominant in most examples.
 
     Raises:
-        UnknownModel: there is no such model.
-        NothingChosen: no kind has any.
+        NotFound: there is no such model.
+        NotFound: no kind has any.
     """
     known = choose_model(connection, model)
     rows = ask_records(connection, "neurons_of_kinds", {"model": model})
@@ -137,11 +138,11 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
         for kind, some in groupby(rows, key=lambda row: row["kind"])
     }
     if not kinds:
-        raise NothingChosen(model, "of any kind", "; ".join(null_labels("is_dead", [known])))
+        raise nothing_chosen(model, "of any kind", "; ".join(null_labels("is_dead", [known])))
     return kinds
 
 
 def _some(model: str, asked: str, neurons: Sequence[tuple[int, int]], why: str = "") -> Neurons:
     if not neurons:
-        raise NothingChosen(model, asked, why)
+        raise nothing_chosen(model, asked, why)
     return tuple(sorted({(int(layer), int(neuron)) for layer, neuron in neurons}))

@@ -6,11 +6,13 @@ from typing import Any
 
 import duckdb
 
+from neurothek.catalog.problems import Failed, LimitExceeded
 from neurothek.catalog.store.interrupts import time_limit
 from neurothek.queries.ask.objections import objection
 from neurothek.queries.ask.parts import PartUnknown, repeated, with_parts
 from neurothek.queries.ask.statements import parsed, records, statement
-from neurothek.queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
+from neurothek.queries.errors.unfit_options import invalid_condition
+from neurothek.queries.errors.unknown_subjects import unknown_column
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.search.question import NEURON_FLAGS, Question
 from neurothek.queries.views.install import view
@@ -57,8 +59,8 @@ def insert_conditions(text: str, question: Question, columns: Sequence[str]) -> 
     """The statement with the question's conditions on neurons in their place; without any it keeps every neuron.
 
     Raises:
-        BadPredicate: a person's condition is not one expression, or calls what may take any amount of memory.
-        UnknownColumn: it names a column that `neurons` does not have.
+        Invalid: a person's condition is not one expression, or calls what may take any amount of memory.
+        NotFound: it names a column that `neurons` does not have.
         PartUnknown: the statement has no place for conditions.
     """
     conditions = [NEURON_FLAGS[name] for name in question.flags]
@@ -77,29 +79,31 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
     """Raise unless `predicate` is one expression over `columns`, without a query inside, that calls `FUNCTIONS` alone.
 
     Raises:
-        BadPredicate, UnknownColumn: it is not.
+        Invalid, NotFound: it is not.
     """
     # sqlglot takes a tenth of a second to import, and most searches have no condition.
     import sqlglot  # noqa: PLC0415  (see above)
     from sqlglot import exp  # noqa: PLC0415  (see above)
 
     if len(predicate) > MOST_CHARACTERS:
-        raise BadPredicate(f"{predicate[:40]} ...", f"has {len(predicate):,} characters, more than {MOST_CHARACTERS:,}")
+        raise invalid_condition(
+            f"{predicate[:40]} ...", f"has {len(predicate):,} characters, more than {MOST_CHARACTERS:,}"
+        )
     try:
         trees = [tree for tree in sqlglot.parse(predicate, read="duckdb") if tree is not None]
     except sqlglot.errors.SqlglotError as error:
-        raise BadPredicate(predicate, "cannot be read") from error
+        raise invalid_condition(predicate, "cannot be read") from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Condition):
-        raise BadPredicate(predicate, "is not one expression")
+        raise invalid_condition(predicate, "is not one expression")
     if trees[0].find(exp.Query, exp.Command, exp.Placeholder, exp.Parameter):
-        raise BadPredicate(predicate, "holds more than an expression")
+        raise invalid_condition(predicate, "holds more than an expression")
     if trees[0].find(exp.Comprehension):
-        raise BadPredicate(predicate, "holds a list comprehension; use list_filter with a lambda instead")
+        raise invalid_condition(predicate, "holds a list comprehension; use list_filter with a lambda instead")
     _check_functions(predicate)
     known = {column.casefold() for column in columns}
     for column in trees[0].find_all(exp.Column):
         if column.table.casefold() not in ("", "neurons") or column.name.casefold() not in known:
-            raise UnknownColumn(column.sql(dialect="duckdb"), columns, relation="neurons")
+            raise unknown_column(column.sql(dialect="duckdb"), columns, relation="neurons")
 
 
 def _check_functions(predicate: str) -> None:
@@ -108,13 +112,13 @@ def _check_functions(predicate: str) -> None:
 
     try:
         called = called_functions(predicate)
-    except QueryFailed as error:
-        raise BadPredicate(predicate, "cannot be read") from error
+    except Failed as error:
+        raise invalid_condition(predicate, "cannot be read") from error
     if called.pop(LAMBDA) > 1:
-        raise BadPredicate(predicate, f"has several lambdas, {_ONLY_SQL}")
+        raise invalid_condition(predicate, f"has several lambdas, {_ONLY_SQL}")
     others = sorted(called.keys() - FUNCTIONS)
     if others:
-        raise BadPredicate(predicate, f"calls {', '.join(others)}, {_ONLY_SQL}")
+        raise invalid_condition(predicate, f"calls {', '.join(others)}, {_ONLY_SQL}")
 
 
 _OF_EXACT_ZEROS = ("is_dead", "is_provably_dead")
@@ -156,8 +160,8 @@ def filtered_records(
         holding: what else holds, see `with_parts`.
 
     Raises:
-        BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
-        ConditionTooSlow: with the condition it takes more than `SECONDS`.
+        Invalid, NotFound: the condition is not one expression over the columns of `neurons`.
+        LimitExceeded: with the condition it takes more than `SECONDS`.
     """
     where, whole = question.where, statement(name)
     if question.is_filtered and _CHOOSING in whole:
@@ -174,10 +178,15 @@ def filtered_records(
     except duckdb.InterruptException as error:
         if where is None or not expired.is_set():
             raise
-        raise ConditionTooSlow(where, SECONDS) from error
+        raise LimitExceeded(
+            f"the search with the condition {where!r} took more than {SECONDS:g} s and was stopped",
+            "write a simpler condition, or search fewer models with --model",
+            what="seconds",
+            limit=SECONDS,
+        ) from error
     except duckdb.Error as error:
         if where is None:
             raise
         complaint = objection(connection, error)
-        said = complaint.problem if isinstance(complaint, QueryFailed) else complaint
-        raise BadPredicate(where, f"cannot be evaluated ({said})") from error
+        said = complaint.why if isinstance(complaint, Failed) else complaint
+        raise invalid_condition(where, f"cannot be evaluated ({said})") from error

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
 from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
 from neurothek.catalog.spelling import readable, typed, visible
-from neurothek.queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
+from neurothek.queries.errors.unfit_options import concept_needed, conditions_beside, invalid_depths, invalid_layers
 from neurothek.queries.names.words import BYTES, TokenClass
 
 Side = Literal["promoted", "suppressed", "both"]
@@ -86,7 +86,7 @@ class Question:
 
     Raises:
         BadArgument: a value is of another kind than its field, or out of its range.
-        NoConcept: `neighbours` or `left_out` without `concept`.
+        Invalid: `neighbours` or `left_out` without `concept`.
     """
 
     words: tuple[str, ...]
@@ -169,14 +169,14 @@ class Question:
             honoured: names of the fields that the answer follows; with `where` come all of `NEURON_FLAGS`.
 
         Raises:
-            NotAskedHere: another field is not as it is when nothing is asked of it.
+            Invalid: another field is not as it is when nothing is asked of it.
         """
         if "where" in honoured:
             place = honoured.index("where") + 1
             honoured = (*honoured[:place], *NEURON_FLAGS, *honoured[place:])
         given = self.given(beside=honoured)
         if given:
-            raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
+            raise conditions_beside([_called(name) for name in given], kind, [_called(name) for name in honoured])
 
     @property
     def classes(self) -> tuple[TokenClass, ...]:
@@ -215,15 +215,15 @@ class Question:
             return
         given = [name for name in ("neighbours", "left_out") if getattr(self, name) != getattr(Question, name)]
         if given:
-            raise NoConcept([_called(name) for name in given])
+            raise concept_needed([_called(name) for name in given])
 
 
 def put_together(words: Sequence[str], /, **conditions: Unpack[Conditions]) -> Question:
     """A question in the words of a call from Python.
 
     Raises:
-        ArgumentUnknown, BadArgument, BadLayers, BadDepth: there is no such condition, or it makes no sense.
-        NoConcept: as `Question`.
+        ArgumentUnknown, BadArgument, Invalid: there is no such condition, or it makes no sense.
+        Invalid: as `Question`.
     """
     given: dict[str, Any] = {}
     for name, value in conditions.items():
@@ -272,13 +272,13 @@ def parse_layers(text: str) -> tuple[int, int]:
     """`3` or `3-5` as the first and the last layer.
 
     Raises:
-        BadLayers: it is neither.
+        Invalid: it is neither.
     """
     first, _, last = text.replace(" ", "").partition("-")
     last = last or first
     is_range = first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < _MOST_DIGITS
     if not is_range or int(first) > int(last) or text.endswith("-"):
-        raise BadLayers(text)
+        raise invalid_layers(text)
     return int(first), int(last)
 
 
@@ -286,12 +286,12 @@ def parse_depth(text: str) -> tuple[float, float]:
     """`0.5-1` as the first and the last depth.
 
     Raises:
-        BadDepth: it is no such range.
+        Invalid: it is no such range.
     """
     try:
         first, last = (float(part) for part in text.replace(" ", "").split("-"))
     except ValueError as error:
-        raise BadDepth(text) from error
+        raise invalid_depths(text) from error
     if not 0 <= first <= last <= 1:
-        raise BadDepth(text)
+        raise invalid_depths(text)
     return first, last

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from neurothek.queries.errors import NoLayersLeft, NoSuchLayer
+from neurothek.queries.errors.unfit_options import no_layers_left, no_such_layer
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.search.question import Question
 
@@ -14,13 +14,13 @@ def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tup
     """model_id -> first and last layer, for the models that have any in the range of layers and depths.
 
     Raises:
-        NoSuchLayer: the range of layers begins beyond every model.
-        NoLayersLeft: no model has a layer in both ranges.
+        NotFound: the range of layers begins beyond every model.
+        NotFound: no model has a layer in both ranges.
     """
     deepest = max(model.n_layers for model in models) - 1
     first, last = question.layers or (0, deepest)
     if first > deepest:
-        raise NoSuchLayer(first, deepest)
+        raise no_such_layer(first, deepest)
     shallow, deep = question.depth or (0.0, 1.0)
     layers_by_model: dict[int, tuple[int, int]] = {}
     for model in models:
@@ -29,7 +29,7 @@ def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tup
         if layers:
             layers_by_model[model.model_id] = (layers[0], layers[-1])
     if not layers_by_model:
-        raise NoLayersLeft
+        raise no_layers_left()
     return layers_by_model
 
 
@@ -55,7 +55,7 @@ def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, o
         own: a model that is asked whatever it is, since the question is about one of its neurons.
 
     Raises:
-        NoModels, UnknownModel: see `choose_models`.
+        NotMeasured, NotFound: see `choose_models`.
     """
     models = choose_models(connection, question.models)
     if question.models or question.variants or all(model.variant is not None for model in models):

@@ -23,7 +23,8 @@ from neurothek.queries.ask.parse_tree import (
     mentions_of,
     syntax_error,
 )
-from neurothek.queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
+from neurothek.queries.errors.refused_sql import empty_query, failed_query, not_a_question, several_statements
+from neurothek.queries.errors.unknown_subjects import unknown_relation
 from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
@@ -54,20 +55,20 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         catalog: the name that DuckDB has for the file.
 
     Raises:
-        EmptyQuery, NotOneQuery: the text holds no statement or several.
-        NotAQuery: the statement does more than ask.
-        FunctionRefused, OutsideTheWarehouse: it would reach beyond the warehouse.
-        UnknownRelation, UnknownFunction: it names what does not exist.
-        QueryFailed: the text cannot be read.
+        Invalid: the text holds no statement or several.
+        Refused: the statement does more than ask.
+        Refused: it would reach beyond the warehouse.
+        NotFound: it names what does not exist.
+        Failed: the text cannot be read.
     """
     query = query.removeprefix(MARK)
     ground = Ground(relations, catalog.casefold())
     if len(query) > MOST_CHARACTERS:
-        raise QueryFailed(f"its text has {len(query):,} characters, but at most {MOST_CHARACTERS:,} are allowed")
+        raise failed_query(f"its text has {len(query):,} characters, but at most {MOST_CHARACTERS:,} are allowed")
     if not is_text(query):
-        raise QueryFailed("its text is not UTF-8")
+        raise failed_query("its text is not UTF-8")
     if "\0" in query:
-        raise QueryFailed("its text holds a NUL character")
+        raise failed_query("its text holds a NUL character")
     explained = EXPLAIN.match(query)
     tokens = _statement_tokens(query[explained.end() :] if explained else query)
     # sqlglot hands out some statements whole.
@@ -78,7 +79,7 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         _check_show(tokens[1:], relations)
     elif first not in _FIRST_WORDS:
         complaint = syntax_error(query)
-        raise QueryFailed(complaint) if complaint else NotAQuery(first)
+        raise failed_query(complaint) if complaint else not_a_question(first)
     else:
         _check_tree(query[explained.end() :] if explained else query, ground)
 
@@ -87,7 +88,7 @@ def _statement_tokens(query: str) -> list[Token]:
     try:
         tokens = sqlglot.tokenize(query, read=_AsDuckDBReadsIt)
     except sqlglot.errors.SqlglotError as error:
-        raise QueryFailed("its text cannot be read") from error
+        raise failed_query("its text cannot be read") from error
     starts = [
         token
         for number, token in enumerate(tokens)
@@ -95,26 +96,26 @@ def _statement_tokens(query: str) -> list[Token]:
         and (number == 0 or tokens[number - 1].token_type == TokenType.SEMICOLON)
     ]
     if not starts:
-        raise EmptyQuery(query)
+        raise empty_query(query)
     if len(starts) != 1:
-        raise NotOneQuery(len(starts))
+        raise several_statements(len(starts))
     return [token for token in tokens if token.token_type != TokenType.SEMICOLON]
 
 
 def _check_show(tokens: list[Token], relations: Collection[str]) -> None:
     shown = "".join(token.text for token in tokens).casefold()
     if not shown:
-        raise QueryFailed("SHOW needs TABLES, or the name of a view or table")
+        raise failed_query("SHOW needs TABLES, or the name of a view or table")
     if shown not in ("tables", "alltables") and shown not in relations:
-        raise UnknownRelation(shown, list(relations))
+        raise unknown_relation(shown, list(relations))
 
 
 def _check_explained(tokens: list[Token], first: str) -> None:
     second = tokens[1].text.upper() if len(tokens) > 1 else ""
     if first in ("ANALYZE", "ANALYSE") or (first == "(" and second not in _FIRST_WORDS):
-        raise NotAQuery("EXPLAIN with options")
+        raise not_a_question("EXPLAIN with options")
     if first not in _FIRST_WORDS:
-        raise NotAQuery(f"EXPLAIN {first}")
+        raise not_a_question(f"EXPLAIN {first}")
 
 
 def _check_tree(query: str, ground: Ground) -> None:
@@ -124,16 +125,16 @@ def _check_tree(query: str, ground: Ground) -> None:
         (tree,) = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
         mentions = _sqlglot_mentions(tree)
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError) as error:
-        raise QueryFailed(syntax_error(query) or UNREADABLE) from error
+        raise failed_query(syntax_error(query) or UNREADABLE) from error
     if not isinstance(tree, exp.Query | exp.Values | exp.Describe | exp.Summarize | exp.Pivot | exp.Subquery):
-        raise NotAQuery(type(tree).__name__.upper())
+        raise not_a_question(type(tree).__name__.upper())
     for node in tree.find_all(exp.DML, exp.DDL, exp.Command, exp.Into):
         # A query is one kind of what creates a table.
         if not isinstance(node, exp.Query):
-            raise NotAQuery(type(node).__name__.upper())
+            raise not_a_question(type(node).__name__.upper())
     # sqlglot takes for a table what DuckDB does not, such as a function that is described.
     if isinstance(tree, exp.Describe | exp.Summarize) and (complaint := syntax_error(query)):
-        raise QueryFailed(complaint)
+        raise failed_query(complaint)
     judge_relations(mentions, ground)
     judge_mentions(mentions_of(query), ground)
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import polars as pl
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.queries.errors import OverLimit, QueryFailed, error_named
+from neurothek.catalog.problems import LimitExceeded
+from neurothek.queries.errors.refused_sql import failed_query, stopped_query
 from neurothek.queries.sql.limits import Limits
 
 _GRACE_SECONDS = 1.0
@@ -53,13 +54,13 @@ class AnswerStream:
         """The frames, each once; at least one, so that columns are known.
 
         Raises:
-            UnknownRelation, UnknownColumn, QueryFailed: DuckDB objects.
-            OverLimit: it took more time or memory than allowed.
+            NotFound, Failed: DuckDB objects.
+            LimitExceeded: it took more time or memory than allowed.
         """
         with self._watch:
             while "truncated" not in (told := self._line()):
                 if "error" in told:
-                    raise _error(told, self._limits)
+                    raise _error(told["error"], self._limits)
                 rows = self._answers.read(told.get("bytes", 0))
                 if not rows or len(rows) < told["bytes"]:
                     raise self._why_none()
@@ -90,7 +91,9 @@ class AnswerStream:
             error: NeurothekError = _too_much(self._limits)
         else:
             why = signal.strsignal(-exit_code) if exit_code < 0 else None
-            error = QueryFailed(f"the process that answers ended without an answer ({why or f'exit code {exit_code}'})")
+            error = failed_query(
+                f"the process that answers ended without an answer ({why or f'exit code {exit_code}'})"
+            )
         error.add_note(f"its exit code was {exit_code}; it complained of: {text[-2000:]}")
         return error
 
@@ -134,24 +137,22 @@ class _Watch:
         self._process.kill()
 
 
-def _error(header: Mapping[str, str], limits: Limits) -> NeurothekError:
-    text = header.get("text", "")
-    if "maximum execution time" in text:
+def _error(fields: Mapping[str, Any] | None, limits: Limits) -> NeurothekError:
+    """The error of the process that answers, by its fields; None where memory was refused."""
+    error = None if fields is None else NeurothekError.from_dict(fields)
+    if error is not None and "maximum execution time" in error.message:
         return _too_long(limits)
-    if header["error"] == "memory" or _NO_MEMORY.search(text):
+    if error is None or _NO_MEMORY.search(str(error)):
         return _too_much(limits)
-    kind = error_named(header["error"])
-    error: NeurothekError = kind.__new__(kind, text)
-    error.args = (text,)
     return error
 
 
-def _too_long(limits: Limits) -> OverLimit:
-    return OverLimit(f"took more than {limits.seconds:g} s", "--seconds")
+def _too_long(limits: Limits) -> LimitExceeded:
+    return stopped_query(f"took more than {limits.seconds:g} s", "--seconds")
 
 
-def _too_much(limits: Limits) -> OverLimit:
-    return OverLimit(f"needed more than {limits.memory_bytes / 1e9:g} GB of memory", "--memory")
+def _too_much(limits: Limits) -> LimitExceeded:
+    return stopped_query(f"needed more than {limits.memory_bytes / 1e9:g} GB of memory", "--memory")
 
 
 def _resident_bytes(pid: int) -> int:

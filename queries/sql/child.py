@@ -16,7 +16,7 @@ from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.store.damage import damage_told
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import count_rows, stream_query
-from neurothek.queries.errors import QueryFailed
+from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.views import install
 from neurothek.queries.views.on_corpus import on_corpus, refuse_facts
 
@@ -40,8 +40,8 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer the request on `requests`: a byte when the query begins, then lines of JSON, the last with the rows' end.
 
     A line {"bytes": n} is followed by n bytes, some rows as an Arrow stream; {"truncated": ...} says that all rows were
-    sent, or all that were asked for, and a line {"n_rows": ...} how many there are; {"error": ..., "text": ...} that no
-    more will come.
+    sent, or all that were asked for, and a line {"n_rows": ...} how many there are; {"error": ...} that no more
+    will come: its fields, or null where memory was refused.
     """
     _warm_up()
     text = requests.read()
@@ -68,7 +68,7 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         except NeurothekError as error:
             answers.write(_header_of(error) + b"\n")
         except MemoryError:
-            answers.write(b'{"error": "memory"}\n')
+            answers.write(b'{"error": null}\n')
         answers.flush()
 
 
@@ -108,7 +108,9 @@ def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any], answ
         n_found += frame.height
         n_bytes += int(frame.estimated_size())
         if request["is_collected"] and n_bytes > request["memory_bytes"] // 4:
-            raise QueryFailed(f"its rows take more than {request['memory_bytes'] / 4e6:,.0f} MB; ask for fewer of them")
+            raise failed_query(
+                f"its rows take more than {request['memory_bytes'] / 4e6:,.0f} MB; ask for fewer of them"
+            )
         _send(wanted, answers)
     is_truncated = most_rows is not None and n_found > most_rows
     _tell(answers, truncated=is_truncated)
@@ -137,7 +139,7 @@ def _tell(answers: BinaryIO, **told: int | bool | None) -> None:
 
 
 def _header_of(error: NeurothekError) -> bytes:
-    return json.dumps({"error": type(error).__name__, "text": str(error)}).encode()
+    return json.dumps({"error": error.to_dict()}).encode()
 
 
 def _bound(request: dict[str, Any]) -> None:

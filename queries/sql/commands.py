@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, note, say_in_the_answer, warn
 from neurothek.catalog.terminal.options import Format, Size, common_options, format_option
 from neurothek.catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
+from neurothek.queries.errors.refused_sql import failed_query, stopped_halfway
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,15 +114,14 @@ def sql(
 
 
 def _piped() -> str:
-    from neurothek.queries.errors import QueryFailed
 
     written = sys.stdin.buffer.read()
     if written.startswith(_UTF_16):
-        raise QueryFailed("its text is UTF-16; save it as UTF-8")
+        raise failed_query("its text is UTF-16; save it as UTF-8")
     try:
         return written.decode()
     except UnicodeDecodeError as error:
-        raise QueryFailed("its text is not UTF-8") from error
+        raise failed_query("its text is not UTF-8") from error
 
 
 def _is_at_a_terminal() -> bool:
@@ -145,8 +146,6 @@ def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
 
 
 def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
-    from neurothek.catalog.errors import NeurothekError
-    from neurothek.queries.errors import StoppedHalfway
     from neurothek.queries.sql.run import stream_people
 
     with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
@@ -154,7 +153,9 @@ def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus
         try:
             print_rows(whole, output_format)
         except NeurothekError as error:
-            raise (StoppedHalfway(error, whole.n_written) if whole.n_written else error) from error
+            if not whole.n_written:
+                raise
+            raise stopped_halfway(error, whole.n_written) from error
     if not answer.is_truncated:
         return 0
     of = "more" if answer.n_rows is None else f"{answer.n_rows:,}"

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.suggestions import nearest
 from neurothek.queries.ask.parse_tree import (
@@ -23,7 +24,7 @@ from neurothek.queries.ask.parse_tree import (
     statements_of,
 )
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors import UnknownColumn, UnknownRelation
+from neurothek.queries.errors.unknown_subjects import RELATION, unknown_column_among
 from neurothek.queries.sql.judgement import Ground, judge_mentions
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
@@ -40,7 +41,7 @@ def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> b
     """Whether a query may well be answered, as far as its text and the names of the warehouse tell.
 
     Raises:
-        UnknownRelation, UnknownColumn: it names what the warehouse does not have, and all else about it is fine.
+        NotFound: it names what the warehouse does not have, and all else about it is fine.
     """
     text = query.removeprefix(MARK)
     if len(text) > MOST_CHARACTERS or not is_text(text) or "\0" in text:
@@ -52,8 +53,10 @@ def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> b
             return False
         mentions = mentions_in(statements)
         judge_mentions(mentions, ground)
-    except UnknownRelation:
-        raise
+    except NotFound as error:
+        if error.what == RELATION:
+            raise
+        return False
     except NeurothekError:
         return False
     _refuse_unknown_columns(connection, statements, mentions)
@@ -66,7 +69,7 @@ def _refuse_unknown_columns(
     """Refuse a column that no relation of the query has, where nothing in its text can make a column of that name.
 
     Raises:
-        UnknownColumn: there is one, and others have nearly the same name.
+        NotFound: there is one, and others have nearly the same name.
     """
     if any(_makes_columns(node) for node in nodes_in(statements)) or {call.name for call in mentions.calls} & _SPREAD:
         return
@@ -85,7 +88,7 @@ def _refuse_unknown_columns(
         if is_plain and parts[-1].casefold() not in known | functions_of_duckdb():
             near = nearest(parts[-1], columns)
             if near:
-                raise UnknownColumn.among(parts[-1], near, [])
+                raise unknown_column_among(parts[-1], near, [])
 
 
 def _makes_columns(node: dict[str, Any]) -> bool:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from neurothek.queries.ask.functions import classified
 from neurothek.queries.ask.parse_tree import Mentions, functions_of_duckdb, views_of_duckdb
-from neurothek.queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
+from neurothek.queries.errors.refused_sql import outside_the_warehouse, refused_function, unknown_function
+from neurothek.queries.errors.unknown_subjects import unknown_relation
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _SYSTEM_SCHEMAS = {"information_schema"}
@@ -29,8 +30,8 @@ def judge_mentions(mentions: Mentions, ground: Ground) -> None:
     """Refuse what a query may not mention.
 
     Raises:
-        OutsideTheWarehouse, UnknownRelation: a relation is none of the warehouse's.
-        FunctionRefused, UnknownFunction: a function is not admitted, or there is none.
+        Refused, NotFound: a relation is none of the warehouse's.
+        Refused, NotFound: a function is not admitted, or there is none.
     """
     judge_relations(mentions, ground)
     _judge_calls(mentions)
@@ -48,13 +49,13 @@ def _judge_calls(mentions: Mentions) -> None:
     for call in mentions.calls:
         if not functions.admits(call.name, call.place):
             if functions.knows(call.name) or call.name in functions_of_duckdb():
-                raise FunctionRefused(call.name, functions.why_not(call.name))
-            raise UnknownFunction(call.name, functions.names())
+                raise refused_function(call.name, functions.why_not(call.name))
+            raise unknown_function(call.name, functions.names())
     for name in mentions.aggregates:
         if name is None:
-            raise FunctionRefused("list_aggregate", "the function that it calls is not named by a plain text")
+            raise refused_function("list_aggregate", "the function that it calls is not named by a plain text")
         if not functions.admits_aggregate(name):
-            raise FunctionRefused(name, "only known aggregates may be applied to a list")
+            raise refused_function(name, "only known aggregates may be applied to a list")
 
 
 def _local(mentions: Mentions) -> set[str]:
@@ -67,14 +68,14 @@ def _judge_table(owner: str, schema: str, name: str, *, ctes: set[str], ground: 
     catalog = ground.catalog
     written = ".".join(part for part in (owner, schema, name) if part)
     if not all(_PLAIN_NAME.fullmatch(part) for part in (schema, name) if part) or not name:
-        raise OutsideTheWarehouse(written)
+        raise outside_the_warehouse(written)
     if owner and owner != catalog:
-        raise OutsideTheWarehouse(written)
+        raise outside_the_warehouse(written)
     # A file's own name may stand for its schema main.
     schema = "" if schema in ("main", catalog) and not (owner and schema == catalog) else schema
     if schema in _SYSTEM_SCHEMAS or (not schema and not owner and name in ctes):
         return
     if schema not in _OWN_SCHEMAS:
-        raise OutsideTheWarehouse(written)
+        raise outside_the_warehouse(written)
     if (f"{schema}.{name}" if schema else name) not in {one.casefold() for one in ground.relations}:
-        raise UnknownRelation(written, list(ground.relations))
+        raise unknown_relation(written, list(ground.relations))

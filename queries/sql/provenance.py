@@ -15,7 +15,7 @@ from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.parse_tree import EXPLAIN, MARK
 from neurothek.queries.ask.statements import ask
-from neurothek.queries.errors import QueryFailed
+from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.views.install import all_views
 
 _PURPOSE_CHARACTERS = 100
@@ -53,12 +53,12 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
     """Follow a query, which has been admitted, through the views down to tables and runs.
 
     Raises:
-        QueryFailed: the query has no columns to follow (it is not a SELECT).
+        Failed: the query has no columns to follow (it is not a SELECT).
     """
     query = query.removeprefix(MARK)
     tree = None if EXPLAIN.match(query) else sqlglot.parse_one(query, read="duckdb")
     if not isinstance(tree, exp.Query):
-        raise QueryFailed("only a SELECT can be explained")
+        raise failed_query("only a SELECT can be explained")
     _fold(tree)
     relations = _relations(tree)
     tables = {row["relation"].removeprefix("store.") for row in relations if row["kind"] == "table"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.store.interrupts import undisturbed
 from neurothek.queries.ask.objections import known_relations
-from neurothek.queries.errors import QueryFailed
+from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.sql.first_look import look
 from neurothek.queries.sql.judgement import Ground
 from neurothek.queries.sql.limits import Answer, Limits
@@ -43,10 +43,10 @@ def ask_people(
         updates: whether views of an earlier release may be replaced first.
 
     Raises:
-        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused.
-        UnknownColumn, QueryFailed: DuckDB objects, or the rows are too many.
-        OverLimit: it took more time or memory than allowed.
-        NoModels, UnknownCorpus: no model was measured on the corpus.
+        Invalid, Refused, NotFound: it is refused.
+        NotFound, Failed: DuckDB objects, or the rows are too many.
+        LimitExceeded: it took more time or memory than allowed.
+        NotMeasured, NotFound: no model was measured on the corpus.
     """
     limits = limits or Limits()
     with _asked(
@@ -101,7 +101,7 @@ def _asked(
         try:
             text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
         except TypeError as error:
-            raise QueryFailed("its parameters must be numbers, texts or lists of these") from error
+            raise failed_query("its parameters must be numbers, texts or lists of these") from error
         _send(process, text.encode())
         # What loads polars may lose a Ctrl-C that comes while it does.
         with undisturbed():
@@ -114,7 +114,7 @@ def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
     """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run.
 
     Raises:
-        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is
+        Invalid, Refused, NotFound, Failed: it is
             refused.
     """
     ground, _ = _looked_at(warehouse, query, updates=updates)
@@ -125,7 +125,7 @@ def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Grou
     """What the query stands on, and whether it looks like one that is answered.
 
     Raises:
-        UnknownRelation, UnknownColumn: a name is misspelt.
+        NotFound: a name is misspelt.
     """
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
         catalog = warehouse.path.stem.casefold()

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import duckdb
 
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.catalog.store.matrices import KeptMap, kept_maps
-from neurothek.queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
+from neurothek.queries.errors.unknown_subjects import no_shortcuts
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_model
 from neurothek.queries.names.unmeasured import corpus_words
@@ -29,17 +30,28 @@ def kept_shortcut(
         corpus: name of another corpus that the model was measured on.
 
     Raises:
-        NoModels, UnknownModel, UnknownCorpus: there is no such model or corpus.
-        NoShortcuts: its shortcuts were not measured there.
-        StateUnknown: there are no such states, or one is not above the other.
-        MatrixNotKept: only matrices to the last state were kept.
+        NotMeasured, NotFound: there is no such model or corpus.
+        NotMeasured: its shortcuts were not measured there.
+        NotFound: there are no such states, or one is not above the other.
+        NotMeasured: only matrices to the last state were kept.
     """
     last, mine = _kept(connection, model, corpus)
     wanted = last if target is None else target
     if not 0 <= state < wanted <= last:
-        raise StateUnknown(model, state, wanted, last)
+        raise NotFound(
+            f"there is no shortcut of {model} from state {state} to state {wanted}",
+            f"states are 0 to {last}, and a shortcut leads to a higher one",
+            what="shortcut",
+            name=f"{state} to {wanted}",
+        )
     if (state, wanted) not in mine:
-        raise MatrixNotKept(model, state, wanted, mine[0, last].again())
+        raise NotMeasured(
+            f"the matrix of {model} from state {state} to state {wanted} was not kept, only those to the last state",
+            f"keep all with `{mine[0, last].again()} --keep all --force`",
+            jobs=["shortcuts"],
+            models=[model],
+            corpus=corpus,
+        )
     return mine[state, wanted]
 
 
@@ -47,8 +59,8 @@ def kept_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str 
     """The matrices from every state of a model to its last one, in order, fitted on the shown corpus or on another.
 
     Raises:
-        NoModels, UnknownModel, UnknownCorpus: there is no such model or corpus.
-        NoShortcuts: its shortcuts were not measured there.
+        NotMeasured, NotFound: there is no such model or corpus.
+        NotMeasured: its shortcuts were not measured there.
     """
     last, mine = _kept(connection, model, corpus)
     return [mine[state, last] for state in range(last)]
@@ -64,5 +76,5 @@ def _kept(
     mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}
     if not mine:
         on = corpus_words(connection, [model], corpus)
-        raise NoShortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}), on)
+        raise no_shortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}), on)
     return known.n_layers, mine

@@ -14,7 +14,7 @@ from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
 from neurothek.catalog.tables.traces import Switched, SwitchedTogether
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors import NeuronOfOther
+from neurothek.queries.errors.unfit_options import neuron_of_another
 from neurothek.queries.names.models import KnownModel, choose_model
 from neurothek.queries.names.neurons import NeuronAddress, find_neuron
 from neurothek.queries.names.tokens import texts_of
@@ -249,13 +249,13 @@ def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) ->
     """The neuron of a model at a whole address, or at one without the model's name, such as L3N17.
 
     Raises:
-        UnknownModel, BadAddress, UnknownNeuron: there is no such neuron.
-        NeuronOfOther: it is another model's.
+        NotFound, Invalid: there is no such neuron.
+        Invalid: it is another model's.
     """
     choose_model(connection, model)
     address = find_neuron(connection, neuron if "/" in neuron else f"{model}/{neuron.strip()}")
     if address.model != model:
-        raise NeuronOfOther(str(address), model)
+        raise neuron_of_another(str(address), model)
     return address
 
 

@@ -7,13 +7,14 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.spelling import quoted, readable, visible
 from neurothek.catalog.store.matrices import KeptMap
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Traced
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors import NoSuchToken
+from neurothek.queries.errors.unknown_words import unknown_token
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.tokens import texts_of
 from neurothek.queries.names.words import find_terms
@@ -289,12 +290,16 @@ def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str
     """(id, text) of the token that reads exactly so; a · stands for a space.
 
     Raises:
-        BlankWord, NoSuchToken: there is none.
+        Invalid, NotFound: there is none.
     """
     try:
         (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
-    except NoSuchToken as error:
-        raise NoSuchToken(error.text, error.alike, "write one as tables show it, with · for a space") from error
+    except NotFound as error:
+        if error.what != "token":
+            raise
+        raise unknown_token(
+            str(error.name), list(map(str, error.known)), "write one as tables show it, with · for a space"
+        ) from error
     token = term.parts[0][0]
     return token.token_id, token.text
 

@@ -11,7 +11,7 @@ import polars as pl
 from neurothek.catalog.tables.table import BIG, INTEGER, TEXT, TIME
 from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.statements import ask, conform, frame_of
-from neurothek.queries.errors import UnknownRelation
+from neurothek.queries.errors.unknown_subjects import unknown_relation
 from neurothek.queries.names.models import SIZE
 from neurothek.queries.views.install import all_views, view
 
@@ -109,13 +109,13 @@ def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
     """The columns of a view, or of a table as `store.NAME` or just `NAME`.
 
     Raises:
-        UnknownRelation: there is neither; the nearest names are given.
+        NotFound: there is neither; the nearest names are given.
     """
     for one in (name, f"store.{name}"):
         rows = ask(connection, "columns", {"name": one if one in known_relations() else None})
         if not rows.is_empty():
             return rows
-    raise UnknownRelation(name, known_relations())
+    raise unknown_relation(name, known_relations())
 
 
 def _staged_row(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def view_columns(name: str) -> pl.DataFrame:
     """The columns of a view as this release describes them.
 
     Raises:
-        UnknownView: there is none.
+        NotFound: there is none.
     """
     described = view(name).columns.items()
     return pl.DataFrame(list(described), schema={"column": TEXT, "description": TEXT}, orient="row")

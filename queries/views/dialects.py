@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialects
 
-from neurothek.queries.errors import UnknownDialect
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.views.install import View, all_views
 
 SPARK = "spark"
@@ -30,12 +30,12 @@ def require_dialect(name: str) -> str:
     """The dialect's name as sqlglot knows it.
 
     Raises:
-        UnknownDialect: it has none of the name; the nearest are given.
+        NotFound: it has none of the name; the nearest are given.
     """
     known = sorted(one.value for one in Dialects if one.value)
     wanted = name.casefold()
     if wanted not in known:
-        raise UnknownDialect(name, known)
+        raise NotFound.among("dialect", name, known)
     return wanted
 
 

@@ -10,8 +10,8 @@ from importlib import resources
 
 import duckdb
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.publishing import summaries
-from neurothek.queries.errors import UnknownView
 from neurothek.queries.views.narrowing import narrowed
 
 _SECTION = re.compile(r"^(key|kept|columns):\s*(.*)$")
@@ -119,11 +119,11 @@ def view(name: str) -> View:
     """The view called `name`.
 
     Raises:
-        UnknownView: there is none; the nearest names are given.
+        NotFound: there is none; the nearest names are given.
     """
     views = all_views()
     if name not in views:
-        raise UnknownView(name, sorted(views))
+        raise NotFound.among("view", name, sorted(views))
     return views[name]
 
 

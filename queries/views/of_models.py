@@ -31,7 +31,7 @@ def of_models(
         first: columns that stand before the others.
 
     Raises:
-        UnknownView: there is no such view.
+        NotFound: there is no such view.
     """
     columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
     return (

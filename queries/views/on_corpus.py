@@ -8,7 +8,7 @@ import duckdb
 
 from neurothek.catalog.publishing.facts import facts_elsewhere
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts, undisturbed
-from neurothek.queries.errors import FactsOfShownCorpora
+from neurothek.queries.errors.refused_sql import facts_of_shown_corpora
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.views.install import define_also, views_that_read
@@ -37,7 +37,7 @@ def on_corpus(
         corpus: None for the shown corpora; where it is the shown one of all the models, it is the reader itself.
 
     Raises:
-        NoModels, UnknownModel, UnknownCorpus: there is no such model, or none of them was measured on the corpus.
+        NotMeasured, NotFound: there is no such model, or none of them was measured on the corpus.
     """
     if corpus is None:
         yield connection
@@ -69,12 +69,12 @@ def refuse_facts(connection: duckdb.DuckDBPyConnection, query: str, corpus: str)
     """Refuse a query of a corpus that reads the table of flat rows by its name: it holds the shown corpora alone.
 
     Raises:
-        FactsOfShownCorpora: it reads that table.
+        Unsupported: it reads that table.
     """
     # The query is only parsed here: nobody has admitted it yet, and binding would run what it calls.
     ((tree,),) = connection.execute("select json_serialize_sql($query::varchar)::varchar", {"query": query}).fetchall()
     if _READS_FACTS.search(tree):
-        raise FactsOfShownCorpora(corpus)
+        raise facts_of_shown_corpora(corpus)
 
 
 def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None:

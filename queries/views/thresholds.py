@@ -16,7 +16,7 @@ def thresholds(name: str) -> Mapping[str, float]:
     """The named constants of a view; empty where it compares with none.
 
     Raises:
-        UnknownView: there is no such view.
+        NotFound: there is no such view.
     """
     block = _BLOCK.search(view(name).text)
     if block is None:

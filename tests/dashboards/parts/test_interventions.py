@@ -10,11 +10,11 @@ from polars.testing import assert_frame_equal
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS, worth_sentence
 from neurothek.dashboards.widgets.figures import data_of, statement
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.errors import NothingChosen
 from neurothek.queries.search.chosen import neurons_of_kinds
 from tests.dashboards.conftest import Opener
 from tests.support import continuation_rows, event_warehouse, intervention_rows
@@ -153,7 +153,7 @@ def test_what_is_recommended_chooses_some_neurons(whole_path: Path) -> None:
             if has_kinds:
                 assert neurons_of_kinds(connection, model.name)
                 continue
-            with pytest.raises(NothingChosen):
+            with pytest.raises(NotFound):
                 neurons_of_kinds(connection, model.name)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.widgets.reading import Reading
-from neurothek.queries.errors import UnknownCorpus
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_without_a_corpus_the_page_reads_as_it_is(reader: duckdb.DuckDBPyConnect
 
 
 def test_a_corpus_that_there_is_not_is_told_when_it_is_asked(reader: duckdb.DuckDBPyConnection) -> None:
-    with Reading(reader, ["tiny-1m"], "lang") as reading, pytest.raises(UnknownCorpus):
+    with Reading(reader, ["tiny-1m"], "lang") as reading, pytest.raises(NotFound):
         reading.connection()
 
 

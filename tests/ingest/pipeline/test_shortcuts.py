@@ -16,7 +16,7 @@ from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.imports import import_folder
 from neurothek.catalog.exchange.manifest import ExportInvalid
 from neurothek.catalog.exchange.merging import merge
-from neurothek.catalog.problems import Conflict, LimitExceeded
+from neurothek.catalog.problems import Conflict, LimitExceeded, NotFound, NotMeasured
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.store.matrices import kept_maps
 from neurothek.catalog.store.matrix_files import MapChanged, MapMissing
@@ -32,7 +32,6 @@ from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.planning import budget
 from neurothek.ingest.request import IngestRequest, ModelSource
-from neurothek.queries.errors import MatrixNotKept, NoShortcuts, StateUnknown, UnknownModel
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences
@@ -124,18 +123,18 @@ def test_matrices_are_read_in_python(whole: Warehouse) -> None:
     assert first.shape == (WIDTH, WIDTH)
     assert first.dtype == np.float32
     assert not np.array_equal(first, door(whole).shortcut("tiny", state=1))
-    with pytest.raises(UnknownModel, match="nearest: tiny"):
+    with pytest.raises(NotFound, match="nearest: tiny"):
         door(whole).shortcut("tinny", state=0)
-    with pytest.raises(StateUnknown, match="from state 2 to state 2; states are 0 to 2"):
+    with pytest.raises(NotFound, match="from state 2 to state 2; states are 0 to 2"):
         door(whole).shortcut("tiny", state=2)
-    with pytest.raises(MatrixNotKept, match=r"from state 0 to state 1 was not kept.*--keep all --force"):
+    with pytest.raises(NotMeasured, match=r"from state 0 to state 1 was not kept.*--keep all --force"):
         door(whole).shortcut("tiny", state=0, target=1)
 
 
 def test_a_model_without_shortcuts_is_told_how_to_get_them(tmp_path: Path, folder: Path) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     ingests.measure(warehouse, folder / "tiny", IngestRequest(jobs=("projections",)))
-    with pytest.raises(NoShortcuts, match="`neurothek ingest tiny --job shortcuts`"):
+    with pytest.raises(NotMeasured, match="`neurothek ingest tiny --job shortcuts`"):
         door(warehouse).shortcut("tiny", state=0)
 
 

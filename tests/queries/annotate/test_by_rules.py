@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import RULES
@@ -20,7 +21,6 @@ from neurothek.queries.annotate.by_rules import annotate_by_rules
 from neurothek.queries.annotate.errors import AnnotationInvalid, ControlsMissing
 from neurothek.queries.annotate.sample import Key, draw_sample
 from neurothek.queries.claims.lacking import without_rules
-from neurothek.queries.errors import UnknownModel
 from neurothek.queries.rules.pattern import Pattern
 from neurothek.queries.rules.rulebook import Rulebook
 from neurothek.queries.views import install
@@ -175,7 +175,7 @@ def test_a_model_without_controls_is_left_out_unless_it_is_named(warehouse: Ware
     annotate_by_rules(warehouse)
     with pytest.raises(ControlsMissing, match="weights-only"):
         annotate_by_rules(warehouse, [MODEL, "weights-only"])
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         annotate_by_rules(warehouse, ["tiny-9m"])
     with pytest.raises(ControlsMissing):
         annotate_by_rules(Warehouse(weights_path, views=install))

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.annotate.errors import ListsNotMeasured
 from neurothek.queries.annotate.lists import PER_STATE, draw_lists, lists_left
-from neurothek.queries.errors import UnknownModel
 from tests.support import plausible_rows, shortcut_rows, tiny
 from tests.support import warehouse as made
 
@@ -85,6 +85,6 @@ def test_what_somebody_judged_is_left_out(connection: duckdb.DuckDBPyConnection)
 def test_a_model_without_shortcuts_names_the_command(connection: duckdb.DuckDBPyConnection, full_path: Path) -> None:
     with pytest.raises(ListsNotMeasured, match="--job shortcuts"):
         draw_lists(connection, "tiny-2m")
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         draw_lists(connection, "tiny-9m")
     assert full_path.exists()

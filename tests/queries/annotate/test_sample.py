@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import N_SHOWN
 from neurothek.queries.annotate.errors import ControlsMissing
@@ -26,7 +27,6 @@ from neurothek.queries.annotate.sample import (
     tokens_shown,
     unjudged,
 )
-from neurothek.queries.errors import UnknownModel
 from neurothek.queries.names.models import choose_model, choose_models
 from tests.support import tiny
 from tests.support import warehouse as made
@@ -160,7 +160,7 @@ def _ids(sample: Sample, row: dict[str, object]) -> tuple[int, ...]:
 
 
 def test_an_unknown_model_is_told(full: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         draw_sample(full, "tiny-9m")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Failed, NotFound, Refused
 from neurothek.queries.ask import parse_tree
 from neurothek.queries.ask.functions import classified
-from neurothek.queries.errors import FunctionRefused, NotAQuery, QueryFailed, UnknownFunction
 from neurothek.queries.sql import judgement
 from neurothek.queries.sql.admission import check_query
 
@@ -72,9 +72,7 @@ def test_a_function_of_a_newer_duckdb_is_refused_until_it_is_classified(
     functions = classified()
     without = {key: about for key, about in functions.admitted.items() if key != (kind, name)}
     monkeypatch.setattr(judgement, "classified", lambda: replace(functions, admitted=without))
-    with pytest.raises(
-        FunctionRefused, match=r"it has not been reviewed yet|it cannot be called there|only known aggregates"
-    ):
+    with pytest.raises(Refused, match=r"it has not been reviewed yet|it cannot be called there|only known aggregates"):
         check_query(query, RELATIONS)
 
 
@@ -82,7 +80,7 @@ def test_a_kind_of_expression_of_a_newer_duckdb_is_refused(monkeypatch: pytest.M
     query = "select case when true then 1 end"
     check_query(query, RELATIONS)
     monkeypatch.setattr(parse_tree, "_EXPRESSIONS", parse_tree._EXPRESSIONS - {"CASE"})
-    with pytest.raises(QueryFailed, match="has not been reviewed"):
+    with pytest.raises(Failed, match="has not been reviewed"):
         check_query(query, RELATIONS)
 
 
@@ -92,7 +90,7 @@ def test_a_kind_of_relation_of_a_newer_duckdb_is_refused(monkeypatch: pytest.Mon
     check_query(query, RELATIONS)
     known = parse_tree._RELATIONS - {"BASE_TABLE", "JOIN", "EXPRESSION_LIST"}
     monkeypatch.setattr(parse_tree, "_RELATIONS", known)
-    with pytest.raises(QueryFailed, match="has not been reviewed"):
+    with pytest.raises(Failed, match="has not been reviewed"):
         check_query(query, RELATIONS)
 
 
@@ -156,7 +154,7 @@ def test_what_the_parser_makes_of_syntax_is_admitted(expression: str) -> None:
 
 
 def test_a_misspelt_function_is_told_with_the_nearest() -> None:
-    with pytest.raises(UnknownFunction, match="there is no function lenght; nearest: length"):
+    with pytest.raises(NotFound, match="there is no function lenght; nearest: length"):
         check_query("select lenght(model) from models", RELATIONS)
 
 
@@ -168,7 +166,7 @@ def test_a_pragma_is_no_question() -> None:
         assert ("pragma", name) in classified().refused
         for query in (f"pragma {name}", f"pragma {name}('models')", f"call {name}()"):
             # Some are complained about before.
-            with pytest.raises((NotAQuery, QueryFailed)):
+            with pytest.raises((Refused, Failed)):
                 check_query(query, RELATIONS)
 
 

@@ -3,8 +3,8 @@
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Failed, NotFound
 from neurothek.queries.ask.objections import known_columns, known_relations, objection
-from neurothek.queries.errors import QueryFailed, UnknownColumn, UnknownRelation
 from neurothek.queries.views.install import all_views
 
 
@@ -39,11 +39,9 @@ def test_the_kind_of_error_says_what_is_unknown(empty: duckdb.DuckDBPyConnection
     def kind(error: duckdb.Error) -> type[Exception]:
         return type(objection(empty, error))
 
-    assert kind(duckdb.CatalogException("Catalog Error: Table with name x does not exist!")) is UnknownRelation
-    assert (
-        kind(duckdb.BinderException('Binder Error: Referenced column "x" not found in FROM clause!')) is UnknownColumn
-    )
-    assert kind(duckdb.OutOfRangeException("Out of Range Error: too large!")) is QueryFailed
+    assert kind(duckdb.CatalogException("Catalog Error: Table with name x does not exist!")) is NotFound
+    assert kind(duckdb.BinderException('Binder Error: Referenced column "x" not found in FROM clause!')) is NotFound
+    assert kind(duckdb.OutOfRangeException("Out of Range Error: too large!")) is Failed
 
 
 def test_columns_that_stand_there_come_before_those_of_other_relations(empty: duckdb.DuckDBPyConnection) -> None:

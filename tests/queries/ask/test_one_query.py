@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.queries import errors
+from neurothek.catalog.problems import Failed, Invalid, NotFound, Refused
 from neurothek.queries.ask.one_query import run_query
 
 
@@ -46,35 +46,35 @@ def test_types_that_frames_lack_are_written_out(full: duckdb.DuckDBPyConnection)
 def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
     query = "select layer from neurons where model = $model and neuron = $neuron order by layer"
     assert run_query(full, query, {"model": "tiny-1m", "neuron": 0})["layer"].to_list() == [0, 1]
-    with pytest.raises(errors.QueryFailed, match="parameter"):
+    with pytest.raises(Failed, match="parameter"):
         run_query(full, query, {"model": "tiny-1m"})
 
 
 @pytest.mark.parametrize(
     ("query", "error", "sentence"),
     [
-        ("", errors.EmptyQuery, "the query is empty; write one"),
-        ("-- nothing", errors.EmptyQuery, "contains only comments and semicolons; write one"),
-        ("select 1; select 2", errors.NotOneQuery, "has 2 statements; run one at a time"),
-        ("drop view neurons", errors.NotAQuery, "DROP is refused"),
-        ("insert into store.pins values (1, 1)", errors.NotAQuery, "INSERT is refused"),
-        ("set threads = 1", errors.NotAQuery, "SET is refused"),
-        ("create temp table x as select 1", errors.NotAQuery, "CREATE is refused"),
-        ("attach 'x.duckdb'", errors.NotAQuery, "ATTACH is refused"),
-        ("copy models to 'x.csv'", errors.NotAQuery, "COPY is refused"),
-        ("pragma database_list", errors.NotAQuery, "PRAGMA is refused"),
-        ("selec 1", errors.QueryFailed, 'the query failed: syntax error at or near "selec"'),
-        ("select * from neuronz", errors.UnknownRelation, "no view or table neuronz; nearest: neurons"),
-        ("select * from store.model", errors.UnknownRelation, "nearest: models, store.models"),
-        ("select frequenzy from neurons", errors.UnknownColumn, "no column frequenzy; nearest: frequency"),
-        ("select n.frequenzy from neurons as n", errors.UnknownColumn, "no column frequenzy; nearest: frequency"),
-        ("select text from models", errors.UnknownColumn, "no column text; nearest: "),
-        ("select m.qqqq from models as m", errors.UnknownColumn, "qqqq; `neurothek schema VIEW` lists those of a view"),
-        ("pivot neurons on layer using count(*)", errors.QueryFailed, r"PIVOT needs .* write ON column IN"),
+        ("", Invalid, "the query is empty; write one"),
+        ("-- nothing", Invalid, "contains only comments and semicolons; write one"),
+        ("select 1; select 2", Invalid, "has 2 statements; run one at a time"),
+        ("drop view neurons", Refused, "DROP is refused"),
+        ("insert into store.pins values (1, 1)", Refused, "INSERT is refused"),
+        ("set threads = 1", Refused, "SET is refused"),
+        ("create temp table x as select 1", Refused, "CREATE is refused"),
+        ("attach 'x.duckdb'", Refused, "ATTACH is refused"),
+        ("copy models to 'x.csv'", Refused, "COPY is refused"),
+        ("pragma database_list", Refused, "PRAGMA is refused"),
+        ("selec 1", Failed, 'the query failed: syntax error at or near "selec"'),
+        ("select * from neuronz", NotFound, "no view or table neuronz; nearest: neurons"),
+        ("select * from store.model", NotFound, "nearest: models, store.models"),
+        ("select frequenzy from neurons", NotFound, "no column frequenzy; nearest: frequency"),
+        ("select n.frequenzy from neurons as n", NotFound, "no column frequenzy; nearest: frequency"),
+        ("select text from models", NotFound, "no column text; nearest: "),
+        ("select m.qqqq from models as m", NotFound, "qqqq; `neurothek schema VIEW` lists those of a view"),
+        ("pivot neurons on layer using count(*)", Failed, r"PIVOT needs .* write ON column IN"),
         ("select * from 'file.csv'", NeurothekError, "file"),
-        ("select * from read_text('/etc/hostname')", errors.QueryFailed, "disabled by configuration"),
-        ("with x as (insert into store.pins values (1, 1) returning 1) from x", errors.QueryFailed, "read-only"),
-        ("select 1 / 'x'", errors.QueryFailed, "Could not convert string"),
+        ("select * from read_text('/etc/hostname')", Failed, "disabled by configuration"),
+        ("with x as (insert into store.pins values (1, 1) returning 1) from x", Failed, "read-only"),
+        ("select 1 / 'x'", Failed, "Could not convert string"),
     ],
 )
 def test_everything_else_is_refused_in_one_sentence(

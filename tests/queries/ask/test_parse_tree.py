@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from neurothek.catalog.problems import Failed, Refused
 from neurothek.queries.ask.parse_tree import (
     EXPLAIN,
     LAMBDA,
@@ -17,7 +18,6 @@ from neurothek.queries.ask.parse_tree import (
     syntax_error,
     views_of_duckdb,
 )
-from neurothek.queries.errors import NotAQuery, QueryFailed
 from neurothek.queries.sql.admission import check_query
 
 
@@ -91,12 +91,12 @@ def test_an_aggregate_that_a_text_names_is_seen_or_unknown(call: str, named: lis
 @pytest.mark.parametrize(
     ("query", "error", "sentence"),
     [
-        ("selec 1", QueryFailed, 'syntax error at or near "selec"'),
-        ("select 'a", QueryFailed, "unterminated string"),
-        ("pivot models on family using count(*)", QueryFailed, "write ON column IN"),
-        ("create table t (x int)", NotAQuery, "CREATE is refused because it changes tables or views"),
-        ("copy models to 'x'", NotAQuery, "COPY is refused because it writes files"),
-        ("pragma version", NotAQuery, "PRAGMA is refused"),
+        ("selec 1", Failed, 'syntax error at or near "selec"'),
+        ("select 'a", Failed, "unterminated string"),
+        ("pivot models on family using count(*)", Failed, "write ON column IN"),
+        ("create table t (x int)", Refused, "CREATE is refused because it changes tables or views"),
+        ("copy models to 'x'", Refused, "COPY is refused because it writes files"),
+        ("pragma version", Refused, "PRAGMA is refused"),
     ],
 )
 def test_what_is_no_question_is_a_sentence(query: str, error: type[Exception], sentence: str) -> None:
@@ -110,9 +110,9 @@ def test_what_is_no_question_is_a_sentence(query: str, error: type[Exception], s
 )
 def test_statements_that_duckdb_only_parses_are_no_questions(query: str) -> None:
     """Its client has no name for the first, and refuses the second as not implemented: neither is a traceback."""
-    with pytest.raises(NotAQuery, match=f"^{query.split(maxsplit=1)[0].upper()}"):
+    with pytest.raises(Refused, match=f"^{query.split(maxsplit=1)[0].upper()}"):
         statements_of(query)
-    with pytest.raises((NotAQuery, QueryFailed)):
+    with pytest.raises((Refused, Failed)):
         check_query(query, [])
 
 
@@ -127,7 +127,7 @@ def test_a_tree_is_walked_however_deep_it_is() -> None:
 
 @pytest.mark.parametrize("query", ["select " + "(" * 5000 + "1" + ")" * 5000, "select " + "[" * 3000 + "]" * 3000])
 def test_a_text_that_is_nested_without_end_is_told(query: str) -> None:
-    with pytest.raises(QueryFailed) as refused:
+    with pytest.raises(Failed) as refused:
         mentions_of(query)
     assert "\n" not in str(refused.value)
 
@@ -149,7 +149,7 @@ def test_functions_of_a_condition_are_counted(condition: str, called: dict[str, 
 
 @pytest.mark.parametrize("condition", ["layer = ", "layer neuron", "1; select 2", "layer = 'a", "("])
 def test_what_is_no_condition_is_told(condition: str) -> None:
-    with pytest.raises(QueryFailed):
+    with pytest.raises(Failed):
         called_functions(condition)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.claims.claim import CannotTell
 from neurothek.queries.claims.family import (
@@ -21,7 +22,6 @@ from neurothek.queries.claims.family import (
     FamilyUnknown,
     _with_plain,
 )
-from neurothek.queries.errors import UnknownModel
 from neurothek.queries.names.models import choose_models
 from tests.support.claims import family
 from tests.support.detectors import detectors, publish
@@ -42,7 +42,7 @@ def test_several_families_are_not_judged_together(full: duckdb.DuckDBPyConnectio
         Family.of(full)
     with pytest.raises(FamilyUnknown, match="no model here is of the family nobody"):
         Family.of(full, family="nobody")
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         Family.of(full, ["nobody"])
 
 

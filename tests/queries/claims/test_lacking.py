@@ -3,6 +3,7 @@
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.claims.claim import PAPERS, Paper
 from neurothek.queries.claims.lacking import (
     JOBS,
@@ -15,7 +16,6 @@ from neurothek.queries.claims.lacking import (
     unsteered,
     without_rules,
 )
-from neurothek.queries.errors import UnknownCorpus
 from neurothek.queries.names.models import choose_models
 
 
@@ -39,7 +39,7 @@ def test_jobs_lack_that_were_not_run_on_the_shown_text(full: duckdb.DuckDBPyConn
 def test_of_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
     (one,) = lacking(full, "voita", ["tiny-1m"], corpus="builtin")
     assert one.wishes["corpus"] == "builtin"
-    with pytest.raises(UnknownCorpus):
+    with pytest.raises(NotFound):
         lacking(full, "voita", ["tiny-1m"], corpus="nowhere")
 
 

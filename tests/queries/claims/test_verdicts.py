@@ -3,9 +3,9 @@
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotMeasured
 from neurothek.queries.claims.claim import PAPERS
 from neurothek.queries.claims.verdicts import CLAIMS, COLUMNS, judge_claims, tally
-from neurothek.queries.errors import NoModels
 from neurothek.queries.names.models import choose_models
 
 
@@ -33,7 +33,7 @@ def test_it_tells_what_it_asked(full: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_an_empty_warehouse_has_nothing_to_judge(empty: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(NoModels):
+    with pytest.raises(NotMeasured):
         judge_claims(empty)
 
 

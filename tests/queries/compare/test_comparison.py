@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from neurothek.queries import errors
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.compare.comparison import LAYER_COLUMNS, compare
 from neurothek.queries.views import install
 from tests.support import tiny
@@ -83,11 +83,11 @@ def test_model_without_text(full: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_errors(full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.UnknownModel, match="nearest: tiny-2m"):
+    with pytest.raises(NotFound, match="nearest: tiny-2m"):
         compare(full, ["tiny-3m"])
-    with pytest.raises(errors.UnknownCorpus, match="there are: builtin, long"):
+    with pytest.raises(NotFound, match="there are: builtin, long"):
         compare(full, corpus="zzz")
-    with pytest.raises(errors.NoModels):
+    with pytest.raises(NotMeasured):
         compare(empty)
 
 

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from neurothek.queries.errors import NoModels, UnknownModel
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.names.models import choose_model, choose_models, models_alike
 from tests.support.tiny import MODELS
 
@@ -47,7 +47,7 @@ def test_some_models_stand_in_the_same_order_and_once(
 )
 def test_an_unknown_model_is_told_with_the_nearest(full: duckdb.DuckDBPyConnection, name: str, said: str) -> None:
     for ask in (lambda: choose_model(full, name), lambda: choose_models(full, ["tiny-1m", name])):
-        with pytest.raises(UnknownModel) as refused:
+        with pytest.raises(NotFound) as refused:
             ask()
         assert str(refused.value).startswith(said)
 
@@ -55,11 +55,11 @@ def test_an_unknown_model_is_told_with_the_nearest(full: duckdb.DuckDBPyConnecti
 def test_alike_are_the_others_with_the_same_tokens(full: duckdb.DuckDBPyConnection) -> None:
     assert models_alike(full, "tiny-1m") == ["weights-only", "tiny-2m", "tiny-2m-nopos"]
     assert models_alike(full, "gelu-1m") == []
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         models_alike(full, "gelu-2m")
 
 
 def test_an_empty_warehouse_has_none(empty: duckdb.DuckDBPyConnection) -> None:
     for ask in (lambda: choose_models(empty), lambda: choose_model(empty, "m"), lambda: models_alike(empty, "m")):
-        with pytest.raises(NoModels):
+        with pytest.raises(NotMeasured):
             ask()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.queries.errors import BadAddress, NoModels, UnknownModel, UnknownNeuron
+from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.queries.names.neurons import find_neuron
 from tests.support.tiny import MODELS, address, neurons_of
 
@@ -33,7 +33,7 @@ def test_white_space_case_and_zeros_are_no_difference(full: duckdb.DuckDBPyConne
 
 @pytest.mark.parametrize("place", ["L2N0", "L0N5", "L99999N0", "L0N999999999"])
 def test_a_neuron_beyond_the_model_is_told_with_its_range(full: duckdb.DuckDBPyConnection, place: str) -> None:
-    with pytest.raises(UnknownNeuron) as refused:
+    with pytest.raises(NotFound) as refused:
         find_neuron(full, f"tiny-1m/{place}")
     assert str(refused.value) == (
         f"there is no neuron tiny-1m/{place}: the model has layers 0 to 1 and neurons 0 to 4 in each; choose an"
@@ -50,7 +50,7 @@ def test_a_neuron_beyond_the_model_is_told_with_its_range(full: duckdb.DuckDBPyC
     ],
 )
 def test_any_other_text_is_no_address(full: duckdb.DuckDBPyConnection, text: str) -> None:
-    with pytest.raises(BadAddress) as refused:
+    with pytest.raises(Invalid) as refused:
         find_neuron(full, text)
     assert str(refused.value).startswith(f"{text!r} is not the address of a neuron; ")
     assert "\n" not in str(refused.value)
@@ -60,12 +60,12 @@ def test_any_other_text_is_no_address(full: duckdb.DuckDBPyConnection, text: str
 def test_any_text_is_a_neuron_or_a_sentence(full: duckdb.DuckDBPyConnection, text: str) -> None:
     try:
         found = find_neuron(full, text)
-    except (BadAddress, UnknownModel, UnknownNeuron):
+    except (Invalid, NotFound):
         return
     assert 0 <= found.layer < found.of.n_layers
     assert 0 <= found.neuron < found.of.d_ffn
 
 
 def test_an_empty_warehouse_says_what_to_do(empty: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(NoModels, match="neurothek ingest MODEL"):
+    with pytest.raises(NotMeasured, match="neurothek ingest MODEL"):
         find_neuron(empty, "tiny-1m/L0N0")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries.errors import UnknownCorpus
 from neurothek.queries.names.corpora import shown_corpora
 from neurothek.queries.names.unmeasured import (
     OF_COMPARISON,
@@ -89,7 +89,7 @@ def test_options_name_a_corpus_of_the_warehouse(full: duckdb.DuckDBPyConnection)
     assert corpus_words(full, ["tiny-1m"], None) == []
     for name in {corpus[0] for corpus in CORPORA}:
         assert corpus_words(full, ["tiny-1m"], name) == ["--corpus", name, "--sequence-length", str(LENGTH)]
-    with pytest.raises(UnknownCorpus):
+    with pytest.raises(NotFound):
         corpus_words(full, ["gelu-1m"], "long")
 
 
@@ -135,5 +135,5 @@ def test_models_of_other_texts_have_commands_of_their_own(limited: duckdb.DuckDB
     # On a text that is asked for there is one.
     (command,) = ingest_commands(limited, names, ["exits"], "builtin")
     assert shlex.split(command) == ["neurothek", "ingest", *names, "--job", "exits", *SHOWN]
-    with pytest.raises(UnknownCorpus):
+    with pytest.raises(NotFound):
         ingest_commands(limited, ["gelu-1m"], ["exits"], "long")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.queries import errors
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.queries.names.words import Term, Token, fewest_pieces, find_terms, nearest_words, words_of
 from tests.support.tiny import ENGLISH, OTHER
 
@@ -57,7 +57,7 @@ def test_tokenizers_that_cannot_write_a_word_are_left_out(full: duckdb.DuckDBPyC
 def test_special_tokens_are_found_by_name_but_split_no_word(full: duckdb.DuckDBPyConnection) -> None:
     (term,) = find_terms(full, ["</s>"], [0], exact=False)
     assert term.tokens == ["</s>"]
-    with pytest.raises(errors.NoSuchWord):
+    with pytest.raises(NotFound):
         find_terms(full, ["er</s>"], [0], exact=False)
 
 
@@ -102,23 +102,23 @@ def test_a_tokenizer_without_any_word_of_a_group_has_no_term(full: duckdb.DuckDB
 
 
 def test_every_word_of_a_group_is_a_token(full: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.NoSuchWord, match="'schooler'"):
+    with pytest.raises(NotFound, match="'schooler'"):
         find_terms(full, ["bus,schooler"], [0], exact=False)
 
 
 @pytest.mark.parametrize("word", ["bus,", ",bus", " , bus ,"])
 def test_a_comma_beside_one_word_makes_no_group(full: duckdb.DuckDBPyConnection, word: str) -> None:
     # No token of this warehouse has a comma, so it cannot be spelled.
-    with pytest.raises(errors.NoSuchWord):
+    with pytest.raises(NotFound):
         find_terms(full, [word], [0], exact=False)
 
 
 def test_an_exact_token_that_is_none_is_told_with_what_reads_like_it(full: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.NoSuchToken) as caught:
+    with pytest.raises(NotFound) as caught:
         find_terms(full, ["bUS"], [0, 1], exact=True)
-    assert caught.value.alike == [" bus", "bus"]
+    assert caught.value.known == [" bus", "bus"]
     # It is there, but in another tokenizer.
-    with pytest.raises(errors.NoSuchToken):
+    with pytest.raises(NotFound):
         find_terms(full, [" cat"], [1], exact=True)
 
 
@@ -131,7 +131,7 @@ def test_an_exact_token_asked_for_twice_is_one(full: duckdb.DuckDBPyConnection) 
 
 @pytest.mark.parametrize("word", ["", " ", "\n\t"])
 def test_a_blank_word_is_refused(full: duckdb.DuckDBPyConnection, word: str) -> None:
-    with pytest.raises(errors.BlankWord):
+    with pytest.raises(Invalid):
         find_terms(full, [word], [0], exact=False)
 
 

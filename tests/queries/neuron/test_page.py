@@ -6,9 +6,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.spelling import quoted
-from neurothek.queries import errors
 from neurothek.queries.neuron.page import (
     ANNOTATION_COLUMNS,
     CONTEXT_COLUMNS,
@@ -28,13 +28,13 @@ TEXTS = ("builtin", "long")
 @pytest.mark.parametrize(
     ("text", "error", "sentence"),
     [
-        ("tiny-1m", errors.BadAddress, "as in opt-125m/L3N1702"),
-        ("tiny-1m/L0N", errors.BadAddress, "is not the address of a neuron"),
-        ("tiny-1m/L-1N0", errors.BadAddress, "is not the address of a neuron"),
-        ("tiny 1m/L0N0", errors.BadAddress, "is not the address of a neuron"),
-        ("tiny/L0N0", errors.UnknownModel, "nearest: tiny-"),
-        ("tiny-1m/L2N0", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
-        ("tiny-1m/L0N5", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
+        ("tiny-1m", Invalid, "as in opt-125m/L3N1702"),
+        ("tiny-1m/L0N", Invalid, "is not the address of a neuron"),
+        ("tiny-1m/L-1N0", Invalid, "is not the address of a neuron"),
+        ("tiny 1m/L0N0", Invalid, "is not the address of a neuron"),
+        ("tiny/L0N0", NotFound, "nearest: tiny-"),
+        ("tiny-1m/L2N0", NotFound, "layers 0 to 1 and neurons 0 to 4"),
+        ("tiny-1m/L0N5", NotFound, "layers 0 to 1 and neurons 0 to 4"),
     ],
 )
 def test_bad_addresses(full: duckdb.DuckDBPyConnection, text: str, error: type[Exception], sentence: str) -> None:
@@ -107,9 +107,9 @@ def test_the_smallest_and_the_largest_activation_stand_with_what_is_promoted_the
 def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(full, "tiny-1m/L0N0", corpus="long")
     assert (page.corpus, page.domains.get_column("n_tokens_seen").sum()) == ("long", 84)
-    with pytest.raises(errors.UnknownCorpus, match="on a corpus lang; nearest: long"):
+    with pytest.raises(NotFound, match="on a corpus lang; nearest: long"):
         neuron_page(full, "tiny-1m/L0N0", corpus="lang")
-    with pytest.raises(errors.UnknownCorpus, match="there are none"):
+    with pytest.raises(NotFound, match="there are none"):
         neuron_page(full, "weights-only/L0N0", corpus="long")
 
 

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from neurothek.queries.errors import UnknownCorpus
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.names.neurons import find_neuron
 from neurothek.queries.neuron.page_rows import NeuronRows, neuron_rows
 from neurothek.queries.views.on_corpus import on_corpus
@@ -87,5 +87,5 @@ def test_before_any_text_there_is_no_corpus_and_nothing_of_one(full: duckdb.Duck
 
 def test_a_corpus_that_the_model_did_not_read_is_told(full: duckdb.DuckDBPyConnection) -> None:
     neuron = find_neuron(full, "gelu-1m/L0N0")
-    with pytest.raises(UnknownCorpus, match="there are: builtin"):
+    with pytest.raises(NotFound, match="there are: builtin"):
         neuron_rows(full, neuron, "long", full)

@@ -5,7 +5,7 @@ import re
 import duckdb
 import pytest
 
-from neurothek.queries import errors
+from neurothek.catalog.problems import Invalid, NotFound, Unsupported
 from neurothek.queries.search.by_likeness import COLUMNS, alike
 from neurothek.queries.search.question import Question
 from tests.queries.search.test_by_word import lists_of
@@ -63,16 +63,16 @@ def test_conditions_hold(full: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize(
     ("asked", "conditions", "error", "sentence"),
     [
-        ("tiny-1m/L9N0", {}, errors.UnknownNeuron, "there is no neuron"),
-        ("tiny-1m", {}, errors.BadAddress, "is not the address"),
+        ("tiny-1m/L9N0", {}, NotFound, "there is no neuron"),
+        ("tiny-1m", {}, Invalid, "is not the address"),
         (
             "tiny-1m/L0N0",
             {"models": ("gelu-1m",)},
-            errors.OtherTokenizer,
+            Unsupported,
             "gelu-1m and tiny-1m have different tokenizers",
         ),
-        ("tiny-1m/L0N0", {"layers": (7, 7)}, errors.NoSuchLayer, "no layer 7"),
-        ("tiny-1m/L0N0", {"depth": (0.99, 1.0)}, errors.NoLayersLeft, "widen the range"),
+        ("tiny-1m/L0N0", {"layers": (7, 7)}, NotFound, "no layer 7"),
+        ("tiny-1m/L0N0", {"depth": (0.99, 1.0)}, NotFound, "widen the range"),
     ],
 )
 def test_bad_questions(

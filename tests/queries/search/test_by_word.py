@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries import errors
 from neurothek.queries.search.by_word import COLUMNS, SearchResult, search
 from neurothek.queries.search.question import SIDES, Question
 from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of
@@ -258,30 +258,30 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "sentence"),
     [
-        ({"words": ()}, errors.NothingAsked, "a search needs at least one word"),
-        ({"words": ("  ",)}, errors.BlankWord, "only white space; search for such a token with --exact"),
-        ({"words": ("univresity",)}, errors.NoSuchWord, "the nearest words are university"),
-        ({"words": ("漢字",)}, errors.NoSuchWord, "no word is similar"),
+        ({"words": ()}, Invalid, "a search needs at least one word"),
+        ({"words": ("  ",)}, Invalid, "only white space; search for such a token with --exact"),
+        ({"words": ("univresity",)}, NotFound, "the nearest words are university"),
+        ({"words": ("漢字",)}, NotFound, "no word is similar"),
         (
             {"words": ("the dog cat tea bus",), "models": ("tiny-1m",)},
-            errors.SplitNotFound,
+            NotFound,
             "splits into ·the ·dog ·cat ·tea ·bus, and none of the selected neurons",
         ),
         (
             {"words": (" School",), "exact": True},
-            errors.NoSuchToken,
+            NotFound,
             "similar tokens are ' school', 'School', 'SCHOOL'",
         ),
-        ({"words": ("qq",), "exact": True}, errors.NoSuchToken, "leave out --exact"),
-        ({"words": ("tea",), "without": ("schoolbus",)}, errors.NoSuchWord, "'schoolbus' is not a token"),
-        ({"words": ("tea",), "models": ("tiny1m",)}, errors.UnknownModel, "nearest: tiny-1m"),
-        ({"words": ("tea",), "layers": (7, 9)}, errors.NoSuchLayer, "no layer 7: .* layers 0 to 2"),
+        ({"words": ("qq",), "exact": True}, NotFound, "leave out --exact"),
+        ({"words": ("tea",), "without": ("schoolbus",)}, NotFound, "'schoolbus' is not a token"),
+        ({"words": ("tea",), "models": ("tiny1m",)}, NotFound, "nearest: tiny-1m"),
+        ({"words": ("tea",), "layers": (7, 9)}, NotFound, "no layer 7: .* layers 0 to 2"),
         (
             {"words": ("tea",), "where": "frequenzy < 1"},
-            errors.UnknownColumn,
+            NotFound,
             "frequenzy in neurons; nearest: frequency",
         ),
-        ({"words": ("tea",), "where": "address > 5"}, errors.BadPredicate, "cannot be evaluated"),
+        ({"words": ("tea",), "where": "address > 5"}, Invalid, "cannot be evaluated"),
     ],
 )
 def test_bad_questions(
@@ -293,7 +293,7 @@ def test_bad_questions(
 
 
 def test_empty_warehouse_says_what_to_do(empty: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.NoModels, match="neurothek ingest MODEL"):
+    with pytest.raises(NotMeasured, match="neurothek ingest MODEL"):
         search(empty, Question(words=("school",)))
 
 
@@ -357,7 +357,7 @@ def test_a_group_is_any_of_its_words(full: duckdb.DuckDBPyConnection) -> None:
         best = max((z for token, z in strengths.items() if token != " coffee"), default=None)
         assert row["z_sum"] == pytest.approx((best or 0) + strengths.get(" coffee", 0))
         assert row["n_words"] == (best is not None) + (" coffee" in strengths)
-    with pytest.raises(errors.NoSuchWord, match="univresity"):
+    with pytest.raises(NotFound, match="univresity"):
         search(full, Question(words=("school,univresity",)))
 
 
@@ -453,7 +453,7 @@ def test_depth_is_a_range_of_layers_in_each_model(full: duckdb.DuckDBPyConnectio
     kept = everything.filter(everything["depth"] >= 0.5)
     assert found["address"].to_list() == kept["address"].to_list()
     assert 0 < found.height < everything.height
-    with pytest.raises(errors.NoLayersLeft):
+    with pytest.raises(NotFound):
         search(full, Question(words=("school",), depth=(0.9, 0.91)))
 
 

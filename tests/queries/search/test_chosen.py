@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries import errors
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
 from neurothek.queries.search.question import Question
@@ -41,13 +41,13 @@ def test_a_condition_keeps_what_the_same_sql_keeps(connection: duckdb.DuckDBPyCo
             connection, f"select layer, neuron from neurons where model = '{model}' and neuron % 3 = 1 order by all"
         )
         assert list(neurons_where(connection, model, "neuron % 3 = 1")) == expected
-    with pytest.raises(errors.NothingChosen, match="where neuron < 0"):
+    with pytest.raises(NotFound, match="where neuron < 0"):
         neurons_where(connection, model, "neuron < 0")
-    with pytest.raises(errors.UnknownColumn):
+    with pytest.raises(NotFound):
         neurons_where(connection, model, "nonsense")
-    with pytest.raises(errors.BadPredicate):
+    with pytest.raises(Invalid):
         neurons_where(connection, model, "true) or (select 1) = 1 --")
-    with pytest.raises(errors.UnknownModel):
+    with pytest.raises(NotFound):
         neurons_where(connection, "none", "true")
 
 
@@ -70,13 +70,13 @@ def test_addresses_are_sorted_and_counted_once(connection: duckdb.DuckDBPyConnec
     model, other = (str(name) for (name,) in deep[:2])
     named = [f"{model}/L1N3", f"{model}/L0N2", f"{model}/L1N3"]
     assert neurons_named(connection, model, named) == ((0, 2), (1, 3))
-    with pytest.raises(errors.NothingChosen):
+    with pytest.raises(NotFound):
         neurons_named(connection, model, [])
-    with pytest.raises(errors.NeuronOfOther, match=f"{other}/L0N0 is not a neuron of {model}"):
+    with pytest.raises(Invalid, match=f"{other}/L0N0 is not a neuron of {model}"):
         neurons_named(connection, model, [*named, f"{other}/L0N0"])
-    with pytest.raises(errors.UnknownNeuron):
+    with pytest.raises(NotFound):
         neurons_named(connection, model, [f"{model}/L99N0"])
-    with pytest.raises(errors.BadAddress):
+    with pytest.raises(Invalid):
         neurons_named(connection, model, ["L0N0"])
 
 
@@ -90,7 +90,7 @@ def test_kinds_are_what_the_views_call_so(connection: duckdb.DuckDBPyConnection)
     for model in models(connection):
         try:
             kinds = neurons_of_kinds(connection, model)
-        except errors.NothingChosen:
+        except NotFound:
             continue
         for kind, condition in conditions.items():
             query = f"select layer, neuron from neurons where model = '{model}' and {condition} order by all"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import neurothek
+from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound
 from neurothek.queries.ask.parts import PartUnknown
 from neurothek.queries.ask.statements import statement
-from neurothek.queries.errors import BadPredicate, ConditionTooSlow, NothingChosen, UnknownColumn
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search import by_trigger, condition
@@ -86,7 +86,7 @@ def test_good(predicate: str) -> None:
 
 @pytest.mark.parametrize("predicate", BAD)
 def test_bad(predicate: str) -> None:
-    with pytest.raises(BadPredicate):
+    with pytest.raises(Invalid):
         check_predicate(predicate, COLUMNS)
 
 
@@ -95,7 +95,7 @@ def test_bad(predicate: str) -> None:
     [("frequenzy < 1", "frequency"), ("promotions.score > 1", "score_sd"), ("layr = 1 and depth > 0", "layer")],
 )
 def test_unknown_columns_come_with_the_nearest(predicate: str, nearest: str) -> None:
-    with pytest.raises(UnknownColumn, match=nearest):
+    with pytest.raises(NotFound, match=nearest):
         check_predicate(predicate, COLUMNS)
 
 
@@ -108,19 +108,19 @@ def test_the_condition_takes_its_place() -> None:
 
 @pytest.mark.parametrize("condition", GREEDY)
 def test_what_may_take_any_amount_of_memory_is_left_to_sql(condition: str) -> None:
-    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only the command `sql` allows"):
+    with pytest.raises(Invalid, match=f"{GREEDY[condition]}.*, which only the command `sql` allows"):
         check_predicate(condition, [*COLUMNS, "a", "b"])
 
 
 def test_a_comprehension_is_no_lambda() -> None:
-    with pytest.raises(BadPredicate, match="holds a list comprehension; use list_filter with a lambda"):
+    with pytest.raises(Invalid, match="holds a list comprehension; use list_filter with a lambda"):
         check_predicate("len([t for t in top_tokens if t > 'a']) > 3", COLUMNS)
 
 
 def test_a_condition_has_an_end() -> None:
     longest = "layer" + " " * (MOST_CHARACTERS - 9) + " > 1"
     check_predicate(longest, COLUMNS)
-    with pytest.raises(BadPredicate, match=r"condition 'layer +\.\.\.' has 1,001 characters, more than 1,000"):
+    with pytest.raises(Invalid, match=r"condition 'layer +\.\.\.' has 1,001 characters, more than 1,000"):
         check_predicate(f"{longest}0", COLUMNS)
 
 
@@ -149,7 +149,7 @@ def ranges_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("ranges_are_allowed")
 def test_a_condition_without_end_is_stopped(full: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(condition, "SECONDS", 0.05)
-    with pytest.raises(ConditionTooSlow, match=r"took more than 0.05 s and was stopped; write a simpler condition"):
+    with pytest.raises(LimitExceeded, match=r"took more than 0.05 s and was stopped; write a simpler condition"):
         search(full, Question(words=("school",), where=SLOW))
     monkeypatch.setattr(condition, "SECONDS", 30)
     plain = search(full, Question(words=("school",)))
@@ -210,7 +210,7 @@ def test_a_label_that_a_model_cannot_have_is_told(
                 question = Question(words=(), models=(model,), where=f"not {label} or {label}")
                 found = [note for note in ask(question).notes if "is null for" in note]
                 wrong += [] if found == expected else [(way, model, found)]
-        with pytest.raises(NothingChosen, match=re.escape(told)):
+        with pytest.raises(NotFound, match=re.escape(told)):
             neurons_where(full, "gelu-1m", label)
     assert wrong == []
     assert null_labels("never_active", choose_models(full)) == null_labels(None, choose_models(full)) == []
@@ -226,5 +226,5 @@ def test_interventions_say_which_labels_are_null(full_path: Path) -> None:
     plain += door.plan_intervention("tiny-1m", each="kind").told()
     assert not any("is null for" in note for note in plain)
     # Here there is no other kind: with one, the sentence stands beside it.
-    with pytest.raises(NothingChosen, match=re.escape(told)):
+    with pytest.raises(NotFound, match=re.escape(told)):
         door.plan_intervention("gelu-1m", each="kind")

@@ -8,7 +8,10 @@ import pytest
 
 from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
-from neurothek.queries import errors
+from neurothek.catalog.problems import Invalid
+from neurothek.queries.errors.refused_sql import failed_query
+from neurothek.queries.errors.unfit_options import no_such_layer
+from neurothek.queries.errors.unknown_words import split_not_listed, unknown_token, unknown_word
 from neurothek.queries.search.question import Conditions, Question, parse_layers, put_together
 
 
@@ -59,7 +62,7 @@ def test_slips_are_named(asked: dict[str, Any], sentence: str) -> None:
     ],
 )
 def test_what_is_about_a_concept_needs_one(asked: dict[str, Any], begins: str) -> None:
-    with pytest.raises(errors.NoConcept, match=f"^{begins}.*; add --concept"):
+    with pytest.raises(Invalid, match=f"^{begins}.*; add --concept"):
         Question(words=("coffee",), **asked)
     assert Question(words=("coffee",), concept=True, **asked).concept
 
@@ -79,20 +82,20 @@ def test_parse_layers() -> None:
     assert parse_layers("3") == (3, 3)
     assert parse_layers("3-5") == (3, 5)
     for text in ("", "x", "-1", "3-", "5-3", "1-2-3", "1.5"):
-        with pytest.raises(errors.BadLayers, match=re.escape(repr(text))):
+        with pytest.raises(Invalid, match=re.escape(repr(text))):
             parse_layers(text)
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        errors.NoSuchLayer(7, 2),
-        errors.QueryFailed("syntax error"),
-        errors.NoSuchWord("x", ["y"]),
-        errors.NoSuchWord("x", []),
-        errors.SplitNotFound("xy", ["x", "y"], ["xz"]),
-        errors.SplitNotFound("xy", ["x", "y"], []),
-        errors.NoSuchToken("x", []),
+        no_such_layer(7, 2),
+        failed_query("syntax error"),
+        unknown_word("x", ["y"]),
+        unknown_word("x", []),
+        split_not_listed("xy", ["x", "y"], ["xz"]),
+        split_not_listed("xy", ["x", "y"], []),
+        unknown_token("x", []),
     ],
     ids=str,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.queries.errors import NoLayersLeft, NoModels, NoSuchLayer, UnknownModel
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.question import Question
@@ -42,10 +42,10 @@ def test_layers_are_those_in_both_ranges(
     }
     expected = {number: (min(own), max(own)) for number, own in asked.items() if own}
     if first >= max(sizes):
-        with pytest.raises(NoSuchLayer, match=f"{first}"):
+        with pytest.raises(NotFound, match=f"{first}"):
             layers_of(question, models)
     elif not expected:
-        with pytest.raises(NoLayersLeft):
+        with pytest.raises(NotFound):
             layers_of(question, models)
     else:
         assert layers_of(question, models) == expected
@@ -56,7 +56,7 @@ def test_models_without_a_layer_in_the_range_are_left_out() -> None:
     assert layers_of(Question(words=("a",), layers=(1, 99)), models) == {0: (1, 1), 1: (1, 5)}
     assert layers_of(Question(words=("a",), layers=(3, 3)), models) == {1: (3, 3)}
     assert layers_of(Question(words=("a",), depth=(0.0, 0.25)), models) == {0: (0, 0), 1: (0, 1)}
-    with pytest.raises(NoSuchLayer):
+    with pytest.raises(NotFound):
         layers_of(Question(words=("a",), layers=(6, 9)), models)
 
 
@@ -85,9 +85,9 @@ def test_a_variant_is_asked_where_the_question_is_about_one_of_its_neurons(full:
 def test_no_model_and_an_unknown_one_are_told(
     full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection
 ) -> None:
-    with pytest.raises(NoModels):
+    with pytest.raises(NotMeasured):
         models_asked(empty, Question(words=("a",)))
-    with pytest.raises(UnknownModel, match="nearest: tiny-1m"):
+    with pytest.raises(NotFound, match="nearest: tiny-1m"):
         models_asked(full, Question(words=("a",), models=("tiny-1mm",)))
 
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 import neurothek
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.terminal import outputs
-from neurothek.queries import errors
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.sql.limits import Limits
 from neurothek.queries.sql.run import stream_people
@@ -141,7 +141,7 @@ def test_time_ends_rows_that_do_not_end(path: Path, is_watched: bool) -> None:
     limits = Limits(seconds=0.5, is_watched=is_watched)
     query = "select x, random() from range(1000000000000) as t(x)"
     with (
-        pytest.raises(errors.OverLimit, match=r"took more than 0\.5 s"),
+        pytest.raises(LimitExceeded, match=r"took more than 0\.5 s"),
         stream_people(Warehouse(path), query, limits=limits) as rows,
     ):
         for _ in rows:
@@ -155,7 +155,7 @@ def test_a_reader_that_waits_does_not_keep_the_query_going(path: Path) -> None:
         frames = iter(rows)
         next(frames)
         assert rows._process.wait(timeout=10) != 0
-        with pytest.raises(errors.OverLimit, match=r"took more than 0\.3 s"):
+        with pytest.raises(LimitExceeded, match=r"took more than 0\.3 s"):
             list(frames)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek.catalog.arguments import BadArgument
-from neurothek.queries import errors
+from neurothek.catalog.problems import Refused
 from neurothek.queries.sql import prompt
 from neurothek.queries.sql.limits import Limits
 
@@ -81,7 +81,7 @@ def test_python_asks_with_limits_on_request(full_path: Path) -> None:
         assert door.sql(query, {"n": 20}, limits=Limits(rows=5)).height == 5
     answer = door.ask("select interval 3 day as waited")
     assert answer.frame.equals(pl.DataFrame({"waited": ["3 days"]}))
-    with pytest.raises(errors.NotAQuery):
+    with pytest.raises(Refused):
         door.ask("drop view neurons")
 
 

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries import errors
 from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.sql import cookbook, processes
@@ -68,17 +68,17 @@ def _no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_no_process")
 @pytest.mark.parametrize("query", MISSPELT_TABLES)
 def test_a_misspelt_table_starts_no_process(query: str, full_path: Path) -> None:
-    with pytest.raises(errors.UnknownRelation, match="nearest: "):
+    with pytest.raises(NotFound, match="nearest: "):
         ask_people(Warehouse(full_path), query)
 
 
 @pytest.mark.usefixtures("_no_process")
 @pytest.mark.parametrize("query", MISSPELT_COLUMNS)
 def test_a_misspelt_column_starts_no_process(query: str, full_path: Path, full: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.UnknownColumn, match="there is no column frequenzy; nearest: frequency"):
+    with pytest.raises(NotFound, match="there is no column frequenzy; nearest: frequency"):
         ask_people(Warehouse(full_path), query)
     # DuckDB finds the same.
-    with pytest.raises(errors.UnknownColumn, match="there is no column frequenzy"):
+    with pytest.raises(NotFound, match="there is no column frequenzy"):
         run_query(full, query)
 
 
@@ -100,5 +100,5 @@ def test_a_name_that_may_be_right_passes(query: str, full: duckdb.DuckDBPyConnec
 
 
 def test_a_text_of_two_statements_is_told_to_be_that(full_path: Path) -> None:
-    with pytest.raises(errors.NotOneQuery):
+    with pytest.raises(Invalid):
         ask_people(Warehouse(full_path), "select 1; from neurns")

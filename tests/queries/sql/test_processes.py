@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from neurothek.catalog.problems import Failed, Refused
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries import errors
 from neurothek.queries.sql import processes
 from neurothek.queries.sql.run import ask_people
 
@@ -47,7 +47,7 @@ def test_one_waits_and_answers_the_next_question(full_path: Path) -> None:
 def test_it_waits_on_where_a_question_is_refused(full_path: Path) -> None:
     processes.start_ahead()
     (waiting,) = children()
-    with pytest.raises(errors.NotAQuery):
+    with pytest.raises(Refused):
         ask_people(Warehouse(full_path), "delete from store.models")
     assert children() == [waiting]
 
@@ -55,7 +55,7 @@ def test_it_waits_on_where_a_question_is_refused(full_path: Path) -> None:
 def test_it_is_replaced_after_a_question_that_fails(full_path: Path) -> None:
     processes.start_ahead()
     (waiting,) = children()
-    with pytest.raises(errors.QueryFailed):
+    with pytest.raises(Failed):
         ask_people(Warehouse(full_path), "select 'x'::integer")
     (another,) = children()
     assert another != waiting

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from neurothek.queries import errors
+from neurothek.catalog.problems import Failed
 from neurothek.queries.sql.provenance import provenance
 from neurothek.queries.views.install import all_views
 
@@ -66,5 +66,5 @@ def test_every_view_can_be_followed(full: duckdb.DuckDBPyConnection) -> None:
 
 def test_what_is_no_select_is_made_of_nothing(full: duckdb.DuckDBPyConnection) -> None:
     for query in ("describe neurons", "-- why\nexplain select 1"):
-        with pytest.raises(errors.QueryFailed, match="only a SELECT can be explained"):
+        with pytest.raises(Failed, match="only a SELECT can be explained"):
             provenance(full, query)

@@ -22,8 +22,8 @@ import pytest
 
 from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Failed, LimitExceeded, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries import errors
 from neurothek.queries.sql import processes, run
 from neurothek.queries.sql.limits import Limits
 from neurothek.queries.sql.run import ask_people
@@ -143,21 +143,21 @@ def test_values_are_bound(warehouse: Warehouse) -> None:
     query = "select address from neurons where model = $model and layer = $layer order by neuron limit 1"
     answer = ask_people(warehouse, query, {"model": "tiny-1m", "layer": 1}, limits=TIGHT)
     assert answer.frame.item() == "tiny-1m/L1N0"
-    with pytest.raises(errors.QueryFailed, match="parameters must be numbers"):
+    with pytest.raises(Failed, match="parameters must be numbers"):
         ask_people(warehouse, query, {"model": {1, 2}})
 
 
 @pytest.mark.parametrize(
     ("query", "error", "sentence"),
     [
-        ("select frequenzy from neurons", errors.UnknownColumn, "no column frequenzy; nearest: frequency"),
-        ("select error('no')", errors.QueryFailed, "the query failed"),
-        ("select 1 / 'x'", errors.QueryFailed, "Could not convert string"),
-        ("drop view neurons", errors.NotAQuery, "DROP is refused"),
-        ("from neuronz", errors.UnknownRelation, "nearest: neurons"),
+        ("select frequenzy from neurons", NotFound, "no column frequenzy; nearest: frequency"),
+        ("select error('no')", Failed, "the query failed"),
+        ("select 1 / 'x'", Failed, "Could not convert string"),
+        ("drop view neurons", Refused, "DROP is refused"),
+        ("from neuronz", NotFound, "nearest: neurons"),
         (
             "select repeat('x', 50000000) as x from range(4)",
-            errors.QueryFailed,
+            Failed,
             "its rows take more than 150 MB; ask for fewer",
         ),
     ],
@@ -172,7 +172,7 @@ def test_errors_are_those_of_any_query(warehouse: Warehouse, query: str, error: 
 def seconds_of(warehouse: Warehouse, query: str, limits: Limits) -> float:
     """Seconds until the query was answered or stopped; nothing else may come of it."""
     start = time.perf_counter()
-    with contextlib.suppress(errors.OverLimit, errors.QueryFailed):
+    with contextlib.suppress(LimitExceeded, Failed):
         assert ask_people(warehouse, query, limits=limits).frame.height <= (limits.rows or 0)
     return time.perf_counter() - start
 
@@ -195,29 +195,27 @@ def test_the_greedy_are_bounded(warehouse: Warehouse, greedy: Sequence[str]) -> 
     [(hostile.GREEDY[0], "took more than 0.5 s"), ("select len(range(1000000000))", "needed more than 0.3 GB")],
 )
 def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits: Limits) -> None:
-    with pytest.raises(
-        errors.OverLimit, match=f"the query {found}.* and was stopped; narrow it, or allow more with --"
-    ):
+    with pytest.raises(LimitExceeded, match=f"the query {found}.* and was stopped; narrow it, or allow more with --"):
         ask_people(warehouse, query, limits=limits)
 
 
 @pytest.mark.parametrize("query", ["select len(lpad('x', 900000000, 'y'))", "select len(repeat('x', 900000000))"])
 def test_a_function_that_gets_no_memory_is_told_as_such(warehouse: Warehouse, query: str) -> None:
-    with pytest.raises(errors.OverLimit, match=r"needed more than 0\.06 GB"):
+    with pytest.raises(LimitExceeded, match=r"needed more than 0\.06 GB"):
         ask_people(warehouse, query, limits=replace(TIGHT, seconds=20, memory_bytes=60_000_000))
 
 
 @pytest.mark.parametrize(
     ("code", "error", "sentence"),
     [
-        ("import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
-        ("raise MemoryError", errors.OverLimit, "needed more than 0.3 GB"),
-        ("raise OSError('no\\nroom')", errors.QueryFailed, r"ended without an answer \(exit code 1\); "),
-        (DYING_IN_SENDING, errors.OverLimit, "needed more than 0.3 GB"),
-        (SENT_IN_PART, errors.QueryFailed, r"ended without an answer \(exit code 1\); "),
-        ("import os; os.kill(os.getpid(), 15)", errors.QueryFailed, r"ended without an answer \(Terminated\); "),
-        ("import sys; sys.stdin.read()", errors.QueryFailed, r"ended without an answer \(exit code 0\); "),
-        ("print('\\n{}', flush=True); import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
+        ("import os; os.abort()", LimitExceeded, "needed more than 0.3 GB"),
+        ("raise MemoryError", LimitExceeded, "needed more than 0.3 GB"),
+        ("raise OSError('no\\nroom')", Failed, r"ended without an answer \(exit code 1\); "),
+        (DYING_IN_SENDING, LimitExceeded, "needed more than 0.3 GB"),
+        (SENT_IN_PART, Failed, r"ended without an answer \(exit code 1\); "),
+        ("import os; os.kill(os.getpid(), 15)", Failed, r"ended without an answer \(Terminated\); "),
+        ("import sys; sys.stdin.read()", Failed, r"ended without an answer \(exit code 0\); "),
+        ("print('\\n{}', flush=True); import os; os.abort()", LimitExceeded, "needed more than 0.3 GB"),
     ],
 )
 def test_a_process_that_dies_is_told_of(
@@ -265,7 +263,7 @@ def test_what_memory_does_not_hold_is_spilled(warehouse: Warehouse) -> None:
     query = "select count(*) from (select repeat(x::varchar, 30) as y from range({}) as t(x) order by y offset 1)"
     limits = replace(TIGHT, seconds=20, memory_bytes=200_000_000)
     assert ask_people(warehouse, query.format(700_000), limits=limits).frame.item() == 699_999
-    with pytest.raises(errors.OverLimit, match=r"needed more than 0\.2 GB"):
+    with pytest.raises(LimitExceeded, match=r"needed more than 0\.2 GB"):
         ask_people(warehouse, query.format(5_000_000), limits=limits)
 
 
@@ -279,7 +277,7 @@ def test_a_publisher_need_not_wait_for_the_query_to_be_judged_again(full_path: P
         time.sleep(0.7)
         with warehouse.writer() as connection:
             connection.execute("select 1")
-        with pytest.raises(errors.OverLimit):
+        with pytest.raises(LimitExceeded):
             asked.result()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.queries.errors import BadAddress, UnknownNeuron
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.queries.trace.along import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
@@ -54,7 +54,7 @@ def test_it_says_where_it_is_strongest(door: Neurothek) -> None:
 
 
 def test_what_is_no_neuron_is_refused(door: Neurothek) -> None:
-    with pytest.raises(UnknownNeuron):
+    with pytest.raises(NotFound):
         door.activations("tiny/L9N0", PROMPT)
-    with pytest.raises(BadAddress):
+    with pytest.raises(Invalid):
         door.activations("17", PROMPT)

@@ -9,8 +9,8 @@ import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.spelling import visible
-from neurothek.queries.errors import NeuronOfOther, NoShortcuts, UnknownModel
 from neurothek.queries.trace.grid import CELL_COLUMNS, GridPage
 from tests.support import ingests
 from tests.support.models import build
@@ -109,7 +109,7 @@ def test_states_are_read_through_the_kept_matrices(door: Neurothek, page: GridPa
         state = traced.row(layer + 1, named=True)
         cell = through.cell(layer, len(page.tokens) - 1)
         assert (cell["tokens"], cell["final_rank"]) == (state["tokens"], state["final_rank"])
-    with pytest.raises(NoShortcuts):
+    with pytest.raises(NotMeasured):
         door.trace_grid("bare", PROMPT, lens="mat")
 
 
@@ -127,14 +127,14 @@ def test_with_a_neuron_switched_it_predicts_what_the_switch_says(door: Neurothek
         )
     # The layers before it know nothing of it.
     assert changed.cells.filter(layer=0)["predicted"].equals(page.cells.filter(layer=0)["predicted"])
-    with pytest.raises(NeuronOfOther):
+    with pytest.raises(Invalid):
         door.trace_grid("tiny", PROMPT, neuron="bare/L1N3")
     with pytest.raises(BadArgument, match="set=nan"):
         door.trace_grid("tiny", PROMPT, neuron="L1N3", set=float("nan"))
 
 
 def test_what_makes_no_sense_is_refused(door: Neurothek) -> None:
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         door.trace_grid("tinny", PROMPT)
     for options in ({"top": 0}, {"most": 0}):
         with pytest.raises(BadArgument, match="give 1 or more"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.queries.errors import MatrixNotKept, NoModels, NoShortcuts, StateUnknown, UnknownCorpus, UnknownModel
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.trace.shortcut import kept_lens, kept_shortcut
 from tests.support.tiny import MODELS
 
@@ -62,7 +62,7 @@ def test_the_lens_is_a_matrix_from_every_state_in_order(connection: duckdb.DuckD
 def test_a_matrix_between_two_states_is_there_where_all_were_kept(connection: duckdb.DuckDBPyConnection) -> None:
     one = kept_shortcut(connection, "tiny-2m", state=0, target=2)
     assert (one.source_state, one.target_state, one.corpus) == (0, 2, "long")
-    with pytest.raises(MatrixNotKept) as refused:
+    with pytest.raises(NotMeasured) as refused:
         kept_shortcut(connection, "tiny-2m", state=0, target=2, corpus="builtin")
     command = shlex.split(str(refused.value).split("`")[1])
     assert command[:5] == ["neurothek", "ingest", "tiny-2m", "--job", "shortcuts"]
@@ -73,16 +73,16 @@ def test_a_matrix_between_two_states_is_there_where_all_were_kept(connection: du
 def test_states_that_there_are_not_are_told(
     connection: duckdb.DuckDBPyConnection, state: int, target: int | None
 ) -> None:
-    with pytest.raises(StateUnknown, match="states are 0 to 3"):
+    with pytest.raises(NotFound, match="states are 0 to 3"):
         kept_shortcut(connection, "tiny-2m", state=state, target=target)
 
 
 @pytest.mark.parametrize("model", ["tiny-1m", "weights-only"])
 def test_a_model_without_matrices_is_told_with_the_command(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     said = f"`neurothek ingest {model} --job shortcuts`"
-    with pytest.raises(NoShortcuts, match=said):
+    with pytest.raises(NotMeasured, match=said):
         kept_lens(connection, model)
-    with pytest.raises(NoShortcuts, match=said):
+    with pytest.raises(NotMeasured, match=said):
         kept_shortcut(connection, model, state=0)
 
 
@@ -90,7 +90,7 @@ def test_a_corpus_on_which_none_were_made_names_those_on_which_some_were(full_pa
     path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
     with duckdb.connect(str(path)) as connection:
         keep(connection, BUILTIN, [(0, 3)])
-        with pytest.raises(NoShortcuts) as refused:
+        with pytest.raises(NotMeasured) as refused:
             kept_lens(connection, "tiny-2m", corpus="long")
     said = str(refused.value)
     assert "measured on builtin" in said
@@ -100,9 +100,9 @@ def test_a_corpus_on_which_none_were_made_names_those_on_which_some_were(full_pa
 def test_what_is_not_there_at_all_is_told(
     connection: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection
 ) -> None:
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         kept_lens(connection, "tiny-9m")
-    with pytest.raises(UnknownCorpus):
+    with pytest.raises(NotFound):
         kept_lens(connection, "tiny-2m", corpus="lang")
-    with pytest.raises(NoModels):
+    with pytest.raises(NotMeasured):
         kept_lens(empty, "tiny-2m")

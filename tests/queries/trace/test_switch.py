@@ -10,8 +10,8 @@ import neurothek
 from neurothek import Neurothek, main
 from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import visible
-from neurothek.queries.errors import BadAddress, NeuronOfOther, UnknownModel, UnknownNeuron
 from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
@@ -103,14 +103,14 @@ def test_a_summary_says_what_makes_way(door: Neurothek) -> None:
 
 @pytest.mark.parametrize(
     ("neuron", "error"),
-    [("L9N0", UnknownNeuron), ("L0N99", UnknownNeuron), ("17", BadAddress), ("other/L0N0", NeuronOfOther)],
+    [("L9N0", NotFound), ("L0N99", NotFound), ("17", Invalid), ("other/L0N0", Invalid)],
 )
 def test_neurons_that_are_not_of_the_model_are_refused(
     door: Neurothek, neuron: str, error: type[NeurothekError]
 ) -> None:
     with pytest.raises(error):
         door.switch("tiny", PROMPT, neuron)
-    with pytest.raises(UnknownModel):
+    with pytest.raises(NotFound):
         door.switch("tinny", PROMPT, neuron)
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.queries.errors import NoSuchToken, UnknownModel
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.trace.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
@@ -135,9 +135,9 @@ def test_the_answer_shows_itself_in_notebooks(door: Neurothek) -> None:
 
 
 def test_what_does_not_exist_is_refused(door: Neurothek) -> None:
-    with pytest.raises(UnknownModel, match="there is no model tinny"):
+    with pytest.raises(NotFound, match="there is no model tinny"):
         door.trace("tinny", PROMPT)
-    with pytest.raises(NoSuchToken):
+    with pytest.raises(NotFound):
         door.trace("tiny", PROMPT, token="zzzzzz")
 
 

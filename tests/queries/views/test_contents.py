@@ -5,7 +5,7 @@ from datetime import datetime
 import duckdb
 import pytest
 
-from neurothek.queries import errors
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.views import contents
 from neurothek.queries.views.install import all_views
 
@@ -76,8 +76,8 @@ def test_columns(full: duckdb.DuckDBPyConnection) -> None:
     assert "model_id" in contents.columns(full, "store.models").get_column("column").to_list()
     assert contents.columns(full, "postings").equals(contents.columns(full, "store.postings"))
     assert contents.columns(full, "store.postings").get_column("description").null_count() == 0
-    with pytest.raises(errors.UnknownRelation, match=r"nearest: store\.postings"):
+    with pytest.raises(NotFound, match=r"nearest: store\.postings"):
         contents.columns(full, "store.posting")
-    with pytest.raises(errors.UnknownView, match="nearest: models"):
+    with pytest.raises(NotFound, match="nearest: models"):
         contents.view_columns("model")
     assert contents.view_columns("models").height == len(all_views()["models"].columns)

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from neurothek.queries.errors import UnknownDialect
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.views.dialects import exported_views, in_dialect, require_dialect, spark_tables
 from neurothek.queries.views.install import View, all_views, parse_view
 
@@ -53,5 +53,5 @@ def test_the_script_for_spark_names_every_table_that_views_read() -> None:
 
 def test_dialects_are_found_by_name() -> None:
     assert require_dialect("Trino") == "trino"
-    with pytest.raises(UnknownDialect, match="there is no dialect postgress; nearest: postgres"):
+    with pytest.raises(NotFound, match="there is no dialect postgress; nearest: postgres"):
         require_dialect("postgress")

@@ -8,7 +8,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from neurothek.queries.errors import UnknownView
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.views import install
 from neurothek.queries.views.install import View, all_views, parse_view
 from tests.support import warehouse as made
@@ -172,5 +172,5 @@ def test_parse_view() -> None:
 
 
 def test_unknown_view_names_the_nearest() -> None:
-    with pytest.raises(UnknownView, match="there is no view promotion; nearest: promotions"):
+    with pytest.raises(NotFound, match="there is no view promotion; nearest: promotions"):
         install.view("promotion")

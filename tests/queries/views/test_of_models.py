@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from neurothek.queries.errors import UnknownView
+from neurothek.catalog.problems import NotFound
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.views.install import view
 from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models, rows_of_models
@@ -51,5 +51,5 @@ def test_a_name_with_quotes_is_a_value(full: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_an_unknown_view_is_told() -> None:
-    with pytest.raises(UnknownView, match="nearest: models"):
+    with pytest.raises(NotFound, match="nearest: models"):
         of_models("modles", ["model"])

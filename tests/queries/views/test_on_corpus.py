@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.queries.errors import FactsOfShownCorpora, NoModels, UnknownCorpus, UnknownModel
+from neurothek.catalog.problems import NotFound, NotMeasured, Unsupported
 from neurothek.queries.views.on_corpus import FACTS, of_facts, on_corpus, refuse_facts
 from tests.support.tiny import BOS, MODELS, address, neurons_of
 from tests.support.warehouse import hand_made
@@ -79,10 +79,10 @@ def test_the_lease_ends_with_its_block(full: duckdb.DuckDBPyConnection) -> None:
 def test_what_is_not_there_is_told(full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection) -> None:
     nothing: list[str] = []
     for connection, models, corpus, error in (
-        (full, ["tiny-1m"], "lang", UnknownCorpus),
-        (full, ["gelu-1m"], "long", UnknownCorpus),
-        (full, ["tiny-9m"], "long", UnknownModel),
-        (empty, nothing, "long", NoModels),
+        (full, ["tiny-1m"], "lang", NotFound),
+        (full, ["gelu-1m"], "long", NotFound),
+        (full, ["tiny-9m"], "long", NotFound),
+        (empty, nothing, "long", NotMeasured),
     ):
         with pytest.raises(error), on_corpus(connection, models, corpus):
             pytest.fail("a connection was leased")
@@ -103,7 +103,7 @@ def test_what_is_not_there_is_told(full: duckdb.DuckDBPyConnection, empty: duckd
 )
 def test_a_query_that_reads_the_flat_table_is_refused(full: duckdb.DuckDBPyConnection, query: str, reads: bool) -> None:
     if reads:
-        with pytest.raises(FactsOfShownCorpora, match="long"):
+        with pytest.raises(Unsupported, match="long"):
             refuse_facts(full, query, "long")
     else:
         refuse_facts(full, query, "long")
