@@ -107,7 +107,7 @@ def collect(
         corpus: the corpus to tell of; None: each model's shown one.
 
     Raises:
-        NotMeasured, NotFound, FamilyUnknown, FamilyUnclear: there are none of these, or several.
+        NotMeasured, NotFound, Invalid: there are none of these, or several.
     """
     claims = judge_claims(connection, models, papers=[paper], family=family, corpus=corpus)
     names = claims.everybody

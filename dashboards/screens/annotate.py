@@ -3,6 +3,7 @@
 import duckdb
 import streamlit as st
 
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
 from neurothek.dashboards.parts.annotating import judging
@@ -14,7 +15,6 @@ from neurothek.dashboards.widgets.html import concept_html, plain
 from neurothek.dashboards.widgets.memory import kept
 from neurothek.dashboards.widgets.page import answer, heading, missing
 from neurothek.dashboards.widgets.pickers import pick_model
-from neurothek.queries.annotate.errors import ControlsMissing
 from neurothek.queries.annotate.sample import Sample, Vector, draw_sample
 
 JUDGE, LISTS, RESULTS = "Judge", "Plausibility", "Results"
@@ -47,7 +47,9 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         return
     try:
         sample = kept(connection, _draw, model, seed)
-    except ControlsMissing:
+    except NotMeasured as error:
+        if "controls" not in error.jobs:
+            raise
         missing(
             connection,
             "Neurons are judged among random vectors and FFN updates, which this model does not have yet.",

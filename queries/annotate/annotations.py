@@ -13,13 +13,13 @@ from neurothek.catalog.publishing.annotation_rows import write_annotations
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import ANNOTATIONS, LEAST_MARKED
 from neurothek.queries.annotate.errors import (
-    ConceptAndNone,
-    ListMissing,
-    NamedTwice,
-    NothingToSave,
-    NotShown,
-    TooFewMarked,
-    VectorUnknown,
+    concept_and_none,
+    named_twice,
+    no_annotations,
+    not_shown,
+    tokens_not_kept,
+    too_few_marked,
+    unknown_vector,
 )
 from neurothek.queries.annotate.lines import Entry, Line, at, entry, is_of_list
 from neurothek.queries.annotate.plausibility import judge_lists
@@ -50,7 +50,7 @@ def annotate(
         annotator: who annotated, where an annotation does not say.
 
     Raises:
-        NothingToSave, AnnotationInvalid: none, or one that cannot be saved; nothing is written.
+        Invalid: none, or one that cannot be saved; nothing is written.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     lines = [
@@ -61,7 +61,7 @@ def annotate(
         return judge_lists(warehouse, lines, annotator=annotator)
     entries = [entry(line, annotator=annotator) for line in lines]
     if not entries:
-        raise NothingToSave
+        raise no_annotations()
     # Refused before a writer is waited for, and judged again by it: a model may be gone by then.
     with warehouse.current_reader() as connection:
         annotation_rows(connection, entries)
@@ -75,7 +75,7 @@ def annotation_rows(connection: duckdb.DuckDBPyConnection, entries: Sequence[Ent
     """Rows of ANNOTATIONS for entries whose vectors and tokens exist, all of one time.
 
     Raises:
-        AnnotationInvalid: a vector or token does not exist, or two annotations contradict each other.
+        Invalid: a vector or token does not exist, or two annotations contradict each other.
     """
     places = _places(connection, entries)
     _refuse_contradictions(entries, places)
@@ -99,9 +99,9 @@ def _marked(one: Entry, shown: Sequence[int]) -> list[int]:
     known = range(1, len(shown) + 1) if one.marked_by == "ranks" else shown
     for token in one.marked:
         if token not in known:
-            raise NotShown(one.place, one.marked_by, token, len(shown))
+            raise not_shown(one.place, one.marked_by, token, len(shown))
     if len(one.marked) < LEAST_MARKED:
-        raise TooFewMarked(one.place, one.marked_by, len(one.marked))
+        raise too_few_marked(one.place, one.marked_by, len(one.marked))
     return [token for rank, token in zip(known, shown, strict=True) if rank in one.marked]
 
 
@@ -112,9 +112,9 @@ def _refuse_contradictions(entries: Sequence[Entry], places: Sequence[_Place]) -
         concepts = known.setdefault((one.annotator, place), {})
         name = None if one.concept is None else one.concept.casefold()
         if name in concepts:
-            raise NamedTwice(one.place, one.concept, concepts[name])
+            raise named_twice(one.place, one.concept, concepts[name])
         if concepts and (name is None) != (None in concepts):
-            raise ConceptAndNone(one.place, next(iter(concepts.values())))
+            raise concept_and_none(one.place, next(iter(concepts.values())))
         concepts[name] = one.place
 
 
@@ -133,7 +133,7 @@ def _places(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> 
             continue
         model, key = name
         if (model.model_id, key) not in lists:
-            raise ListMissing(one.place, model.name, _spoken(model, key))
+            raise tokens_not_kept(one.place, model.name, _spoken(model, key))
         places.append(_Place(model.model_id, key, lists[model.model_id, key]))
     return places
 
@@ -149,7 +149,7 @@ def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tupl
             samples[one.model, seed] = draw_sample(connection, one.model, seed=seed)
     sample = samples[one.model, seed]
     if one.handle not in sample.by_handle:
-        raise VectorUnknown(one.place, one.handle, one.model)
+        raise unknown_vector(one.place, one.handle, one.model)
     vector = sample.by_handle[one.handle]
     return _Place(sample.model.model_id, vector.key, vector.token_ids)
 

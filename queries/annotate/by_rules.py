@@ -8,11 +8,11 @@ from functools import cache, partial
 
 import duckdb
 
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.queries.annotate.annotations import annotation_rows
-from neurothek.queries.annotate.errors import ControlsMissing
 from neurothek.queries.annotate.lines import Entry
 from neurothek.queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
 from neurothek.queries.annotate.saved import Saved, of_vectors
@@ -35,7 +35,7 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
 
     Raises:
         NotMeasured, NotFound: there is no such model.
-        ControlsMissing: a named model has no controls, or no model has any.
+        NotMeasured: a named model has no controls, or no model has any.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     with warehouse.current_reader() as connection:
@@ -56,7 +56,9 @@ def _samples(connection: duckdb.DuckDBPyConnection, models: Sequence[str], seed:
     for model in choose_models(connection, models):
         try:
             samples.append(draw_sample(connection, model.name, seed=seed))
-        except ControlsMissing as error:
+        except NotMeasured as error:
+            if "controls" not in error.jobs:
+                raise
             missing.append(error)
     if missing and (models or not samples):
         raise missing[0]

@@ -1,10 +1,10 @@
-"""Every error that an annotation can cause, each one sentence: where it stands, what was found, what to do."""
+"""Errors of annotations: where each stands, what was found, what to do."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, NotMeasured, Unreadable
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.suggestions import hint
 from neurothek.catalog.tables.annotations import LEAST_MARKED
@@ -13,184 +13,173 @@ _MOST_LETTERS = 60
 """Of what somebody sent, in an error."""
 
 
-class NothingToSave(NeurothekError):
+def no_annotations() -> Invalid:
     """An input without annotations."""
+    return Invalid(
+        "the input has no annotations",
+        "send one JSON object per line, or the filled-in sheet from"
+        f" `{command_line('annotate', '--sample', 'MODEL', '--format', 'csv')}`",
+        option="input",
+    )
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the input has no annotations; send one JSON object per line, or the filled-in sheet from"
-            f" `{command_line('annotate', '--sample', 'MODEL', '--format', 'csv')}`"
-        )
 
-
-class ControlsMissing(NeurothekError):
+def no_controls(model: str) -> NotMeasured:
     """A model without the vectors that its neurons are to be mixed with."""
-
-    def __init__(self, model: str) -> None:
-        super().__init__(
-            f"there is nothing to mix the neurons of {model} with; measure random vectors and FFN updates with"
-            f" `{_controls_of(model)}`"
-        )
-
-
-class AnnotationInvalid(NeurothekError):
-    """An annotation that cannot be saved; nothing of its input is."""
-
-    def __init__(self, place: str, field: str, problem: str) -> None:
-        super().__init__(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}")
+    return NotMeasured(
+        f"there is nothing to mix the neurons of {model} with",
+        f"measure random vectors and FFN updates with `{_controls_of(model)}`",
+        jobs=["projections", "controls"],
+        models=[model],
+    )
 
 
-class ListsNotMeasured(NeurothekError):
+def no_lists(model: str) -> NotMeasured:
     """A model whose shortcuts were not measured."""
+    return NotMeasured(
+        f"there are no lists of next tokens of {model} to judge",
+        f"measure its shortcuts with `{command_line('ingest', model, '--job', 'shortcuts')}`",
+        jobs=["shortcuts"],
+        models=[model],
+    )
 
-    def __init__(self, model: str) -> None:
-        super().__init__(
-            f"there are no lists of next tokens of {model} to judge; measure its shortcuts with"
-            f" `{command_line('ingest', model, '--job', 'shortcuts')}`"
-        )
 
-
-class GlossesUnreadable(NeurothekError):
+def unreadable_glosses(path: Path, problem: str) -> Unreadable:
     """A file that holds no glosses."""
+    return Unreadable(
+        f"{readable(str(path))} has no glosses to show: {problem}",
+        "write a token, a tab or comma, and its gloss on each line, in UTF-8",
+        path=path,
+        why=problem,
+    )
 
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(
-            f"{readable(str(path))} has no glosses to show: {problem}; write a token, a tab or comma, and its gloss on"
-            " each line, in UTF-8"
-        )
 
-
-class LineUnreadable(NeurothekError):
+def unreadable_line(place: str, problem: str) -> Unreadable:
     """A line that holds no annotation."""
+    return Unreadable(
+        f"{place} {problem}",
+        'write one JSON object per line, such as {"vector": "0-12ab34cd56ef", ...}',
+        path=place,
+        why=problem,
+    )
 
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(
-            f'{place} {problem}; write one JSON object per line, such as {{"vector": "0-12ab34cd56ef", ...}}'
-        )
+
+def invalid_annotation(place: str, field: str, problem: str, way: str = "", *, value: object = None) -> Invalid:
+    """An annotation that cannot be saved; nothing of its input is.
+
+    Args:
+        place: where it stands, such as "line 3".
+        field: the field that cannot be.
+        problem: why.
+        way: what to do.
+        value: of the field.
+    """
+    return Invalid(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}", way, option=field, value=value)
 
 
-class FieldUnknown(AnnotationInvalid):
+def unknown_field(place: str, field: str, known: Sequence[str]) -> Invalid:
     """A field that annotations do not have."""
-
-    def __init__(self, place: str, field: str, known: Sequence[str]) -> None:
-        super().__init__(place, field, f"there is no such field; {hint(field, known)}")
+    return invalid_annotation(place, field, "there is no such field", hint(field, known))
 
 
-class FieldInvalid(AnnotationInvalid):
+def invalid_field(place: str, field: str, value: object, wanted: str) -> Invalid:
     """A value of another kind than its field, or out of its range."""
-
-    def __init__(self, place: str, field: str, value: object, wanted: str) -> None:
-        super().__init__(place, field, f"{_shown(value)} is not valid; write {wanted}")
+    return invalid_annotation(place, field, f"{_shown(value)} is not valid", f"write {wanted}", value=value)
 
 
-class FieldMissing(AnnotationInvalid):
+def missing_field(place: str, field: str, wanted: str) -> Invalid:
     """An annotation that leaves something open."""
-
-    def __init__(self, place: str, field: str, wanted: str) -> None:
-        super().__init__(place, field, f"it is missing; write {wanted}")
+    return invalid_annotation(place, field, "it is missing", f"write {wanted}")
 
 
-class FieldTooMuch(AnnotationInvalid):
+def fields_exclude(place: str, field: str, other: str) -> Invalid:
     """A field that contradicts another."""
-
-    def __init__(self, place: str, field: str, other: str) -> None:
-        super().__init__(place, field, f"it cannot be combined with {other}; omit one of the two")
+    return invalid_annotation(place, field, f"it cannot be combined with {other}", "omit one of the two")
 
 
-class VectorUnknown(AnnotationInvalid):
+def unknown_vector(place: str, handle: str, model: str) -> Invalid:
     """A vector that is not in the sample its name is of."""
+    return invalid_annotation(
+        place,
+        "vector",
+        f"there is no {handle} in the sample of {model}",
+        "its controls may have been measured again since; draw it again with"
+        f" `{command_line('annotate', '--sample', model)}`",
+        value=handle,
+    )
 
-    def __init__(self, place: str, handle: str, model: str) -> None:
-        super().__init__(
-            place,
-            "vector",
-            f"there is no {handle} in the sample of {model}; its controls may have been measured again since; draw it"
-            f" again with `{command_line('annotate', '--sample', model)}`",
-        )
 
-
-class ListUnknown(AnnotationInvalid):
+def unknown_list(place: str, item: str, model: str) -> Invalid:
     """A list that is not in the sample its name is of."""
+    return invalid_annotation(
+        place,
+        "item",
+        f"there is no {item} in the sample of {model}",
+        "its shortcuts may have been measured again since; draw it again with"
+        f" `{command_line('annotate', '--plausibility', model)}`",
+        value=item,
+    )
 
-    def __init__(self, place: str, item: str, model: str) -> None:
-        super().__init__(
-            place,
-            "item",
-            f"there is no {item} in the sample of {model}; its shortcuts may have been measured again since; draw it"
-            f" again with `{command_line('annotate', '--plausibility', model)}`",
-        )
 
-
-class JudgedTwice(AnnotationInvalid):
+def judged_twice(place: str, other: str) -> Invalid:
     """A list that one annotator calls plausible or not more than once."""
-
-    def __init__(self, place: str, other: str) -> None:
-        super().__init__(place, "item", f"the same annotator judged it already ({other}); omit one of the two")
+    return invalid_annotation(place, "item", f"the same annotator judged it already ({other})", "omit one of the two")
 
 
-class KindsMixed(AnnotationInvalid):
+def kinds_mixed(place: str) -> Invalid:
     """Annotations of vectors among judgements of lists."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(
-            place,
-            "item",
-            "it is missing, and other lines have it; send annotations of vectors and judgements of lists one after the"
-            " other",
-        )
+    return invalid_annotation(
+        place,
+        "item",
+        "it is missing, and other lines have it",
+        "send annotations of vectors and judgements of lists one after the other",
+    )
 
 
-class ListMissing(AnnotationInvalid):
+def tokens_not_kept(place: str, model: str, vector: str) -> Invalid:
     """A vector whose tokens are not in the warehouse."""
+    return invalid_annotation(
+        place,
+        "vector",
+        f"the tokens of {vector} are not in the warehouse, so nobody can have judged them",
+        f"measure them with `{_controls_of(model)}`",
+        value=vector,
+    )
 
-    def __init__(self, place: str, model: str, vector: str) -> None:
-        super().__init__(
-            place,
-            "vector",
-            f"the tokens of {vector} are not in the warehouse, so nobody can have judged them; measure them with"
-            f" `{_controls_of(model)}`",
-        )
 
-
-class NotShown(AnnotationInvalid):
+def not_shown(place: str, field: str, token: int, n_shown: int) -> Invalid:
     """A token that the annotator cannot have marked."""
-
-    def __init__(self, place: str, field: str, token: int, n_shown: int) -> None:
-        super().__init__(
-            place, field, f"{token} is not among the {n_shown} highest tokens of the vector; mark only those"
-        )
+    return invalid_annotation(
+        place, field, f"{token} is not among the {n_shown} highest tokens of the vector", "mark only those", value=token
+    )
 
 
-class TooFewMarked(AnnotationInvalid):
+def too_few_marked(place: str, field: str, n_marked: int) -> Invalid:
     """Tokens that are too few for a pattern."""
+    problem = "one token is" if n_marked == 1 else f"{n_marked} tokens are"
+    return invalid_annotation(
+        place,
+        field,
+        f"{problem} marked, but a concept needs {LEAST_MARKED}",
+        "mark more, or set the concept to null if there is none",
+        value=n_marked,
+    )
 
-    def __init__(self, place: str, field: str, n_marked: int) -> None:
-        problem = "one token is" if n_marked == 1 else f"{n_marked} tokens are"
-        super().__init__(
-            place,
-            field,
-            f"{problem} marked, but a concept needs {LEAST_MARKED}; mark more, or set the concept to null if there"
-            " is none",
-        )
 
-
-class NamedTwice(AnnotationInvalid):
+def named_twice(place: str, concept: str | None, other: str) -> Invalid:
     """One concept, or that there is none, said twice of a vector."""
+    of_none = "this vector is said to have none"
+    problem = of_none if concept is None else f"{concept!r} is named for this vector"
+    return invalid_annotation(place, "concept", f"{problem} already ({other})", "omit one of the two", value=concept)
 
-    def __init__(self, place: str, concept: str | None, other: str) -> None:
-        said = "this vector is said to have none" if concept is None else f"{concept!r} is named for this vector"
-        super().__init__(place, "concept", f"{said} already ({other}); omit one of the two")
 
-
-class ConceptAndNone(AnnotationInvalid):
+def concept_and_none(place: str, other: str) -> Invalid:
     """A vector with a concept and without one."""
-
-    def __init__(self, place: str, other: str) -> None:
-        super().__init__(
-            place,
-            "concept",
-            f"this vector is said both to have a concept and to have none (see {other}); omit one of the two",
-        )
+    return invalid_annotation(
+        place,
+        "concept",
+        f"this vector is said both to have a concept and to have none (see {other})",
+        "omit one of the two",
+    )
 
 
 def _shown(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neurothek.queries.annotate.errors import GlossesUnreadable
+from neurothek.queries.annotate.errors import unreadable_glosses
 
 HEADER = ("token", "gloss")
 """First line of a file, which may be left out."""
@@ -31,28 +31,28 @@ def read_glosses(path: Path) -> Glosses:
     """The glosses of a file: a token and its gloss on each line, parted by a tab, a comma or a semicolon.
 
     Raises:
-        GlossesUnreadable: the file cannot be read, or a line of it holds something else.
+        Unreadable: the file cannot be read, or a line of it holds something else.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise GlossesUnreadable(path, error.strerror or str(error)) from error
+        raise unreadable_glosses(path, error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
-        raise GlossesUnreadable(path, "it is not in UTF-8") from error
+        raise unreadable_glosses(path, "it is not in UTF-8") from error
     first, _, _ = text.partition("\n")
     separator = next((one for one in "\t,;" if one in first), "\t")
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
-        raise GlossesUnreadable(path, f"it is neither TSV nor CSV ({error})") from error
+        raise unreadable_glosses(path, f"it is neither TSV nor CSV ({error})") from error
     found: dict[str, list[str]] = {}
     for number, row in enumerate(rows, start=1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or (number == 1 and tuple(cells) == HEADER):
             continue
         if len(cells) != len(HEADER) or not all(cells):
-            raise GlossesUnreadable(path, f"line {number} is not a token and its gloss")
+            raise unreadable_glosses(path, f"line {number} is not a token and its gloss")
         found.setdefault(cells[0], []).append(cells[1])
     if not found:
-        raise GlossesUnreadable(path, "it is empty")
+        raise unreadable_glosses(path, "it is empty")
     return Glosses({token: "; ".join(dict.fromkeys(meanings)) for token, meanings in found.items()})

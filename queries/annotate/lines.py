@@ -13,13 +13,13 @@ from typing import Any
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
 from neurothek.queries.annotate.errors import (
-    AnnotationInvalid,
-    FieldInvalid,
-    FieldMissing,
-    FieldTooMuch,
-    FieldUnknown,
-    LineUnreadable,
-    NothingToSave,
+    fields_exclude,
+    invalid_annotation,
+    invalid_field,
+    missing_field,
+    no_annotations,
+    unknown_field,
+    unreadable_line,
 )
 from neurothek.queries.annotate.sample import CLASSES_OF_A_SHEET, GLOSSES, NO_CONCEPT
 
@@ -82,17 +82,17 @@ def read_lines(data: bytes) -> list[Line]:
     """Annotations of an input: JSON objects, one per line, or a sheet with a header.
 
     Raises:
-        NothingToSave, LineUnreadable, FieldUnknown, FieldInvalid: it holds none, or something else.
+        Invalid, Unreadable: it holds none, or something else.
     """
     try:
         # Spreadsheets put a mark at the beginning.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         number = data[: error.start].count(b"\n") + 1
-        raise LineUnreadable(f"line {number}", "is not in UTF-8") from error
+        raise unreadable_line(f"line {number}", "is not in UTF-8") from error
     lines = list(_json_lines(text) if text.lstrip()[:1] in ("{", "[", "") else _sheet_lines(text))
     if not lines:
-        raise NothingToSave
+        raise no_annotations()
     return lines
 
 
@@ -104,20 +104,20 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
         annotator: who annotated, where the line does not say.
 
     Raises:
-        AnnotationInvalid: a field is unknown, missing, of another kind, or contradicts another.
+        Invalid: a field is unknown, missing, of another kind, or contradicts another.
     """
     for name in line.fields:
         if name not in FIELDS:
-            raise FieldUnknown(line.place, str(name), FIELDS)
+            raise unknown_field(line.place, str(name), FIELDS)
     model, handle, address = (name_of(line, name) for name in ("model", "vector", "address"))
     who = annotator_of(line, annotator)
     concept, concept_class = _concept(line)
     marked_by, marked = _marked(line)
     if concept is None and marked:
-        raise FieldTooMuch(line.place, marked_by, "a concept of null, which says that there is none")
+        raise fields_exclude(line.place, marked_by, "a concept of null, which says that there is none")
     key = None if handle or address else _key(line)
     if model is None and address is None:
-        raise FieldMissing(line.place, "model", "the name of the model, or the address of a neuron")
+        raise missing_field(line.place, "model", "the name of the model, or the address of a neuron")
     _refuse_secondname_of(line, handle, address, model)
     return Entry(line.place, who, model, handle, address, key, concept, concept_class, marked, marked_by)
 
@@ -126,13 +126,13 @@ def annotator_of(line: Line, annotator: str | None) -> str:
     """Who annotated: whom the line names, else `annotator`.
 
     Raises:
-        AnnotationInvalid: nobody is named, or the name is taken.
+        Invalid: nobody is named, or the name is taken.
     """
     who = name_of(line, "annotator") or name_of(Line("--annotator", {"annotator": annotator}), "annotator")
     if who is None:
-        raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
+        raise missing_field(line.place, "annotator", "who annotated, or name them with --annotator")
     if who.casefold() in _TAKEN:
-        raise FieldInvalid(
+        raise invalid_field(
             line.place, "annotator", who, f"another name: views use this one for {_TAKEN[who.casefold()]}"
         )
     return who
@@ -149,7 +149,7 @@ def at(place: str, field: str) -> Iterator[None]:
     try:
         yield
     except NeurothekError as error:
-        raise AnnotationInvalid(place, field, str(error)) from error
+        raise invalid_annotation(place, field, str(error)) from error
 
 
 def ranks_of(text: str) -> list[int]:
@@ -177,9 +177,9 @@ def _json_lines(text: str) -> Iterator[Line]:
         try:
             fields = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise LineUnreadable(place, "is not JSON") from error
+            raise unreadable_line(place, "is not JSON") from error
         if not isinstance(fields, dict):
-            raise LineUnreadable(place, "is not a JSON object")
+            raise unreadable_line(place, "is not a JSON object")
         yield Line(place, fields)
 
 
@@ -189,14 +189,14 @@ def _sheet_lines(text: str) -> Iterator[Line]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
-        raise LineUnreadable("the sheet", f"is neither JSON nor CSV ({error})") from error
+        raise unreadable_line("the sheet", f"is neither JSON nor CSV ({error})") from error
     names = [name.strip() for name in rows[0]]
     of_lists = "plausible" in names
     known, for_the_eye = (LIST_FIELDS, "text") if of_lists else (FIELDS, GLOSSES)
     for name in names:
         # Columns of tokens are for the eye.
         if name and name not in (*known, for_the_eye) and not name.isdecimal():
-            raise FieldUnknown("line 1", name, known)
+            raise unknown_field("line 1", name, known)
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
         fields = {name: cell for name, cell in cells.items() if name in known}
@@ -212,19 +212,19 @@ def _sheet_fields(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
     if cells.get("class") == NO_CONCEPT:
         del fields["class"]
         if "concept" in fields:
-            raise FieldTooMuch(place, "concept", f"the class {NO_CONCEPT}, which says that there is none")
+            raise fields_exclude(place, "concept", f"the class {NO_CONCEPT}, which says that there is none")
         fields["concept"] = None
     elif "concept" not in cells:
         wanted = f"the name of the concept, or the class {NO_CONCEPT}"
-        raise FieldMissing(place, "concept", wanted)
+        raise missing_field(place, "concept", wanted)
     elif "class" in cells and cells["class"] not in CONCEPT_CLASSES:
-        raise FieldInvalid(place, "class", cells["class"], _one_of(CLASSES_OF_A_SHEET))
+        raise invalid_field(place, "class", cells["class"], _one_of(CLASSES_OF_A_SHEET))
     for name, read in _READ.items():
         if name in cells:
             try:
                 fields[name] = read(cells[name].strip("[]"))
             except ValueError as error:
-                raise FieldInvalid(place, name, cells[name], "whole numbers, such as 1 4 7-9") from error
+                raise invalid_field(place, name, cells[name], "whole numbers, such as 1 4 7-9") from error
     return fields
 
 
@@ -240,28 +240,28 @@ _READ: Mapping[str, Callable[[str], object]] = {
 
 def _concept(line: Line) -> tuple[str | None, ConceptClass | None]:
     if "concept" not in line.fields:
-        raise FieldMissing(line.place, "concept", "the name of the concept, or null where there is none")
+        raise missing_field(line.place, "concept", "the name of the concept, or null where there is none")
     concept, class_name = name_of(line, "concept"), line.fields.get("class")
     if concept is None:
         if class_name is not None:
-            raise FieldTooMuch(line.place, "class", "a concept of null, which says that there is none")
+            raise fields_exclude(line.place, "class", "a concept of null, which says that there is none")
         return None, None
     if class_name is None:
-        raise FieldMissing(line.place, "class", _one_of(CONCEPT_CLASSES))
+        raise missing_field(line.place, "class", _one_of(CONCEPT_CLASSES))
     known = next((one for one in CONCEPT_CLASSES if one == class_name), None)
     if known is None:
-        raise FieldInvalid(line.place, "class", class_name, _one_of(CONCEPT_CLASSES))
+        raise invalid_field(line.place, "class", class_name, _one_of(CONCEPT_CLASSES))
     return concept, known
 
 
 def _marked(line: Line) -> tuple[str, tuple[int, ...]]:
     ids, ranks = line.fields.get("token_ids"), line.fields.get("ranks")
     if ids and ranks:
-        raise FieldTooMuch(line.place, "ranks", "token_ids")
+        raise fields_exclude(line.place, "ranks", "token_ids")
     field = "ranks" if ranks else "token_ids"
     value = ranks or ids or []
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(map(_is_whole, value)):
-        raise FieldInvalid(line.place, field, value, "a list of whole numbers")
+        raise invalid_field(line.place, field, value, "a list of whole numbers")
     return field, tuple(dict.fromkeys(value))
 
 
@@ -270,15 +270,15 @@ def _key(line: Line) -> tuple[Condition, int, int]:
     neuron, control = (_whole(line, name) for name in ("neuron", "control_id"))
     condition = line.fields.get("condition", "value" if neuron is not None else None)
     if layer is None or (neuron is None and control is None):
-        raise FieldMissing(line.place, "vector", "a vector of the sample, an address, or a layer with a neuron")
+        raise missing_field(line.place, "vector", "a vector of the sample, an address, or a layer with a neuron")
     known = next((one for one in CONDITIONS if one == condition), None)
     if known is None:
-        raise FieldInvalid(line.place, "condition", condition, _one_of(CONDITIONS))
+        raise invalid_field(line.place, "condition", condition, _one_of(CONDITIONS))
     if neuron is not None and control is not None:
-        raise FieldTooMuch(line.place, "control_id", "neuron")
+        raise fields_exclude(line.place, "control_id", "neuron")
     if (known == "value") != (neuron is not None):
         other = "control_id" if neuron is None else "neuron"
-        raise FieldTooMuch(line.place, other, f"the condition {known}")
+        raise fields_exclude(line.place, other, f"the condition {known}")
     number = control if neuron is None else neuron
     assert number is not None
     return known, layer, number
@@ -288,9 +288,9 @@ def _refuse_secondname_of(line: Line, handle: str | None, address: str | None, m
     """A vector is named in one way: two names could be of two vectors."""
     more = [name for name in ("layer", "condition", "neuron", "control_id") if line.fields.get(name) is not None]
     if handle and (address or more):
-        raise FieldTooMuch(line.place, "vector", "address" if address else more[0])
+        raise fields_exclude(line.place, "vector", "address" if address else more[0])
     if address and (more or model):
-        raise FieldTooMuch(line.place, "address", more[0] if more else "model")
+        raise fields_exclude(line.place, "address", more[0] if more else "model")
 
 
 def name_of(line: Line, field: str) -> str | None:
@@ -300,7 +300,7 @@ def name_of(line: Line, field: str) -> str | None:
         return None
     wanted = f"a text of one line and at most {_LONGEST_NAME} letters"
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME or any(map(_breaks, value)):
-        raise FieldInvalid(line.place, field, value, wanted)
+        raise invalid_field(line.place, field, value, wanted)
     return value.strip()
 
 
@@ -312,7 +312,7 @@ def _breaks(character: str) -> bool:
 def _whole(line: Line, field: str) -> int | None:
     value = line.fields.get(field)
     if value is not None and not _is_whole(value):
-        raise FieldInvalid(line.place, field, value, "a whole number, 0 or more")
+        raise invalid_field(line.place, field, value, "a whole number, 0 or more")
     return value
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import N_LISTED
 from neurothek.catalog.tables.table import TEXT
-from neurothek.queries.annotate.errors import ListsNotMeasured
+from neurothek.queries.annotate.errors import no_lists
 from neurothek.queries.annotate.sample import digest
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.names.models import KnownModel, choose_model
@@ -89,12 +89,12 @@ def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int =
 
     Raises:
         NotMeasured, NotFound: there is no such model.
-        ListsNotMeasured: no lists of its shortcuts were kept.
+        NotMeasured: no lists of its shortcuts were kept.
     """
     known = choose_model(connection, model)
     rows = ask_records(connection, "shortcut_lists", {"model": known.name, "n_listed": N_LISTED})
     if not rows:
-        raise ListsNotMeasured(model)
+        raise no_lists(model)
     sentences = sorted({row["sentence_id"] for row in rows}, key=lambda one: digest(f"{seed} sentence {one}"))
     drawn = set(sentences[:PER_STATE])
     lists: dict[str, ListedTokens] = {}

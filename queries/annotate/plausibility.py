@@ -13,12 +13,12 @@ from neurothek.catalog.publishing.annotation_rows import write_judgements
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import PLAUSIBILITY_JUDGEMENTS
 from neurothek.queries.annotate.errors import (
-    FieldInvalid,
-    FieldMissing,
-    FieldUnknown,
-    JudgedTwice,
-    KindsMixed,
-    ListUnknown,
+    invalid_field,
+    judged_twice,
+    kinds_mixed,
+    missing_field,
+    unknown_field,
+    unknown_list,
 )
 from neurothek.queries.annotate.lines import LIST_FIELDS, Line, annotator_of, at, is_of_list, name_of
 from neurothek.queries.annotate.lists import ListSample, draw_lists
@@ -46,7 +46,7 @@ def judge_lists(warehouse: Warehouse, lines: Sequence[Line], *, annotator: str |
         annotator: who judged, where a line does not say.
 
     Raises:
-        AnnotationInvalid: one cannot be saved; nothing is written.
+        Invalid: one cannot be saved; nothing is written.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     judgements = [_judgement(line, annotator) for line in lines]
@@ -61,21 +61,21 @@ def judge_lists(warehouse: Warehouse, lines: Sequence[Line], *, annotator: str |
 
 def _judgement(line: Line, annotator: str | None) -> _Judgement:
     if not is_of_list(line):
-        raise KindsMixed(line.place)
+        raise kinds_mixed(line.place)
     for name in line.fields:
         if name not in LIST_FIELDS:
-            raise FieldUnknown(line.place, str(name), LIST_FIELDS)
+            raise unknown_field(line.place, str(name), LIST_FIELDS)
     who = annotator_of(line, annotator)
     model, item = name_of(line, "model"), name_of(line, "item")
     if model is None:
-        raise FieldMissing(line.place, "model", "the name of the model")
+        raise missing_field(line.place, "model", "the name of the model")
     if item is None:
-        raise FieldMissing(line.place, "item", "an item of the sample")
+        raise missing_field(line.place, "item", "an item of the sample")
     is_plausible = line.fields.get("plausible")
     if is_plausible is None:
-        raise FieldMissing(line.place, "plausible", "true or false; in a sheet, yes or no")
+        raise missing_field(line.place, "plausible", "true or false; in a sheet, yes or no")
     if not isinstance(is_plausible, bool):
-        raise FieldInvalid(line.place, "plausible", is_plausible, "true or false; in a sheet, yes or no")
+        raise invalid_field(line.place, "plausible", is_plausible, "true or false; in a sheet, yes or no")
     return _Judgement(line.place, who, model, item, is_plausible)
 
 
@@ -92,10 +92,10 @@ def _rows(connection: duckdb.DuckDBPyConnection, judgements: Sequence[_Judgement
                 samples[one.model, seed] = draw_lists(connection, one.model, seed=seed)
         sample = samples[one.model, seed]
         if one.item not in sample.by_handle:
-            raise ListUnknown(one.place, one.item, one.model)
+            raise unknown_list(one.place, one.item, one.model)
         before = places.setdefault((one.annotator, one.model, one.item), one.place)
         if before != one.place:
-            raise JudgedTwice(one.place, before)
+            raise judged_twice(one.place, before)
         listed = sample.by_handle[one.item]
         about = (sample.model.model_id, listed.text, list(listed.token_ids))
         rows.append((str(uuid.uuid4()), *about, one.is_plausible, one.annotator, created_at))

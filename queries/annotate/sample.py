@@ -13,7 +13,7 @@ import polars as pl
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
 from neurothek.catalog.tables.table import IDS, TEXT
-from neurothek.queries.annotate.errors import ControlsMissing
+from neurothek.queries.annotate.errors import no_controls
 from neurothek.queries.annotate.glosses import Glosses
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.names.models import KnownModel, choose_model
@@ -118,13 +118,13 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int 
 
     Raises:
         NotMeasured, NotFound: there is no such model.
-        ControlsMissing: it has no controls, or none of its neurons has a list.
+        NotMeasured: it has no controls, or none of its neurons has a list.
     """
     known = choose_model(connection, model)
     controls = control_keys(connection, known)
     shown = tokens_shown(connection, known, [*_neurons(known, seed), *_first(controls)])
     if not controls or all(key[0] != "value" for key in shown):
-        raise ControlsMissing(model)
+        raise no_controls(model)
     vectors = [Vector(_handle(seed, key, ids), key, ids, tokens) for key, (ids, tokens) in shown.items()]
     # Handles are drawn at random: their order is the shuffle.
     return Sample(known, seed, tuple(sorted(vectors, key=lambda vector: vector.handle)))

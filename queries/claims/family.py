@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
 from neurothek.catalog.variants import POST_NORM, step_of
 from neurothek.queries.ask.statements import ask, ask_records
@@ -23,27 +23,6 @@ from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.views.thresholds import thresholds
 
 Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
-
-
-class FamilyUnclear(NeurothekError):
-    """Models of several families, of which claims cannot be judged together."""
-
-    def __init__(self, families: Iterable[str]) -> None:
-        known = sorted(families)
-        super().__init__(
-            f"claims are judged on one family of models, and these are of {', '.join(known)};"
-            f" choose one with `{command_line('claims', '--family', known[0])}`, or name its models"
-        )
-
-
-class FamilyUnknown(NeurothekError):
-    """No model of such a family."""
-
-    def __init__(self, family: str, known: Iterable[str]) -> None:
-        super().__init__(
-            f"no model here is of the family {named(family)}; there are {', '.join(sorted(known))}"
-            f" (`{command_line('label', '--help')}` says how to set one)"
-        )
 
 
 @dataclass(frozen=True)
@@ -89,14 +68,25 @@ class Family:
 
         Raises:
             NotMeasured, NotFound: there are none of these.
-            FamilyUnknown, FamilyUnclear: there is none of the family, or there are several.
+            NotFound, Invalid: there is none of the family, or there are several.
         """
         known = choose_models(connection, models)
         families = {model.family for model in known}
         if family is not None and family not in families:
-            raise FamilyUnknown(family, families)
+            raise NotFound(
+                f"no model here is of the family {named(family)}",
+                f"there are {', '.join(sorted(families))} (`{command_line('label', '--help')}` says how to set one)",
+                what="family",
+                name=family,
+                known=sorted(families),
+            )
         if family is None and len(families) > 1:
-            raise FamilyUnclear(families)
+            several = sorted(families)
+            raise Invalid(
+                f"claims are judged on one family of models, and these are of {', '.join(several)}",
+                f"choose one with `{command_line('claims', '--family', several[0])}`, or name its models",
+                option="--family",
+            )
         name = family or next(iter(families))
         own = [model for model in known if model.family == name]
         why_not = _why_not(connection, own, corpus)

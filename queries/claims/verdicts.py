@@ -133,7 +133,7 @@ def judge_claims(
         corpus: the corpus to judge on; None: each model's shown one.
 
     Raises:
-        NotMeasured, NotFound, FamilyUnknown, FamilyUnclear: there are none of these, or several.
+        NotMeasured, NotFound, Invalid: there are none of these, or several.
     """
     with on_corpus(connection, models, corpus) as shown:
         own = Family.of(shown, models, family=family, corpus=corpus)

@@ -3,6 +3,7 @@
 import duckdb
 import streamlit as st
 
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.parts.annotating.judging import PROBLEM
 from neurothek.dashboards.parts.annotating.saving import save_annotations
@@ -11,7 +12,6 @@ from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import data_of, show_source
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import missing
-from neurothek.queries.annotate.errors import ListsNotMeasured
 from neurothek.queries.annotate.lists import ListSample, draw_lists, lists_left
 
 EXPLAINED = (
@@ -29,7 +29,9 @@ def judge_plausibility(connection: duckdb.DuckDBPyConnection, model: str, annota
     """The next list that the annotator has not judged, with its two buttons."""
     try:
         sample = draw_lists(connection, model, seed=seed)
-    except ListsNotMeasured:
+    except NotMeasured as error:
+        if "shortcuts" not in error.jobs:
+            raise
         text = "Lists of next tokens come from linear shortcuts, which this model does not have yet."
         missing(connection, text, [model], jobs=("shortcuts",))
         return

@@ -11,14 +11,13 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.catalog.upkeep.checks import broken, checks
 from neurothek.queries.annotate.annotations import annotate
 from neurothek.queries.annotate.by_rules import annotate_by_rules
-from neurothek.queries.annotate.errors import AnnotationInvalid, ControlsMissing
 from neurothek.queries.annotate.sample import Key, draw_sample
 from neurothek.queries.claims.lacking import without_rules
 from neurothek.queries.rules.pattern import Pattern
@@ -173,17 +172,17 @@ def test_the_kinds_of_vectors_cannot_be_seen(warehouse: Warehouse, monkeypatch: 
 
 def test_a_model_without_controls_is_left_out_unless_it_is_named(warehouse: Warehouse, weights_path: Path) -> None:
     annotate_by_rules(warehouse)
-    with pytest.raises(ControlsMissing, match="weights-only"):
+    with pytest.raises(NotMeasured, match="weights-only"):
         annotate_by_rules(warehouse, [MODEL, "weights-only"])
     with pytest.raises(NotFound):
         annotate_by_rules(warehouse, ["tiny-9m"])
-    with pytest.raises(ControlsMissing):
+    with pytest.raises(NotMeasured):
         annotate_by_rules(Warehouse(weights_path, views=install))
 
 
 def test_no_person_has_its_name(warehouse: Warehouse) -> None:
     line = {"address": f"{MODEL}/L0N0", "concept": None, "annotator": "Rules"}
-    with pytest.raises(AnnotationInvalid, match="annotator of --auto"):
+    with pytest.raises(Invalid, match="annotator of --auto"):
         annotate(warehouse, [line])
 
 

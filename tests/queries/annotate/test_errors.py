@@ -4,70 +4,70 @@ from pathlib import Path
 
 import pytest
 
+from neurothek.catalog.problems import Invalid
 from neurothek.queries.annotate.errors import (
-    AnnotationInvalid,
-    ConceptAndNone,
-    ControlsMissing,
-    FieldInvalid,
-    FieldMissing,
-    FieldTooMuch,
-    FieldUnknown,
-    GlossesUnreadable,
-    JudgedTwice,
-    KindsMixed,
-    LineUnreadable,
-    ListMissing,
-    ListsNotMeasured,
-    ListUnknown,
-    NamedTwice,
-    NothingToSave,
-    NotShown,
-    TooFewMarked,
-    VectorUnknown,
+    concept_and_none,
+    fields_exclude,
+    invalid_field,
+    judged_twice,
+    kinds_mixed,
+    missing_field,
+    named_twice,
+    no_annotations,
+    no_controls,
+    no_lists,
+    not_shown,
+    tokens_not_kept,
+    too_few_marked,
+    unknown_field,
+    unknown_list,
+    unknown_vector,
+    unreadable_glosses,
+    unreadable_line,
 )
 from tests.support.sentences import commands, sentence
 
-EVERY: list[tuple[AnnotationInvalid, str]] = [
-    (FieldUnknown("line 2", "concpet", ["concept", "class"]), "concpet"),
-    (FieldInvalid("line 2", "layer", -1, "a number"), "layer"),
-    (FieldMissing("line 2", "model", "its name"), "model"),
-    (FieldTooMuch("line 2", "ranks", "token_ids"), "ranks"),
-    (VectorUnknown("line 2", "0-000000000000", "m"), "vector"),
-    (ListMissing("line 2", "m", "neuron 0 of layer 9"), "vector"),
-    (ListUnknown("line 2", "0-000000000000", "m"), "item"),
-    (JudgedTwice("line 2", "line 1"), "item"),
-    (KindsMixed("line 2"), "item"),
-    (NotShown("line 2", "ranks", 31, 30), "ranks"),
-    (TooFewMarked("line 2", "ranks", 3), "ranks"),
-    (NamedTwice("line 2", "schools", "line 1"), "concept"),
-    (ConceptAndNone("line 2", "line 1"), "concept"),
+EVERY: list[tuple[Invalid, str]] = [
+    (unknown_field("line 2", "concpet", ["concept", "class"]), "concpet"),
+    (invalid_field("line 2", "layer", -1, "a number"), "layer"),
+    (missing_field("line 2", "model", "its name"), "model"),
+    (fields_exclude("line 2", "ranks", "token_ids"), "ranks"),
+    (unknown_vector("line 2", "0-000000000000", "m"), "vector"),
+    (tokens_not_kept("line 2", "m", "neuron 0 of layer 9"), "vector"),
+    (unknown_list("line 2", "0-000000000000", "m"), "item"),
+    (judged_twice("line 2", "line 1"), "item"),
+    (kinds_mixed("line 2"), "item"),
+    (not_shown("line 2", "ranks", 31, 30), "ranks"),
+    (too_few_marked("line 2", "ranks", 3), "ranks"),
+    (named_twice("line 2", "schools", "line 1"), "concept"),
+    (concept_and_none("line 2", "line 1"), "concept"),
 ]
 
 
 @pytest.mark.parametrize(("error", "field"), EVERY, ids=lambda one: type(one).__name__)
-def test_each_begins_with_its_place_and_its_field(error: AnnotationInvalid, field: str) -> None:
+def test_each_begins_with_its_place_and_its_field(error: Invalid, field: str) -> None:
     assert sentence(error).startswith(f"line 2, {field}: ")
 
 
 @pytest.mark.parametrize("value", ["x" * 10_000, list(range(10_000)), {"a": "b" * 10_000}])
 def test_what_was_sent_is_cut(value: object) -> None:
-    assert len(sentence(FieldInvalid("line 1", "concept", value, "a text"))) < 200
-    assert len(sentence(FieldUnknown("line 1", str(value), ["concept"]))) < 500
+    assert len(sentence(invalid_field("line 1", "concept", value, "a text"))) < 200
+    assert len(sentence(unknown_field("line 1", str(value), ["concept"]))) < 500
 
 
 def test_what_was_sent_cannot_move_the_cursor() -> None:
-    said = sentence(FieldUnknown("line 1", "a\x1b[2J\nb", ["concept"]))
+    said = sentence(unknown_field("line 1", "a\x1b[2J\nb", ["concept"]))
     assert "\\x1b[2J↵b" in said
-    assert "'a\\nb'" in sentence(FieldInvalid("line 1", "concept", "a\nb", "one line"))
+    assert "'a\\nb'" in sentence(invalid_field("line 1", "concept", "a\nb", "one line"))
 
 
 @pytest.mark.parametrize(("n", "said"), [(0, "0 tokens are"), (1, "one token is"), (3, "3 tokens are")])
 def test_marked_tokens_agree_with_their_number(n: int, said: str) -> None:
-    assert said in sentence(TooFewMarked("line 1", "ranks", n))
+    assert said in sentence(too_few_marked("line 1", "ranks", n))
 
 
 def test_that_there_is_none_can_be_said_twice_as_well() -> None:
-    named, none = (sentence(NamedTwice("line 2", concept, "line 1")) for concept in ("schools", None))
+    named, none = (sentence(named_twice("line 2", concept, "line 1")) for concept in ("schools", None))
     assert "'schools'" in named
     assert "None" not in none
     assert "line 1" in named
@@ -75,16 +75,16 @@ def test_that_there_is_none_can_be_said_twice_as_well() -> None:
 
 
 def test_a_file_of_glosses_is_named_with_what_is_wrong() -> None:
-    said = sentence(GlossesUnreadable(Path("words\n.tsv"), "it is empty"))
+    said = sentence(unreadable_glosses(Path("words\n.tsv"), "it is empty"))
     assert said.startswith("words\u21b5.tsv has no glosses to show: it is empty; ")
 
 
 def test_what_can_be_done_is_a_command() -> None:
-    assert commands(NothingToSave()) == [["annotate", "--sample", "MODEL", "--format", "csv"]]
+    assert commands(no_annotations()) == [["annotate", "--sample", "MODEL", "--format", "csv"]]
     measure = ["ingest", "my model", "--job", "projections", "--job", "controls"]
-    assert commands(ControlsMissing("my model")) == [measure]
-    assert commands(ListsNotMeasured("my model")) == [["ingest", "my model", "--job", "shortcuts"]]
-    assert commands(ListUnknown("line 1", "0-0", "my model")) == [["annotate", "--plausibility", "my model"]]
-    assert commands(ListMissing("line 1", "my model", "neuron 0")) == [measure]
-    assert commands(VectorUnknown("line 1", "0-0", "my model")) == [["annotate", "--sample", "my model"]]
-    assert sentence(LineUnreadable("line 3", "is not JSON")).startswith("line 3 is not JSON; ")
+    assert commands(no_controls("my model")) == [measure]
+    assert commands(no_lists("my model")) == [["ingest", "my model", "--job", "shortcuts"]]
+    assert commands(unknown_list("line 1", "0-0", "my model")) == [["annotate", "--plausibility", "my model"]]
+    assert commands(tokens_not_kept("line 1", "my model", "neuron 0")) == [measure]
+    assert commands(unknown_vector("line 1", "0-0", "my model")) == [["annotate", "--sample", "my model"]]
+    assert sentence(unreadable_line("line 3", "is not JSON")).startswith("line 3 is not JSON; ")

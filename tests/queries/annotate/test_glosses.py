@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from neurothek.queries.annotate.errors import GlossesUnreadable
+from neurothek.catalog.problems import Unreadable
 from neurothek.queries.annotate.glosses import Glosses, read_glosses
 from neurothek.queries.annotate.lines import read_lines
 from neurothek.queries.annotate.sample import draw_sample
@@ -55,14 +55,14 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD)
 def test_a_malformed_file_is_a_sentence(tmp_path: Path, text: str | bytes) -> None:
-    with pytest.raises(GlossesUnreadable) as caught:
+    with pytest.raises(Unreadable) as caught:
         read_glosses(written(tmp_path, text))
     assert BAD[text] in sentence(caught.value)
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.tsv", tmp_path):
-        with pytest.raises(GlossesUnreadable) as caught:
+        with pytest.raises(Unreadable) as caught:
             read_glosses(path)
         assert path.name in sentence(caught.value)
 

@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
-from neurothek.queries.annotate.errors import (
-    AnnotationInvalid,
-    FieldInvalid,
-    FieldMissing,
-    FieldTooMuch,
-    FieldUnknown,
-    LineUnreadable,
-    NothingToSave,
-)
 from neurothek.queries.annotate.lines import FIELDS, Entry, Line, entry, ranks_of, read_lines
 
 
@@ -67,16 +59,16 @@ def test_a_separator_within_a_text_ends_no_line() -> None:
 @pytest.mark.parametrize(
     ("data", "error", "place"),
     [
-        (b"", NothingToSave, ""),
-        (b" \n\n ", NothingToSave, ""),
-        (b'{"a": 1}\n{', LineUnreadable, "line 2 "),
-        (b'{"a": 1}\n[1]', LineUnreadable, "line 2 "),
-        (b'{"a": 1}\n7', LineUnreadable, "line 2 "),
-        (b'{"a": 1}\n\n{"b": "\xff"}', LineUnreadable, "line 3 "),
-        (b"[" * 100_000, LineUnreadable, "line 1 "),
-        (b"vector,concept\n", NothingToSave, ""),
-        (b'vector,concept\n"x', LineUnreadable, "the sheet "),
-        (b"vector,concpet\nx,y", FieldUnknown, "line 1, concpet: "),
+        (b"", Invalid, ""),
+        (b" \n\n ", Invalid, ""),
+        (b'{"a": 1}\n{', Unreadable, "line 2 "),
+        (b'{"a": 1}\n[1]', Unreadable, "line 2 "),
+        (b'{"a": 1}\n7', Unreadable, "line 2 "),
+        (b'{"a": 1}\n\n{"b": "\xff"}', Unreadable, "line 3 "),
+        (b"[" * 100_000, Unreadable, "line 1 "),
+        (b"vector,concept\n", Invalid, ""),
+        (b'vector,concept\n"x', Unreadable, "the sheet "),
+        (b"vector,concpet\nx,y", Invalid, "line 1, concpet: "),
     ],
 )
 def test_what_is_no_annotation_is_told_with_its_place(data: bytes, error: type[NeurothekError], place: str) -> None:
@@ -111,10 +103,10 @@ def test_rows_that_nobody_filled_in_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("row", "error", "field"),
     [
-        ("x,,semantic,", FieldMissing, "concept"),
-        ("x,c,none,", FieldTooMuch, "concept"),
-        ("x,c,nouns,", FieldInvalid, "class"),
-        ("x,c,names,1 two", FieldInvalid, "ranks"),
+        ("x,,semantic,", Invalid, "concept"),
+        ("x,c,none,", Invalid, "concept"),
+        ("x,c,nouns,", Invalid, "class"),
+        ("x,c,names,1 two", Invalid, "ranks"),
     ],
 )
 def test_cells_are_judged_in_their_line(row: str, error: type[NeurothekError], field: str) -> None:
@@ -170,45 +162,43 @@ def test_a_vector_can_be_named_openly(named: dict[str, Any], key: tuple[str, int
 @pytest.mark.parametrize(
     ("changed", "error", "field"),
     [
-        ({"concpet": 1}, FieldUnknown, "concpet"),
-        ({"model": ...}, FieldMissing, "model"),
-        ({"model": ""}, FieldInvalid, "model"),
-        ({"model": ["m"]}, FieldInvalid, "model"),
-        ({"concept": ...}, FieldMissing, "concept"),
-        ({"concept": "\u2028"}, FieldInvalid, "concept"),
-        ({"concept": "a\x00"}, FieldInvalid, "concept"),
-        ({"concept": "x" * 201}, FieldInvalid, "concept"),
-        ({"concept": None}, FieldTooMuch, "class"),
-        ({"concept": None, "class": None}, FieldTooMuch, "ranks"),
-        ({"class": ...}, FieldMissing, "class"),
-        ({"class": "Names"}, FieldInvalid, "class"),
-        ({"class": ["names"]}, FieldInvalid, "class"),
-        ({"annotator": "ALL"}, FieldInvalid, "annotator"),
-        ({"ranks": "1 2"}, FieldInvalid, "ranks"),
-        ({"ranks": {"1": 2}}, FieldInvalid, "ranks"),
-        ({"ranks": 5}, FieldInvalid, "ranks"),
-        ({"ranks": [1, True]}, FieldInvalid, "ranks"),
-        ({"ranks": [1, -1]}, FieldInvalid, "ranks"),
-        ({"ranks": [2**31]}, FieldInvalid, "ranks"),
-        ({"ranks": [1.0]}, FieldInvalid, "ranks"),
-        ({"token_ids": [1]}, FieldTooMuch, "ranks"),
-        ({"vector": ...}, FieldMissing, "vector"),
-        ({"vector": ..., "layer": 1}, FieldMissing, "vector"),
-        ({"vector": ..., "neuron": 1}, FieldMissing, "vector"),
-        ({"vector": ..., "layer": "1", "neuron": 1}, FieldInvalid, "layer"),
-        ({"vector": ..., "layer": 1, "neuron": 1, "control_id": 1}, FieldTooMuch, "control_id"),
-        ({"vector": ..., "layer": 1, "neuron": 1, "condition": "random"}, FieldTooMuch, "neuron"),
-        ({"vector": ..., "layer": 1, "control_id": 1, "condition": "value"}, FieldTooMuch, "control_id"),
-        ({"vector": ..., "layer": 1, "control_id": 1}, FieldInvalid, "condition"),
-        ({"layer": 0}, FieldTooMuch, "vector"),
-        ({"address": "m/L0N0"}, FieldTooMuch, "vector"),
-        ({"vector": ..., "address": "m/L0N0"}, FieldTooMuch, "address"),
+        ({"concpet": 1}, Invalid, "concpet"),
+        ({"model": ...}, Invalid, "model"),
+        ({"model": ""}, Invalid, "model"),
+        ({"model": ["m"]}, Invalid, "model"),
+        ({"concept": ...}, Invalid, "concept"),
+        ({"concept": "\u2028"}, Invalid, "concept"),
+        ({"concept": "a\x00"}, Invalid, "concept"),
+        ({"concept": "x" * 201}, Invalid, "concept"),
+        ({"concept": None}, Invalid, "class"),
+        ({"concept": None, "class": None}, Invalid, "ranks"),
+        ({"class": ...}, Invalid, "class"),
+        ({"class": "Names"}, Invalid, "class"),
+        ({"class": ["names"]}, Invalid, "class"),
+        ({"annotator": "ALL"}, Invalid, "annotator"),
+        ({"ranks": "1 2"}, Invalid, "ranks"),
+        ({"ranks": {"1": 2}}, Invalid, "ranks"),
+        ({"ranks": 5}, Invalid, "ranks"),
+        ({"ranks": [1, True]}, Invalid, "ranks"),
+        ({"ranks": [1, -1]}, Invalid, "ranks"),
+        ({"ranks": [2**31]}, Invalid, "ranks"),
+        ({"ranks": [1.0]}, Invalid, "ranks"),
+        ({"token_ids": [1]}, Invalid, "ranks"),
+        ({"vector": ...}, Invalid, "vector"),
+        ({"vector": ..., "layer": 1}, Invalid, "vector"),
+        ({"vector": ..., "neuron": 1}, Invalid, "vector"),
+        ({"vector": ..., "layer": "1", "neuron": 1}, Invalid, "layer"),
+        ({"vector": ..., "layer": 1, "neuron": 1, "control_id": 1}, Invalid, "control_id"),
+        ({"vector": ..., "layer": 1, "neuron": 1, "condition": "random"}, Invalid, "neuron"),
+        ({"vector": ..., "layer": 1, "control_id": 1, "condition": "value"}, Invalid, "control_id"),
+        ({"vector": ..., "layer": 1, "control_id": 1}, Invalid, "condition"),
+        ({"layer": 0}, Invalid, "vector"),
+        ({"address": "m/L0N0"}, Invalid, "vector"),
+        ({"vector": ..., "address": "m/L0N0"}, Invalid, "address"),
     ],
     ids=str,
 )
-def test_a_field_that_cannot_be_saved_is_named(
-    changed: dict[str, Any], error: type[AnnotationInvalid], field: str
-) -> None:
+def test_a_field_that_cannot_be_saved_is_named(changed: dict[str, Any], error: type[Invalid], field: str) -> None:
     with pytest.raises(error) as refused:
         judged(**changed)
     assert str(refused.value).startswith(f"line 1, {field}: ")
@@ -218,16 +208,16 @@ def test_a_field_that_cannot_be_saved_is_named(
 def test_of_several_names_of_a_vector_the_first_is_told() -> None:
     names: tuple[dict[str, Any], ...] = ({}, {"vector": ..., "model": ..., "address": "m/L0N0"})
     for by_address in names:
-        with pytest.raises(FieldTooMuch, match="combined with layer;"):
+        with pytest.raises(Invalid, match="combined with layer;"):
             judged(**by_address, layer=0, neuron=1, condition="value")
-    with pytest.raises(FieldTooMuch, match="combined with model;"):
+    with pytest.raises(Invalid, match="combined with model;"):
         judged(vector=..., address="m/L0N0")
 
 
 def test_somebody_has_to_say_who_annotated() -> None:
-    with pytest.raises(FieldMissing, match="line 1, annotator: "):
+    with pytest.raises(Invalid, match="line 1, annotator: "):
         entry(Line("line 1", WHOLE))
-    with pytest.raises(FieldInvalid, match="--annotator, annotator: "):
+    with pytest.raises(Invalid, match="--annotator, annotator: "):
         entry(Line("line 1", WHOLE), annotator=" ")
 
 
@@ -243,7 +233,7 @@ def test_any_fields_are_an_entry_or_a_sentence(fields: dict[str, Any]) -> None:
     found: Entry | str
     try:
         found = entry(Line("line 1", fields), annotator="anna")
-    except AnnotationInvalid as error:
+    except Invalid as error:
         found = str(error)
     if isinstance(found, str):
         assert len(found.splitlines()) == 1

@@ -7,8 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.problems import NotFound
-from neurothek.queries.annotate.errors import ListsNotMeasured
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.annotate.lists import PER_STATE, draw_lists, lists_left
 from tests.support import plausible_rows, shortcut_rows, tiny
 from tests.support import warehouse as made
@@ -83,7 +82,7 @@ def test_what_somebody_judged_is_left_out(connection: duckdb.DuckDBPyConnection)
 
 
 def test_a_model_without_shortcuts_names_the_command(connection: duckdb.DuckDBPyConnection, full_path: Path) -> None:
-    with pytest.raises(ListsNotMeasured, match="--job shortcuts"):
+    with pytest.raises(NotMeasured, match="--job shortcuts"):
         draw_lists(connection, "tiny-2m")
     with pytest.raises(NotFound):
         draw_lists(connection, "tiny-9m")

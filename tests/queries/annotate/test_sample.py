@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import N_SHOWN
-from neurothek.queries.annotate.errors import ControlsMissing
 from neurothek.queries.annotate.sample import (
     Sample,
     Vector,
@@ -73,7 +72,7 @@ def test_tokens_are_those_of_the_vectors(full: duckdb.DuckDBPyConnection) -> Non
 
 
 def test_a_model_without_controls_names_the_command(weights_path: Path) -> None:
-    with Warehouse(weights_path).reader() as connection, pytest.raises(ControlsMissing, match="--job controls"):
+    with Warehouse(weights_path).reader() as connection, pytest.raises(NotMeasured, match="--job controls"):
         draw_sample(connection, MODEL)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.claims.claim import CannotTell
 from neurothek.queries.claims.family import (
@@ -18,8 +18,6 @@ from neurothek.queries.claims.family import (
     POSITIONAL,
     SMOOTH,
     Family,
-    FamilyUnclear,
-    FamilyUnknown,
     _with_plain,
 )
 from neurothek.queries.names.models import choose_models
@@ -38,9 +36,9 @@ def names(full: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 def test_several_families_are_not_judged_together(full: duckdb.DuckDBPyConnection, names: dict[str, list[str]]) -> None:
     assert len(names) > 1
-    with pytest.raises(FamilyUnclear, match=f"--family {min(names)}"):
+    with pytest.raises(Invalid, match=f"--family {min(names)}"):
         Family.of(full)
-    with pytest.raises(FamilyUnknown, match="no model here is of the family nobody"):
+    with pytest.raises(NotFound, match="no model here is of the family nobody"):
         Family.of(full, family="nobody")
     with pytest.raises(NotFound):
         Family.of(full, ["nobody"])
