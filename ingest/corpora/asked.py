@@ -9,12 +9,7 @@ from neurothek.ingest.request import TextRequest
 
 
 def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | None:
-    """The sources of the text; None for a corpus of the warehouse.
-
-    Raises:
-        NotFound, Invalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it cannot be a text.
-        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
-    """
+    """The sources of the text; None for a corpus of the warehouse."""
     if stored_name(warehouse, request) is not None:
         return None
     require_name(request.name)
@@ -22,21 +17,13 @@ def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | 
 
 
 def require_name(name: str | None) -> None:
-    """Refuse a name that no corpus of a person's own can have.
-
-    Raises:
-        Invalid: it is one.
-    """
+    """Refuse a name that no corpus of a person's own can have."""
     if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
         raise invalid_corpus_name(name)
 
 
 def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
-    """The name of the corpus of the warehouse that is asked for; None when sources are given.
-
-    Raises:
-        NotFound: the warehouse has none of that name, or it was asked for beside others.
-    """
+    """The name of the corpus of the warehouse that is asked for; None when sources are given."""
     bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
     if not bare:
         return None

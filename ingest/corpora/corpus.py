@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.tables.dimensions import SEQUENCES, TOKEN_COUNTS
-from neurothek.ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
 from neurothek.ingest.corpora.packing import cut_sequences, encoded, separator
 from neurothek.ingest.corpora.sources import builtin
 from neurothek.ingest.corpora.sources.builtin import TextPart
@@ -188,16 +188,12 @@ def recipe(
     packing: bool = True,
     split: TextPart = "measure",
 ) -> Recipe:
-    """How to make a corpus from these sources; reads their bytes once, for the hashes.
-
-    Raises:
-        SequenceLengthInvalid: sequences shorter than 2 ids, or a token limit below 1.
-        SourceMissing, SourceUnreadable, SourceEmpty: see `Text.sha256`.
-    """
+    """How to make a corpus from these sources; reads their bytes once, for the hashes."""
     if sequence_length < 2:
-        raise SequenceLengthInvalid(f"a sequence length of {sequence_length}")
+        raise _too_small(f"a sequence length of {sequence_length}", "--sequence-length", sequence_length)
     if tokens_per_domain is not None and tokens_per_domain < 1:
-        raise SequenceLengthInvalid(f"a limit of {tokens_per_domain} tokens per domain")
+        asked = f"a limit of {tokens_per_domain} tokens per domain"
+        raise _too_small(asked, "--tokens", tokens_per_domain)
     pinned = tuple(source.pinned() for source in sources)
     hashes = tuple(source.text.sha256() for source in pinned)
     return Recipe(pinned, hashes, sequence_length, tokens_per_domain, packing, split)
@@ -219,11 +215,6 @@ def prepare(
         name: what the corpus is called; None: as the recipe says.
         progress: is told of each domain.
         memory: how much text may be held at once, beside the ids.
-
-    Raises:
-        DomainEmpty: a domain gives not a single token.
-        TextUncuttable: see `packing.encoded`.
-        SourceNotText, SourceEmpty, ColumnUnknown, ...: see `Text.documents`.
     """
     watcher = progress if progress is not None else Silent()
     text_hash = hashlib.sha256()
@@ -239,7 +230,11 @@ def prepare(
             sequences.append(ids)
             starts.append(starts_document)
         if len(sequences) == before:
-            raise DomainEmpty(source.domain)
+            raise Unreadable(
+                f"the text of the domain {source.domain!r} contains no tokens: give it more text or omit it",
+                path=source.domain,
+                why="no tokens",
+            )
         if not source.text.is_streamed:
             for _ in texts:  # the hash of the text covers what the limit leaves out
                 pass
@@ -318,3 +313,9 @@ def _domain_sequences(
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _too_small(asked: str, option: str, value: int) -> Invalid:
+    """Sequences that cannot hold an id, or a token limit below one."""
+    hint = "a corpus needs sequences of at least 2 ids and at least 1 token per domain"
+    return Invalid(f"{asked} is too small", hint, option=option, value=value)

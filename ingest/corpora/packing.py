@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from neurothek.ingest.corpora.errors import TextUncuttable
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.corpora.text_memory import BYTES_A_TEXT, TextMemory
 from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.units import in_words
 
 # Where a tokenizer has no EOS, documents are separated by a blank line.
 BLANK_LINE = "\n\n"
@@ -17,11 +18,7 @@ _NO_IDS = np.empty(0, dtype=np.int32)
 def encoded(
     texts: Iterable[Iterable[str]], tokenizer: Tokenizer, *, memory: TextMemory, where: str
 ) -> Iterator[tuple[np.ndarray, bool]]:
-    """Ids of documents that come in blocks of text, part by part, each with whether it begins a document.
-
-    Raises:
-        TextUncuttable: more text stands in a row in which nothing may be cut than memory allows.
-    """
+    """Ids of documents that come in blocks of text, part by part, each with whether it begins a document."""
     held: list[str] = []
     begins: list[bool] = []
     size = 0
@@ -30,7 +27,13 @@ def encoded(
         for part, is_cut in tokenizer.parts(blocks, every=memory.every):
             # A character takes four bytes at most.
             if 4 * len(part) > memory.longest_part and len(part.encode()) > memory.longest_part:
-                raise TextUncuttable(where, tokenizer.name, memory.longest_part, memory.memory_bytes)
+                raise LimitExceeded(
+                    f"the text {where} has more than {in_words(memory.longest_part)} that the tokenizer of"
+                    f" {tokenizer.name} cannot split, the most that --memory {in_words(memory.memory_bytes)} allows:"
+                    " allow more, or insert spaces into the text",
+                    what="memory",
+                    limit=memory.memory_bytes,
+                )
             if not is_cut:
                 continue
             held.append(part)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neurothek.catalog.problems import LimitExceeded, Unreadable
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.corpora.errors import DomainUnknown, SentencesTooFew, SplitTooLarge
+from neurothek.ingest.corpora.errors import unknown_domain
 from neurothek.ingest.corpora.sentences import Sentence, sentences
 from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
-from neurothek.ingest.models.errors import MaskMissing
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
@@ -143,20 +143,19 @@ def sample_prompts(
         n_sentences: how many at most, where the split does not say.
         split: how many to fit on and to validate on.
         is_masked: whether the model fills in masked tokens.
-
-    Raises:
-        MaskMissing: it does, and its tokenizer has nothing to mask with.
-        DomainUnknown: the corpus has no such domain.
-        SentencesTooFew, SplitTooLarge: there are not enough sentences to fit and to validate.
     """
     if is_masked and tokenizer.mask_id is None:
-        raise MaskMissing(tokenizer.name)
+        raise Unreadable(
+            f"shortcuts of a masked model are fitted where a token is masked, but the tokenizer of {tokenizer.name} has"
+            " no mask token",
+            "put the tokenizer that the model was trained with in its folder",
+            path=tokenizer.name,
+            why="no mask token",
+        )
     chosen = _domains(corpus, domains)
     found = [one for one in sentences(corpus, tokenizer) if one.domain in chosen]
     if len(found) < split.least:
-        if split.is_usual:
-            raise SentencesTooFew(corpus.name, chosen, len(found), split.least)
-        raise SplitTooLarge(corpus.name, chosen, len(found), str(split), split.least)
+        raise _too_few_sentences(corpus.name, chosen, len(found), split)
     n_fit, n_validation = split.sizes(len(found), n_sentences)
     around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
@@ -164,6 +163,21 @@ def sample_prompts(
         for number, sentence in enumerate(_first(found, n_fit + n_validation, seed, Purpose.SENTENCE_ORDER))
     ]
     return SentenceSample(len(found), rows, chosen, n_validation)
+
+
+def _too_few_sentences(corpus: str, domains: Sequence[str], found: int, split: SentenceSplit) -> LimitExceeded:
+    """A corpus with fewer sentences than are to be fitted on and validated on."""
+    of_corpus = f"{', '.join(domains)} of the corpus {corpus}"
+    if split.is_usual:
+        message = (
+            "shortcuts are fitted on three quarters of the sentences and validated on the rest, which takes at"
+            f" least {split.least}, but {of_corpus} has {found}"
+        )
+        hint = "choose another --domain or --corpus"
+    else:
+        message = f"{split} needs {split.least:,} sentences, but {of_corpus} has {found:,}"
+        hint = "use fewer, or choose another --domain or --corpus"
+    return LimitExceeded(message, hint, what="sentences", needed=split.least, limit=found)
 
 
 def _first(found: Sequence[Sentence], n: int, seed: int, purpose: Purpose) -> list[Sentence]:
@@ -174,7 +188,7 @@ def _first(found: Sequence[Sentence], n: int, seed: int, purpose: Purpose) -> li
 def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:
     unknown = [domain for domain in asked if domain not in corpus.domains]
     if unknown:
-        raise DomainUnknown(corpus.name, unknown[0], corpus.domains)
+        raise unknown_domain(corpus.name, unknown[0], corpus.domains)
     if asked:
         return tuple(domain for domain in corpus.domains if domain in asked)
     return (USUAL_DOMAIN,) if USUAL_DOMAIN in corpus.domains else tuple(corpus.domains)

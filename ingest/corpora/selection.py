@@ -14,7 +14,7 @@ from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from neurothek.ingest.errors import corpus_changed
-from neurothek.ingest.models.errors import SequenceTooLong
+from neurothek.ingest.models.errors import sequence_too_long
 from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
 from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
 
@@ -28,19 +28,11 @@ def choose_corpus(
     progress: Progress,
     memory: TextMemory = UNBOUNDED,
 ) -> Corpus:
-    """The corpus in this tokenizer's ids; text that it tokenized before is not tokenized again.
-
-    Raises:
-        SequenceTooLong: longer sequences were asked for than the model takes.
-        NotFound: a corpus was asked for by name and the warehouse has none of that name.
-        Unreadable: such a corpus has to be read again, and its text is no longer the same.
-        Invalid: the corpus was given a name that it cannot have.
-        SourceMissing, ...: see `corpora`.
-    """
+    """The corpus in this tokenizer's ids; text that it tokenized before is not tokenized again."""
     if request.corpus_id is not None:
         return _of_number(warehouse, request.corpus_id, tokenizer, progress=progress, memory=memory)
     if (request.sequence_length or 0) > context_length:
-        raise SequenceTooLong(request.sequence_length or 0, context_length)
+        raise sequence_too_long(request.sequence_length or 0, context_length)
     name = stored_name(warehouse, request)
     if name is None:
         require_name(request.name)
@@ -61,12 +53,7 @@ def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) ->
 def tokenized_again(
     warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer, *, progress: Progress, memory: TextMemory = UNBOUNDED
 ) -> Corpus:
-    """What a tokenizer makes today of the text of a corpus of the warehouse.
-
-    Raises:
-        Unreadable: the text is no longer the same.
-        SourceMissing, ...: it is not at hand; see `corpora`.
-    """
+    """What a tokenizer makes today of the text of a corpus of the warehouse."""
     (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
     return corpus.prepare(_recipe_of(row), tokenizer, name=row["name"], progress=progress, memory=memory)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from neurothek.ingest.corpora.errors import SplitInvalid
+from neurothek.catalog.problems import Invalid
 
 N_FIT, N_VALIDATION = 9_000, 3_000
 """Of the paper: as many where the text has so many, else three of four sentences and the fourth."""
@@ -28,14 +28,13 @@ class SentenceSplit:
 
     @classmethod
     def of(cls, n_fit: int | None, n_validation: int | None) -> "SentenceSplit":
-        """The split, if it makes sense.
-
-        Raises:
-            SplitInvalid: too few to fit on or to judge by.
-        """
+        """The split, if it makes sense."""
         for option, asked, least in (("--fit", n_fit, LEAST_FIT), ("--validate", n_validation, LEAST_VALIDATION)):
             if asked is not None and asked < least:
-                raise SplitInvalid(option, asked, least)
+                does = "fits on" if option == "--fit" else "validates on"
+                message = f"{option} {asked:,} is too few"
+                hint = f"the job shortcuts {does} at least {least} sentences"
+                raise Invalid(message, hint, option=option, value=asked)
         return cls(n_fit, n_validation)
 
     @property

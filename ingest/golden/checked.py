@@ -10,29 +10,17 @@ import torch
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.files import expanded
+from neurothek.catalog.problems import Failed, Refused, Unavailable
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.ingest.corpora.errors import DatasetBroken, DatasetNotOnHub, DatasetsMissing, DatasetUnreachable
 from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
 from neurothek.ingest.golden.entries import Published, TokenCount, ValueToken, WindowPerplexity
-from neurothek.ingest.golden.errors import NotCached, TextOnHub
 from neurothek.ingest.golden.remeasured import Remeasured, measure_again
 from neurothek.ingest.models import checkpoints, hub
 from neurothek.ingest.models import tokenizer as tokenization
-from neurothek.ingest.models.errors import (
-    ModelDownloadFailed,
-    ModelNotOnHub,
-    ModelUnreachable,
-    TokenizerMissing,
-    WeightsPickled,
-)
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 
-_NOT_AT_HAND = (
-    *(NotCached, TextOnHub, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed, WeightsPickled, TokenizerMissing),
-    *(DatasetUnreachable, DatasetNotOnHub, DatasetsMissing, DatasetBroken),
-)
-"""What skips a number; whatever else is wrong ends the run, since it may be why a number differs."""
+_SKIPPED_WHERE_UNAVAILABLE = ("model", "text", "library", "tokenizer")
 
 Verdict = Literal["agrees", "disagrees", "skipped"]
 
@@ -95,13 +83,7 @@ class Reach:
 def check_published(
     entries: Sequence[Published], reach: Reach | None = None, *, progress: Progress | None = None
 ) -> list[Checked]:
-    """Measure what was published, one model at a time; what is not at hand is skipped, with the reason.
-
-    Raises:
-        DeviceMissing: this machine has no such device.
-        BosUnknown, NeuronBeyond: a model has no such token or neuron.
-        WeightsUnreadable, ConfigInvalid, ...: a model that is there cannot be opened.
-    """
+    """Measure what was published, one model at a time; what is not at hand is skipped, with the reason."""
     watcher, reach = progress or Silent(), reach or Reach()
     return [
         checked
@@ -113,15 +95,28 @@ def check_published(
 def _of_model(entries: Sequence[Published], reach: Reach, progress: Progress) -> Iterator[Checked]:
     try:
         transformer, tokenizer = _opened(entries[0], reach, progress)
-    except _NOT_AT_HAND as error:
+    except (Unavailable, Refused, Failed) as error:
+        if not _is_skipped(error):
+            raise
         yield from (Checked(entry, None, str(error)) for entry in entries)
         return
     for entry in entries:
         try:
             _require_text(entry, reach)
             yield Checked(entry, measure_again(entry.measurement, transformer, tokenizer, progress))
-        except _NOT_AT_HAND as error:
+        except (Unavailable, Refused, Failed) as error:
+            if not _is_skipped(error):
+                raise
             yield Checked(entry, None, str(error))
+
+
+def _is_skipped(error: Unavailable | Refused | Failed) -> bool:
+    """Whether it skips a number; whatever else is wrong ends the run, since it may be why a number differs.
+
+    Skipped is what the hub does not give out, pickled weights, and a folder without a tokenizer; not a folder that
+    lacks its weights or config.json, nor a device that this machine does not have.
+    """
+    return not isinstance(error, Unavailable) or error.what in _SKIPPED_WHERE_UNAVAILABLE
 
 
 def _opened(entry: Published, reach: Reach, progress: Progress) -> tuple[Transformer, Tokenizer]:
@@ -130,11 +125,7 @@ def _opened(entry: Published, reach: Reach, progress: Progress) -> tuple[Transfo
 
 
 def _place(entry: Published, reach: Reach) -> str:
-    """The folder of a model on this machine; its id where the hub may be asked for what the folder lacks.
-
-    Raises:
-        NotCached: it is not on this machine, and may not be fetched.
-    """
+    """The folder of a model on this machine; its id where the hub may be asked for what the folder lacks."""
     if expanded(entry.model).is_dir():
         return entry.model
     for name in (entry.model, *entry.aliases):
@@ -142,14 +133,16 @@ def _place(entry: Published, reach: Reach) -> str:
         if folder is not None:
             return name if reach.download else str(folder)
     if not reach.download:
-        raise NotCached(entry.model)
+        message = f"{entry.model} is not in the hub's cache on this machine"
+        raise Unavailable(message, "add --download to fetch it", what="model", name=entry.model)
     return entry.model
 
 
 def _require_text(entry: Published, reach: Reach) -> None:
     asked = entry.measurement
     if isinstance(asked, WindowPerplexity | TokenCount) and HubDataset.parse("text", asked.text) and not reach.download:
-        raise TextOnHub(asked.text)
+        message, hint = f"the text {asked.text} is read from the hub", "add --download to read it"
+        raise Unavailable(message, hint, what="text", name=asked.text)
 
 
 def checked_frame(checked: Sequence[Checked]) -> pl.DataFrame:

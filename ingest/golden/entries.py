@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from neurothek.ingest.golden.errors import EntryUnknown
+from neurothek.catalog.problems import NotFound
+from neurothek.catalog.suggestions import hint
 
 ENTRIES = Path(__file__).with_name("entries.toml")
 
@@ -187,14 +188,12 @@ def _frozen(value: object) -> object:
 
 
 def asked_entries(names: Sequence[str], entries: Sequence[Published]) -> list[Published]:
-    """Those that are asked for, by name or by model, in their own order; all where no name is given.
-
-    Raises:
-        EntryUnknown: a name is neither.
-    """
+    """Those that are asked for, by name or by model, in their own order; all where no name is given."""
     for name in names:
         if not any(name in _names(entry) for entry in entries):
-            raise EntryUnknown(name, [entry.name for entry in entries])
+            known = [entry.name for entry in entries]
+            message = f"there is no published number named {name!r}"
+            raise NotFound(message, hint(name, known), what="published number", name=name, known=known)
     return [entry for entry in entries if not names or _names(entry) & set(names)]
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.progress import Progress
 from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
 from neurothek.ingest.golden.entries import (
@@ -24,7 +25,6 @@ from neurothek.ingest.golden.entries import (
     WeightNorm,
     WindowPerplexity,
 )
-from neurothek.ingest.golden.errors import BosUnknown, NeuronBeyond
 from neurothek.ingest.lens.logit_lens import Lens, top_rows
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Change, Transformer
@@ -48,12 +48,7 @@ class Remeasured:
 def measure_again(
     measurement: Measurement, transformer: Transformer, tokenizer: Tokenizer, progress: Progress
 ) -> Remeasured:
-    """Measure anew what was published, in float32.
-
-    Raises:
-        BosUnknown, NeuronBeyond: the model has no such token or neuron.
-        DatasetUnreachable, DatasetNotOnHub, DatasetsMissing, ...: the text cannot be had.
-    """
+    """Measure anew what was published, in float32."""
     match measurement:
         case ValueToken():
             return _value_token(measurement, transformer, tokenizer)
@@ -75,7 +70,8 @@ def measure_again(
 
 def _text_loss(asked: TextLoss, transformer: Transformer, tokenizer: Tokenizer) -> float:
     if asked.bos not in tokenizer.pieces:
-        raise BosUnknown(asked.bos)
+        message, hint = f"the tokenizer has no token {asked.bos!r}", "check that the model is the published one"
+        raise NotFound(message, hint, what="token", name=asked.bos)
     bos = tokenizer.ids[tokenizer.pieces.index(asked.bos)]
     (ids,) = tokenizer.encode([asked.text])
     return _mean_loss(transformer, np.concatenate([[bos], ids]))
@@ -128,7 +124,12 @@ def _cosine_moment(asked: CosineMoment, transformer: Transformer) -> float:
 def _require_neuron(transformer: Transformer, layer: int, neuron: int) -> None:
     shape = transformer.shape
     if not (0 <= layer < shape.n_layers and 0 <= neuron < shape.d_ffn):
-        raise NeuronBeyond(layer, neuron, shape.n_layers, shape.d_ffn)
+        raise NotFound(
+            f"there is no neuron L{layer}N{neuron} in {shape.n_layers} layers of {shape.d_ffn:,} neurons",
+            "check that the model is the published one",
+            what="neuron",
+            name=f"L{layer}N{neuron}",
+        )
 
 
 def _window_perplexity(

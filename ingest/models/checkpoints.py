@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.ingest.models.errors import WeightsNotFinite
+from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.supported import family_of
 from neurothek.ingest.models.finding import config_of, located, split_revision, valid_name
 from neurothek.ingest.models.transformer import check
@@ -33,14 +33,6 @@ def find(
         revision: a branch, tag or commit of the hub.
         allow_pickle: read pickled weights where there are no safetensors (`weights_only`, so no code runs).
         progress: is told how far reading the weights has come, the first time they are seen.
-
-    Raises:
-        ModelMissing, ModelIsFile, RevisionOfFolder, RevisionTwice, ModelNameInvalid: `source` or `name` names no model.
-        ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: the hub did not give it out.
-        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
-        ConfigMissing, ConfigInvalid, ArchitectureUnsupported: config.json describes nothing that is known here.
-        WeightsMissing, WeightsPickled, WeightsUnreadable, WeightsMismatch, WeightsNotFinite: the weights are
-            absent, refused, damaged, not those of config.json, or hold NaN or infinity.
     """
     source, revision = split_revision(source, revision)
 
@@ -80,4 +72,4 @@ def _require_finite(weights: Weights, file: Path) -> None:
         # The extremes carry NaN and infinity along and need no second copy of the tensor, as isfinite() would.
         # What float64 holds may be too large for float32, in which everything is measured.
         if not all(torch.isfinite(extreme.float()) for extreme in torch.aminmax(tensor)):
-            raise WeightsNotFinite(file, name)
+            raise weights_not_finite(file, name)

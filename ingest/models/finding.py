@@ -11,19 +11,16 @@ from typing import Any, Protocol, runtime_checkable
 
 from neurothek.catalog.configurations import configured_of
 from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.problems import Invalid, NotFound, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest import minis
 from neurothek.ingest.models import hub
 from neurothek.ingest.models.errors import (
     LONGEST_NAME,
-    ConfigInvalid,
-    ConfigMissing,
-    ConfigUnsupported,
-    ModelIsFile,
-    ModelMissing,
-    ModelNameInvalid,
-    RevisionOfFolder,
-    RevisionTwice,
+    invalid_config,
+    shortened,
+    unknown_model,
+    unsupported_config,
 )
 from neurothek.ingest.models.regular_files import require_plain
 from neurothek.ingest.request import ModelSource
@@ -85,22 +82,18 @@ FROM_FILE = """
 
 
 def folder_of(source: str, *, revision: str | None) -> Path | None:
-    """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id.
-
-    Raises:
-        ModelIsFile, ModelMissing, RevisionOfFolder: it cannot be a model's.
-    """
+    """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id."""
     path = expanded(source)
-    if path.is_file():
-        raise ModelIsFile(source)
-    found = _why_no_file(path)
+    found = "a file" if path.is_file() else _why_no_file(path)
     if found is not None:
-        raise ModelIsFile(source, found)
+        message = f"{source!r} is {found}, but a model is a folder with config.json and weights"
+        raise Invalid(message, "give its folder", option="model", value=source)
     local = path if path.is_dir() else minis.folder(source)
     if local is not None and revision is not None:
-        raise RevisionOfFolder(source, revision)
+        message = f"{source!r} is a folder on this machine and has no revision {revision!r}"
+        raise Invalid(message, "omit the revision, or give a hub id", option="--revision", value=revision)
     if local is None and not hub.is_id(source):
-        raise ModelMissing(source, minis.names())
+        raise unknown_model(source, minis.names())
     return local
 
 
@@ -118,12 +111,7 @@ def _why_no_file(path: Path) -> str | None:
 def located(
     source: str, *, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]
 ) -> tuple[Path, str | None]:
-    """Where the files of `source` lie, and the hub's commit if they are the hub's; downloaded if need be.
-
-    Raises:
-        ModelIsFile, ModelMissing, RevisionOfFolder: as `folder_of`.
-        ModelUnreachable, ModelNotOnHub, ModelDownloadFailed, WeightsPickled: the hub did not give it out.
-    """
+    """Where the files of `source` lie, and the hub's commit if they are the hub's; downloaded if need be."""
     local = folder_of(source, revision=revision)
     if local is not None:
         return local, None
@@ -135,24 +123,22 @@ def split_revision(source: str, revision: str | None = None) -> tuple[str, str |
     """A hub id and its revision, which may stand behind it as in `EleutherAI/pythia-70m@step1000`.
 
     A folder keeps its name, whatever it holds.
-
-    Raises:
-        RevisionTwice: another one is asked for as well.
     """
     repo, _, written = source.partition("@")
     if not written or not hub.is_id(repo) or expanded(source).exists():
         return source, revision
     if revision is not None and revision != written:
-        raise RevisionTwice(source, revision)
+        raise Invalid(
+            f"{source!r} already names a revision, but --revision {revision!r} was given too",
+            "give only one, as REPO@REVISION for each model or as --revision for all",
+            option="--revision",
+            value=revision,
+        )
     return repo, written
 
 
 def model_name(source: str, *, name: str | None = None, revision: str | None = None) -> str:
-    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for.
-
-    Raises:
-        RevisionTwice: see `split_revision`.
-    """
+    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for."""
     if name is not None:
         return name
     source, revision = split_revision(source, revision)
@@ -163,44 +149,44 @@ def model_name(source: str, *, name: str | None = None, revision: str | None = N
 
 
 def valid_name(source: str, *, name: str | None, revision: str | None) -> str:
-    """The same, as long as the warehouse takes it.
-
-    Raises:
-        ModelNameInvalid: it does not.
-    """
+    """The same, as long as the warehouse takes it."""
     called = model_name(source, name=name, revision=revision)
     if not NAME.fullmatch(called):
-        raise ModelNameInvalid(
-            called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-")[:_LONGEST_SUGGESTED] or "NAME"
+        suggestion = re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-")[:_LONGEST_SUGGESTED] or "NAME"
+        too_long = f", {LONGEST_NAME} at most and not {len(called)}" if len(called) > LONGEST_NAME else ""
+        raise Invalid(
+            f"{shortened(called)!r} cannot be a model's name: letters, digits and . _ @ + - are allowed{too_long}",
+            f"give one yourself, as in {suggestion}={source}",
+            option="model",
+            value=called,
         )
     return called
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """config.json as it stands.
-
-    Raises:
-        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
-        ConfigUnsupported: the folder holds an adapter, with or without the model that it changes.
-        ConfigMissing, ConfigInvalid: there is none, or it is not a JSON object of finite numbers.
-    """
+    """config.json as it stands."""
     try:
         require_plain(folder)
         _refuse_adapter(folder)
         path = folder / "config.json"
         size = path.stat().st_size
         if size > _MOST_BYTES:
-            raise ConfigInvalid(folder, f"it has {size:,} bytes, but can have {_MOST_BYTES:,} at most")
+            raise invalid_config(folder, f"it has {size:,} bytes, but can have {_MOST_BYTES:,} at most")
         found = json.loads(path.read_bytes().decode(), object_pairs_hook=_once(folder))
     except FileNotFoundError as error:
-        raise ConfigMissing(folder) from error
+        raise Unavailable(
+            f"{folder} has no config.json, so it is not a model",
+            "give the folder that save_pretrained wrote",
+            what="config.json",
+            name=folder,
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigInvalid(folder, f"it {why_no_json(error)}") from error
+        raise invalid_config(folder, f"it {why_no_json(error)}") from error
     if not isinstance(found, dict):
-        raise ConfigInvalid(folder, "it is not a JSON object")
+        raise invalid_config(folder, "it is not a JSON object")
     for name, value in found.items():
         if not all(map(math.isfinite, _floats(value))):
-            raise ConfigInvalid(folder, f"{name} has a number that is not finite")
+            raise invalid_config(folder, f"{name} has a number that is not finite")
     return found
 
 
@@ -222,7 +208,7 @@ def _refuse_adapter(folder: Path) -> None:
     for name in hub.ADAPTER_FILES:
         if (folder / name).exists():
             way = "merge it into its model (merge_and_unload of peft), save that, and give its folder"
-            raise ConfigUnsupported(str(folder), f"an adapter ({name})", way=way)
+            raise unsupported_config(str(folder), f"an adapter ({name})", way=way)
 
 
 def why_no_json(error: Exception) -> str:
@@ -241,18 +227,14 @@ def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
         if len(found) < len(fields):
             names = [name for name, _ in fields]
             twice = next(name for name in names if names.count(name) > 1)
-            raise ConfigInvalid(folder, f"it says {twice} twice")
+            raise invalid_config(folder, f"it says {twice} twice")
         return found
 
     return made
 
 
 def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:
-    """The models of a warehouse by name, in the order in which they came; none where there is no file.
-
-    Raises:
-        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
-    """
+    """The models of a warehouse by name, in the order in which they came; none where there is no file."""
     if not warehouse.exists():
         return {}
     query = f"select models.*, {FROM_FILE} as tokenizer_from_file from store.models as models order by model_id"  # noqa: S608 - a condition of this module
@@ -271,9 +253,6 @@ def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -
     """The model of the warehouse that is asked for by nothing but its name; None for a folder, a shipped one, others.
 
     A model of the hub that has this name and is complete in the cache goes before one whose weights are gone.
-
-    Raises:
-        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     source = asked.source
     if asked.name is not None or revision is not None or expanded(source).exists() or minis.folder(source):
@@ -287,6 +266,6 @@ def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -
 def _is_gone(known: Measured) -> bool:
     try:
         place = folder_of(known.source, revision=known.revision) or hub.cached(known.source, revision=known.revision)
-    except (ModelMissing, ModelIsFile, RevisionOfFolder):
+    except (NotFound, Invalid):
         return True
     return place is None

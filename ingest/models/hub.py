@@ -20,14 +20,12 @@ from huggingface_hub.errors import (
 )
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Failed, Refused, Unavailable
 from neurothek.ingest import minis
 from neurothek.ingest.models.errors import (
-    ModelDownloadFailed,
-    ModelMissing,
-    ModelNotOnHub,
-    ModelUnreachable,
-    WeightsMissing,
-    WeightsPickled,
+    meant,
+    pickled_weights,
+    unknown_model,
 )
 from neurothek.ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
 
@@ -69,13 +67,6 @@ def snapshot(
     A complete snapshot in the cache is used without asking the hub. Only the configuration, the tokenizer and the
     weights are downloaded; HF_TOKEN, HF_HUB_OFFLINE, HF_ENDPOINT and HF_HOME are respected. `accept` sees the folder
     when only config.json lies there, and raises if the rest need not be fetched.
-
-    Raises:
-        ModelMissing: the hub allows no such id.
-        ModelUnreachable: the files are not in the cache and the hub cannot be asked.
-        ModelNotOnHub: the hub has no such model or revision, or does not show it to this person.
-        ModelDownloadFailed: the download broke off.
-        WeightsPickled: the model has only pickled weights and `allow_pickle` is off.
     """
     cached = _cached(repo_id, revision)
     if cached is not None and _has_weights(cached, allow_pickle) and _has_tokenizer(cached):
@@ -85,7 +76,7 @@ def snapshot(
         return _download(repo_id, revision, allow_pickle, accept)
     if cached is not None and _has_weights(cached, allow_pickle):
         return cached
-    raise ModelUnreachable(repo_id, reason, minis.names())
+    raise _unreachable(repo_id, reason)
 
 
 def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
@@ -95,16 +86,12 @@ def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
 
 
 def require_there(repo_id: str, *, revision: str | None = None) -> None:
-    """Check that the cache or the hub has a model, before anything else is done; of the hub config.json is fetched.
-
-    Raises:
-        ModelMissing, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: as `snapshot`.
-    """
+    """Check that the cache or the hub has a model, before anything else is done; of the hub config.json is fetched."""
     if cached(repo_id, revision=revision) is not None:
         return
     reason = why_unreachable()
     if reason is not None:
-        raise ModelUnreachable(repo_id, reason, minis.names())
+        raise _unreachable(repo_id, reason)
     with _model_refusals(repo_id, revision):
         snapshot_download(repo_id, revision=revision, allow_patterns=_CONFIGURATIONS)
 
@@ -115,7 +102,7 @@ def _cached(repo_id: str, revision: str | None) -> Path | None:
     except LocalEntryNotFoundError:
         return None
     except HFValidationError as error:
-        raise ModelMissing(repo_id) from error
+        raise unknown_model(repo_id) from error
     folder = Path(found)
     return folder if (folder / "config.json").is_file() else None
 
@@ -123,7 +110,7 @@ def _cached(repo_id: str, revision: str | None) -> Path | None:
 def _has_weights(folder: Path, allow_pickle: bool) -> bool:
     try:
         weight_files(folder, allow_pickle=allow_pickle)
-    except (WeightsMissing, WeightsPickled):
+    except (Unavailable, Refused):
         return False
     return True
 
@@ -166,10 +153,39 @@ def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Ca
 def _model_refusals(repo_id: str, revision: str | None) -> AbstractContextManager[None]:
     return refusals(
         revision,
-        withheld=partial(ModelNotOnHub, repo_id),
-        unknown=lambda problem: ModelNotOnHub(repo_id, problem, minis.names()),
-        broken=partial(ModelDownloadFailed, repo_id),
+        withheld=partial(_withheld, repo_id),
+        unknown=lambda problem: _withheld(repo_id, problem, minis.names()),
+        broken=partial(_broken_off, repo_id),
     )
+
+
+def _unreachable(source: str, reason: str) -> Unavailable:
+    """A model that is not on this machine while the hub cannot be asked."""
+    return Unavailable(
+        f"the model {source!r} is not a folder, not a shipped model and not complete in the local hub cache, "
+        f"and the hub cannot be reached ({reason})",
+        f"{meant(source, minis.names())}go online, or give a folder",
+        what="model",
+        name=source,
+        why=reason,
+    )
+
+
+def _withheld(source: str, problem: str, known: Sequence[str] = ()) -> Unavailable:
+    """A hub id that the hub does not show to this person."""
+    return Unavailable(
+        f"the hub does not provide the model {source!r}: {problem}",
+        f"{meant(source, known)}check the spelling, or set HF_TOKEN if the model is private or gated",
+        what="model",
+        name=source,
+        why=problem,
+    )
+
+
+def _broken_off(source: str, problem: str) -> Failed:
+    """A download that did not come to its end."""
+    message = f"the download of {source!r} stopped: {problem}"
+    return Failed(message, "run the same command again, finished files are kept", what="download", why=problem)
 
 
 @contextmanager
@@ -207,7 +223,7 @@ def _wanted(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]
     if not weights:
         weights = _of_format(files, PICKLES)
         if weights and not allow_pickle:
-            raise WeightsPickled(repo_id, weights[0])
+            raise pickled_weights(repo_id, weights[0])
     return small + weights
 
 

@@ -14,12 +14,17 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from neurothek.catalog.errors import MemoryRefused, NeurothekError
+from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded
+from neurothek.catalog.problems import memory_refused
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest import minis
 from neurothek.ingest.errors import other_weights, weights_not_at_hand
-from neurothek.ingest.models.errors import ArchitectureUnsupported, ModelMissing, WeightsUnreadable
+from neurothek.ingest.models.errors import (
+    unknown_model,
+    unreadable_weights,
+    unsupported_architecture,
+)
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.weight_files import weight_files
@@ -84,7 +89,7 @@ class MappedWeights:
     def __init__(self, model: MeasuredModel, folder: Path, files: Sequence[Path]) -> None:
         self.folder = folder
         if model.architecture not in FAMILIES:
-            raise ArchitectureUnsupported(model.name, repr(model.architecture), sorted(FAMILIES))
+            raise unsupported_architecture(model.name, repr(model.architecture), sorted(FAMILIES))
         self._family = FAMILIES[model.architecture]
         self._maps = {file: _mapped(file) for file in files}
         self._tensors = {
@@ -99,7 +104,7 @@ class MappedWeights:
         needed = [self._head, *([self._project] if self._project else []), *self._values]
         for name in needed:
             if name not in self._tensors:
-                raise WeightsUnreadable(files[0], f"it holds no tensor {name}")
+                raise unreadable_weights(files[0], f"it holds no tensor {name}")
         self.n_bytes = sum(self._tensors[name].end - self._tensors[name].start for name in needed)
 
     def scores(self, token_ids: Sequence[int], *, layers: tuple[int, int]) -> np.ndarray:
@@ -171,10 +176,6 @@ def map_measured(
         weights: a folder to look in instead.
         is_thorough: fetch what the hub has, and hash files of any size that this machine has not seen before.
         progress: is told how far reading the weights has come, the first time they are seen.
-
-    Raises:
-        Unavailable: they are not there, not complete, or unknown and too large to be hashed in passing.
-        Conflict: others lie there.
     """
     place = model.source if weights is None else str(weights)
     try:
@@ -183,7 +184,7 @@ def map_measured(
         most = None if is_thorough else MOST_HASHED
         is_same = has_fingerprint(files, model.weights_sha256, most_bytes=most, progress=progress or Silent())
         if is_same is None:
-            raise WeightsUnreadable(files[0], "it was not seen on this machine before, and is large")
+            raise unreadable_weights(files[0], "it was not seen on this machine before, and is large")
         mapped = MappedWeights(model, folder, files)
     except NeurothekError as error:
         raise weights_not_at_hand(model.name, place, str(error)) from error
@@ -206,7 +207,7 @@ def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
 
     cached = hub.cached(place, revision=revision)
     if cached is None and not (is_thorough and hub.is_id(place)):
-        raise ModelMissing(place, minis.names())
+        raise unknown_model(place, minis.names())
     return cached or hub.snapshot(place, revision=revision)
 
 
@@ -220,11 +221,7 @@ def _named(family: Family, stored: str) -> str:
 
 
 def _header(file: Path, mapped: mmap.mmap) -> Iterator[tuple[str, _Tensor]]:
-    """The tensors that a file of safetensors says it holds.
-
-    Raises:
-        WeightsUnreadable: it is no such file.
-    """
+    """The tensors that a file of safetensors says it holds."""
     try:
         first = min(8 + int.from_bytes(mapped[:8], "little"), _LONGEST_HEADER)
         for name, entry in json.loads(mapped[8:first]).items():
@@ -234,7 +231,7 @@ def _header(file: Path, mapped: mmap.mmap) -> Iterator[tuple[str, _Tensor]]:
                 # Sizes that do not fit are refused by numpy where the tensor is read.
                 yield name, _Tensor(file, entry["dtype"], shape, start, end)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise WeightsUnreadable(file, "it is not a file of safetensors") from error
+        raise unreadable_weights(file, "it is not a file of safetensors") from error
 
 
 def _mapped(file: Path) -> mmap.mmap:
@@ -243,8 +240,8 @@ def _mapped(file: Path) -> mmap.mmap:
             return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-            raise MemoryRefused(error) from error
-        raise WeightsUnreadable(file, "it cannot be mapped") from error
+            raise memory_refused(error) from error
+        raise unreadable_weights(file, "it cannot be mapped") from error
 
 
 def _float32(number_format: str, stored: np.ndarray) -> np.ndarray:

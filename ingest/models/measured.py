@@ -41,12 +41,7 @@ def open_transformer_of(
     dtype: torch.dtype = torch.float32,
     resident: bool = True,
 ) -> Transformer:
-    """Open the files of a model that the warehouse measured, as `open_transformer` does.
-
-    Raises:
-        Unavailable: they cannot be read.
-        Conflict: config.json asks for other numbers than those that were measured.
-    """
+    """Open the files of a model that the warehouse measured, as `open_transformer` does."""
     try:
         opened = open_transformer(checkpoint, device=device, dtype=dtype, resident=resident)
     except NeurothekError as error:
@@ -73,10 +68,6 @@ def find_measured(
         allow_pickle: read pickled weights.
         option: how a person says another place, for the errors.
         progress: is told how far reading the weights has come, the first time they are seen.
-
-    Raises:
-        Unavailable: they are not there, or not complete; says where was looked.
-        Conflict: others lie there.
     """
     place = measured.source if weights is None else str(weights)
     wanted = measured.revision if weights is None else None
@@ -100,9 +91,6 @@ def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequ
         model: its name.
         job: the job.
         possible: jobs that such a model can be asked for.
-
-    Raises:
-        Unsupported: it does.
     """
     query = "select architecture from store.models where name = $name"
     with warehouse.current_reader() as connection:

@@ -17,15 +17,12 @@ import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from neurothek.catalog.problems import Unavailable, Unreadable
 from neurothek.catalog.tables.dimensions import TOKENS
 from neurothek.ingest.models.cutting import Cuts, cuts_of
 from neurothek.ingest.models.errors import (
-    ConfigInvalid,
-    ConfigMissing,
-    TokenizerAmbiguous,
-    TokenizerEmpty,
-    TokenizerMissing,
-    TokenizerUnreadable,
+    invalid_config,
+    missing_tokenizer,
 )
 from neurothek.ingest.models.finding import config_of, why_no_json
 from neurothek.ingest.models.regular_files import require_plain
@@ -166,16 +163,10 @@ def load(folder: Path, *, from_file: bool = False) -> Tokenizer:
     Args:
         folder: the folder.
         from_file: take tokenizer.json as it stands, where transformers would build a tokenizer of the model's family.
-
-    Raises:
-        TokenizerMissing: no tokenizer file is there, or none that `from_file` reads.
-        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
-        TokenizerUnreadable: the files do not make a tokenizer.
-        TokenizerEmpty: the tokenizer has no usable ids.
     """
     files = FILES[:1] if from_file else FILES
     if not any((folder / name).is_file() for name in files):
-        raise TokenizerMissing(folder, FILES[0] if from_file else None)
+        raise missing_tokenizer(folder, FILES[0] if from_file else None)
     require_plain(folder)
     found = wrap(_read(folder, PreTrainedTokenizerFast if from_file else AutoTokenizer), name=folder.name)
     if from_file:
@@ -204,7 +195,7 @@ def _read(folder: Path, kind: type[AutoTokenizer] | type[PreTrainedTokenizerFast
             raise
         # The library reads config.json too: what is wrong there is no fault of the tokenizer.
         _refuse_config(folder, error)
-        raise TokenizerUnreadable(folder, _why(folder, error)) from error
+        raise _unreadable(folder, _why(folder, error)) from error
     return found
 
 
@@ -217,12 +208,18 @@ _JSON_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.js
 _LONGEST_REASON = 200
 
 
+def _unreadable(folder: Path, why: str) -> Unreadable:
+    """Tokenizer files that do not make a tokenizer."""
+    message = f"the tokenizer of {folder} cannot be read: {why}"
+    return Unreadable(message, "save it again as tokenizer.json", path=folder, why=why)
+
+
 def _refuse_config(folder: Path, error: Exception) -> None:
-    with suppress(ConfigMissing):
+    with suppress(Unavailable):
         config_of(folder)
     unknown = _NO_NUMBER_FORMAT.search(str(error))
     if unknown:
-        raise ConfigInvalid(folder, f"its dtype is {unknown[1]!r}, which is not a number format of PyTorch") from error
+        raise invalid_config(folder, f"its dtype is {unknown[1]!r}, which is not a number format of PyTorch") from error
 
 
 def _why(folder: Path, error: Exception) -> str:
@@ -265,29 +262,29 @@ def _unsaid(folder: Path) -> dict[str, Any]:
 
 
 def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
-    """A transformers tokenizer as a `Tokenizer`.
-
-    Raises:
-        TokenizerUnreadable: it is not one of the fast ones.
-        TokenizerAmbiguous: an id stands for two pieces.
-        TokenizerEmpty: it has no ids but special ones, or a single id.
-    """
+    """A transformers tokenizer as a `Tokenizer`."""
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise TokenizerUnreadable(Path(name), "its files do not make a fast tokenizer")
+        raise _unreadable(Path(name), "its files do not make a fast tokenizer")
     vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
     if vocabulary and vocabulary[-1][0] > LARGEST_ID:
         token_id, piece = vocabulary[-1]
-        raise TokenizerUnreadable(
-            Path(name), f"it gives {piece!r} the id {token_id:,}, and {LARGEST_ID:,} is the largest"
-        )
+        raise _unreadable(Path(name), f"it gives {piece!r} the id {token_id:,}, and {LARGEST_ID:,} is the largest")
     for (token_id, piece), (next_id, other) in itertools.pairwise(vocabulary):
         if token_id == next_id:
-            raise TokenizerAmbiguous(name, token_id, (piece, other))
+            why = f"gives the id {token_id} to {piece!r} and {other!r}"
+            raise Unreadable(
+                f"the tokenizer of {name} {why}",
+                "put the tokenizer that the model was trained with in its folder",
+                path=name,
+                why=why,
+            )
     added = tokenizer.added_tokens_decoder.items()
     special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
     is_special = all(token_id in special for token_id, _ in vocabulary)
     if is_special or len(vocabulary) < 2:
-        raise TokenizerEmpty(name, is_special=is_special)
+        found = "only special tokens" if is_special else "only one token"
+        message = f"the tokenizer of {name} has {found}: check that its vocabulary was saved"
+        raise Unreadable(message, path=name, why=found)
     backend = tokenizer.backend_tokenizer
     # A file may say that texts are cut at some length, and filled up to one.
     backend.no_truncation()
@@ -295,7 +292,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     settings = json.loads(backend.to_str())
     unknown = _unknown_around(settings.get("post_processor"))
     if unknown is not None:
-        raise TokenizerUnreadable(Path(name), f"it puts {unknown!r} around texts without saying which id that has")
+        raise _unreadable(Path(name), f"it puts {unknown!r} around texts without saying which id that has")
     opening, closing = _added(tokenizer)
     known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
     bos = opening[0] if opening and opening[0] in known else None

@@ -14,7 +14,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from neurothek.ingest.models.errors import ConfigInvalid, DeviceMissing, SequenceTooLong
+from neurothek.ingest.models.errors import (
+    invalid_config,
+    missing_device,
+    sequence_too_long,
+)
 from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout
 from neurothek.ingest.models.families.ends import Embeddings, Head, Transform
 from neurothek.ingest.models.families.loading import Loader
@@ -44,10 +48,6 @@ def check(checkpoint: Checkpoint) -> None:
 
     A block runs once without weights, so that sizes which no layer contradicts, and no sentence of a library names,
     are refused here and not in the middle of a text.
-
-    Raises:
-        ArchitectureUnsupported, ConfigInvalid: config.json describes nothing that is known here.
-        WeightsMismatch, WeightsUnreadable: the weights are not those it describes.
     """
     built = skeleton(checkpoint)
     Parameters(checkpoint, built)
@@ -60,9 +60,9 @@ def check(checkpoint: Checkpoint) -> None:
     except (ArithmeticError, RuntimeError, ValueError, TypeError, LookupError) as error:
         names = ("hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim")
         sizes = [f"{name} {found}" for name in names if (found := getattr(built.config, name, None))]
-        raise ConfigInvalid(checkpoint.folder, f"a block of {', '.join(sizes)} cannot run") from error
+        raise invalid_config(checkpoint.folder, f"a block of {', '.join(sizes)} cannot run") from error
     if not all(part.isfinite().all() for part in angles):
-        raise ConfigInvalid(checkpoint.folder, "the angles of its rotary positions are not finite")
+        raise invalid_config(checkpoint.folder, "the angles of its rotary positions are not finite")
 
 
 def _rotary_of(built: Skeleton, device: torch.device) -> Rotary | None:
@@ -88,10 +88,6 @@ def open_transformer(
         dtype: the number format they run in.
         resident: keep a block's weights after their first use; otherwise they are read anew each time, so that the
             device holds one block at a time.
-
-    Raises:
-        DeviceMissing: this machine has no such device.
-        ArchitectureUnsupported, ConfigInvalid, WeightsMismatch, WeightsUnreadable: as `check`.
     """
     torch.set_float32_matmul_precision("highest")
     built = skeleton(checkpoint)
@@ -101,16 +97,12 @@ def open_transformer(
 
 
 def require_device(named: str | torch.device) -> torch.device:
-    """A device by its name, if it is there.
-
-    Raises:
-        DeviceMissing: it is not.
-    """
+    """A device by its name, if it is there."""
     try:
         device = torch.device(named)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise DeviceMissing(str(named)) from error
+        raise missing_device(str(named)) from error
     return device
 
 
@@ -141,14 +133,10 @@ class Transformer:
         self.shape = self._described()
 
     def embed(self, ids: Int[Tensor, "batch time"], *, start: int = 0) -> Float[Tensor, "batch time d_model"]:
-        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at `start`.
-
-        Raises:
-            SequenceTooLong: the model has no position for the last ids.
-        """
+        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at `start`."""
         length = start + ids.shape[1]
         if length > self.shape.context_length:
-            raise SequenceTooLong(length, self.shape.context_length)
+            raise sequence_too_long(length, self.shape.context_length)
         return self._embeddings(ids, start=start)
 
     @contextmanager

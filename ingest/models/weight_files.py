@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
-from neurothek.ingest.models.errors import WeightsMissing, WeightsPickled, WeightsUnreadable
+from neurothek.ingest.models.errors import (
+    missing_weights,
+    pickled_weights,
+    unreadable_weights,
+)
 
 SAFETENSORS = "model.safetensors"
 PICKLES = "pytorch_model.bin"
@@ -14,20 +18,15 @@ def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Pat
     """The weight files of `folder`, sorted, and whether they are pickles.
 
     One file goes before shards with an index, safetensors go before pickles, as in transformers.
-
-    Raises:
-        WeightsMissing: there are none, or the index names shards that are not there.
-        WeightsPickled: there are only pickles and `allow_pickle` is off.
-        WeightsUnreadable: the file is not an index.
     """
     files = _complete(folder, SAFETENSORS)
     if files:
         return files, False
     files = _complete(folder, PICKLES)
     if not files:
-        raise WeightsMissing(folder, f"weights: there is neither {SAFETENSORS} nor {SAFETENSORS}{INDEX}")
+        raise missing_weights(folder, f"weights: there is neither {SAFETENSORS} nor {SAFETENSORS}{INDEX}")
     if not allow_pickle:
-        raise WeightsPickled(str(folder), files[0].name)
+        raise pickled_weights(str(folder), files[0].name)
     return files, True
 
 
@@ -41,7 +40,7 @@ def _complete(folder: Path, single: str) -> tuple[Path, ...]:
     names = _indexed(index)
     absent = [name for name in names if not (folder / name).is_file()]
     if absent:
-        raise WeightsMissing(folder, f"{len(absent)} of the {len(names)} files of {index.name}, such as {absent[0]}")
+        raise missing_weights(folder, f"{len(absent)} of the {len(names)} files of {index.name}, such as {absent[0]}")
     return tuple(folder / name for name in names)
 
 
@@ -49,8 +48,8 @@ def _indexed(index: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
-        raise WeightsUnreadable(index, "it is not an index of weight files") from error
+        raise unreadable_weights(index, "it is not an index of weight files") from error
     # A name that leads out of the folder would let a model read files that are none of its own.
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
-        raise WeightsUnreadable(index, "it does not name files of its own folder")
+        raise unreadable_weights(index, "it does not name files of its own folder")
     return names

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from neurothek.ingest.models.errors import WeightsUnreadable
+from neurothek.ingest.models.errors import unreadable_weights
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,7 @@ class Checkpoint:
 
 
 class Weights:
-    """The tensors of a checkpoint by the names they have on disk, memory-mapped: reading one loads no other.
-
-    Raises:
-        WeightsUnreadable: a file is truncated, is something else, or repeats a tensor of another file.
-    """
+    """The tensors of a checkpoint by the names they have on disk, memory-mapped: reading one loads no other."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._files: dict[str, Path] = {}
@@ -58,7 +54,7 @@ class Weights:
             names = self._open_pickle(file) if checkpoint.pickled else self._open_safetensors(file)
             for name in names:
                 if name in self._files:
-                    raise WeightsUnreadable(file, f"the tensor {name} is in {self._files[name].name} too")
+                    raise unreadable_weights(file, f"the tensor {name} is in {self._files[name].name} too")
                 self._files[name] = file
 
     def names(self) -> set[str]:
@@ -90,7 +86,7 @@ class Weights:
         except (SafetensorError, OSError) as error:
             unknown = _UNKNOWN_FORMAT.search(str(error))
             problem = f"there is no number format {unknown[1]}" if unknown else _first_line(error)
-            raise WeightsUnreadable(file, problem) from error
+            raise unreadable_weights(file, problem) from error
         return list(self._handles[file].keys())
 
     def _open_pickle(self, file: Path) -> list[str]:
@@ -113,11 +109,11 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
             # Files from before torch 1.6 are not zip archives and cannot be mapped.
             found = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
     except pickle.UnpicklingError as error:
-        raise WeightsUnreadable(file, "it is damaged, or holds more than tensors and was not run") from error
+        raise unreadable_weights(file, "it is damaged, or holds more than tensors and was not run") from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WeightsUnreadable(file, _first_line(error)) from error
+        raise unreadable_weights(file, _first_line(error)) from error
     if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
-        raise WeightsUnreadable(file, "it does not hold a dictionary of tensors")
+        raise unreadable_weights(file, "it does not hold a dictionary of tensors")
     return found
 
 

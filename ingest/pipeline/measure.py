@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.publishing.publish import FinishedRun
 from neurothek.catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
 from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.table import NotFinite, Table
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs.job import ReadBack, ShardJob, SweepJob
-from neurothek.ingest.models.errors import MeasurementOverflow
 from neurothek.ingest.pipeline.engines.engine import Engine
 from neurothek.ingest.pipeline.engines.local import LocalEngine
 from neurothek.ingest.pipeline.engines.staged_job import StagedJob, folded
@@ -24,6 +24,7 @@ from neurothek.ingest.planning.work import ModelWork, Work
 from neurothek.ingest.runs.identity import RunIdentity, versions
 
 _SORTED = "sorted"
+_RANGE = "number range"
 
 LOCAL = LocalEngine()
 """Measures in this process."""
@@ -127,12 +128,17 @@ def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None, engine: En
             raise
         except NotFinite as error:
             run.discard()
-            raise MeasurementOverflow(identity.model, identity.job, error.column, identity.dtype) from error
-        except MeasurementOverflow:
-            # Another job of the same sweep found it out: what this one saw is no better.
-            run.discard()
-            raise
+            raise LimitExceeded(
+                f"{identity.job} of {identity.model} cannot be measured: the weights are so large that {error.column}"
+                f" overflows in {identity.dtype}; its staged rows were deleted",
+                "measure in float32" if identity.dtype != "float32" else "restore the original weights",
+                what=_RANGE,
+            ) from error
         except NeurothekError as error:
+            if isinstance(error, LimitExceeded) and error.what == _RANGE:
+                # Another job of the same sweep found it out: what this one saw is no better.
+                run.discard()
+                raise
             # Where the disk is full, the note that it is does not fit either.
             with suppress(StagingFull):
                 run.mark("failed", str(error))

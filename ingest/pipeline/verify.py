@@ -14,6 +14,7 @@ import polars as pl
 import torch
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.publishing.publish import TokenizerChanged
 from neurothek.catalog.store.warehouse import Warehouse
@@ -24,7 +25,6 @@ from neurothek.catalog.upkeep.changes import ModelUnknown
 from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify, Remeasured
 from neurothek.ingest.corpora import selection
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.forward.sweep import sweep
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
@@ -280,7 +280,7 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
             model.progress.start(f"{run.job}: {shard}", 1)
             try:
                 frames = measure(shard)
-            except (EarlierRowsBroken, ExamplesTooFew) as error:
+            except NotMeasured as error:
                 # There was a run, so there were rows enough: other shards may work on rows that still are there.
                 broken[str(error)] = None
                 continue

@@ -10,7 +10,7 @@ from neurothek.catalog.tables.registry import JobUnknown
 from neurothek.catalog.upkeep.changes import ModelUnknown
 from neurothek.catalog.variants import family_of, variant_of
 from neurothek.ingest.corpora.asked import asked_sources
-from neurothek.ingest.corpora.errors import DomainUnknown, ExamplesInvalid
+from neurothek.ingest.corpora.errors import unknown_domain
 from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import corpus_name, require_columns
 from neurothek.ingest.corpora.split import SentenceSplit
@@ -69,7 +69,8 @@ def check_request(request: IngestRequest) -> None:
             value=request.active_above,
         )
     if request.examples < 1:
-        raise ExamplesInvalid(request.examples)
+        message = f"--examples {request.examples} is too few"
+        raise Invalid(message, "the job events needs at least 1", option="--examples", value=request.examples)
     SentenceSplit.of(request.fit, request.validate)
     if request.family is not None:
         family_of(request.family)
@@ -109,7 +110,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     domains = [source.domain for source in sources]
     for domain in request.domains if "shortcuts" in request.jobs else ():
         if domain not in domains:
-            raise DomainUnknown(request.text.name or corpus_name(sources), domain, domains)
+            raise unknown_domain(request.text.name or corpus_name(sources), domain, domains)
     require_columns(sources, TextMemory(request.memory_bytes))
     return [
         f"{source.domain}: {', '.join(path.name for path in left_out)} in {text.path} is left out of the text"

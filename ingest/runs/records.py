@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 import polars as pl
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict, Invalid
 from neurothek.catalog.publishing.publish import CorpusRecord, ModelRecord
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS
 from neurothek.catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.models.errors import LabelInvalid, TokenizerTooLarge
+from neurothek.ingest.models.errors import NAMES_SHOWN, shortened
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Shape
 from neurothek.ingest.models.weights import Checkpoint
@@ -49,7 +50,15 @@ def model_record(
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
         frame = tokenizer.frame()
         beyond = frame.filter(pl.col("token_id") >= shape.vocab_size)["piece"].to_list()
-        raise TokenizerTooLarge(checkpoint.name, int(tokenizer.ids[-1]) + 1, shape.vocab_size, beyond)
+        shown = ", ".join(f"{shortened(piece)!r}" for piece in beyond[:NAMES_SHOWN])
+        more = ", ..." if len(beyond) > NAMES_SHOWN else ""
+        raise Conflict(
+            f"the tokenizer of {checkpoint.name} has ids up to {int(tokenizer.ids[-1])}, but the model's unembedding"
+            f" has {shape.vocab_size} rows, none for {shown}{more}:"
+            " put the model's own tokenizer beside its weights, or take these tokens out of it",
+            what="tokenizer",
+            name=checkpoint.name,
+        )
     said = checkpoint.config.get("neurothek")
     said = said if isinstance(said, dict) else {}
     row = {
@@ -126,7 +135,7 @@ def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Call
         return read(said[name])
     except NeurothekError as error:
         way = f"correct it, or set it with --{name}"
-        raise LabelInvalid(checkpoint.folder, name, said[name], way=way) from error
+        raise _invalid_label(checkpoint.folder, name, said[name], way=way) from error
 
 
 def _training_tokens(checkpoint: Checkpoint, said: Mapping[str, Any]) -> int | None:
@@ -135,8 +144,14 @@ def _training_tokens(checkpoint: Checkpoint, said: Mapping[str, Any]) -> int | N
         return None
     if type(found) is not int or not 0 <= found < 2**63:
         way = "give a whole number from 0 to 2^63 - 1, or remove it"
-        raise LabelInvalid(checkpoint.folder, "training_tokens", found, way=way)
+        raise _invalid_label(checkpoint.folder, "training_tokens", found, way=way)
     return found
+
+
+def _invalid_label(folder: Path, name: str, value: object, *, way: str) -> Invalid:
+    """A config.json that says a family, a variant or a number of tokens that is none."""
+    message = f"config.json in {folder} has the invalid {name} {value!r:.80} under neurothek"
+    return Invalid(message, way, option=f"neurothek.{name} in config.json", value=value)
 
 
 def corpus_record(corpus: Corpus) -> CorpusRecord:

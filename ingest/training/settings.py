@@ -5,15 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neurothek.ingest.models.errors import DeviceMissing, TokenizerMissing
-from neurothek.ingest.training.errors import (
-    ArchitecturesCombined,
-    OutputExists,
-    SizeUnknown,
-    StepsInvalid,
-    TokenizerUnfit,
-    VocabularyTooSmall,
-)
+from neurothek.catalog.problems import Conflict, Invalid, NotFound, Unreadable
+from neurothek.ingest.models.errors import missing_device, missing_tokenizer
 
 # The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
 SMALLEST_VOCABULARY = 256 + 3 + 1
@@ -76,43 +69,37 @@ class Settings:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse settings that no run can have.
-
-    Raises:
-        SizeUnknown: the size is not in the table.
-        StepsInvalid: fewer steps than none, or a checkpoint outside the run.
-        VocabularyTooSmall: fewer tokens than bytes and special tokens.
-        ArchitecturesCombined: neither positions nor norms before the blocks.
-    """
+    """Refuse settings that no run can have."""
     if settings.size not in SIZES:
-        raise SizeUnknown(settings.size, list(SIZES))
+        message, hint = f"there is no model size {settings.size!r}", f"choose one of {', '.join(SIZES)}"
+        raise NotFound(message, hint, what="model size", name=settings.size, known=SIZES)
     if settings.steps < 0:
-        raise StepsInvalid(f"a run of {settings.steps} steps")
+        raise _impossible(f"a run of {settings.steps} steps", "--steps", settings.steps)
     for step in settings.checkpoint_at:
         if not 0 <= step < settings.steps:
-            raise StepsInvalid(f"a checkpoint at step {step} of {settings.steps}")
+            raise _impossible(f"a checkpoint at step {step} of {settings.steps}", "--checkpoint-at", step)
     if settings.vocab_size < SMALLEST_VOCABULARY:
-        raise VocabularyTooSmall(settings.vocab_size, SMALLEST_VOCABULARY)
+        message = f"a vocabulary of {settings.vocab_size} tokens is too small"
+        hint = f"bytes and special tokens alone need {SMALLEST_VOCABULARY}"
+        raise Invalid(message, hint, option="--vocabulary", value=settings.vocab_size)
     if settings.no_positions and settings.post_norm:
-        raise ArchitecturesCombined
+        raise Invalid(
+            "a model without positions and with norms after the blocks is no known variant",
+            "choose --no-positions or --post-norm",
+            option="--post-norm",
+            value=settings.post_norm,
+        )
 
 
 def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) -> None:
-    """Refuse names and places that no run can have, as far as they tell without the libraries that train.
-
-    Raises:
-        SizeUnknown, StepsInvalid, VocabularyTooSmall, ArchitecturesCombined: see `check_settings`.
-        DeviceMissing: there is no kind of device of that name.
-        OutputExists: see `require_new`.
-        TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.
-    """
+    """Refuse names and places that no run can have, as far as they tell without the libraries that train."""
     check_settings(settings)
     if not re.fullmatch(r"(auto|cpu|cuda|mps|xpu)(:\d+)?", settings.device):
-        raise DeviceMissing(settings.device)
+        raise missing_device(settings.device)
     if not (output / UNFINISHED).exists():
         require_new(output, settings)
     if tokenizer is not None and not tokenizer.is_dir():
-        raise TokenizerMissing(tokenizer)
+        raise missing_tokenizer(tokenizer)
     if tokenizer is not None:
         require_files(tokenizer)
 
@@ -123,21 +110,31 @@ def checkpoint_folders(output: Path, settings: Settings) -> dict[int, Path]:
 
 
 def require_new(output: Path, settings: Settings) -> None:
-    """Refuse to write over a folder that holds anything.
-
-    Raises:
-        OutputExists: one of those to be written does.
-    """
+    """Refuse to write over a folder that holds anything."""
     for folder in (*checkpoint_folders(output, settings).values(), output):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise OutputExists(folder, "exists and holds no unfinished run")
+            raise output_taken(folder, "exists and holds no unfinished run")
 
 
 def require_files(folder: Path) -> None:
-    """Refuse a folder without the files of a tokenizer of ours.
-
-    Raises:
-        TokenizerUnfit: one is not there.
-    """
+    """Refuse a folder without the files of a tokenizer of ours."""
     if not all((folder / name).is_file() for name in TOKENIZER_FILES):
-        raise TokenizerUnfit(folder, f"it lacks one of {' and '.join(TOKENIZER_FILES)}")
+        raise unfit_tokenizer(folder, f"it lacks one of {' and '.join(TOKENIZER_FILES)}")
+
+
+def output_taken(folder: Path, problem: str) -> Conflict:
+    """A training output that would overwrite something."""
+    message = f"cannot write the model to {folder}, which {problem}: choose another folder or remove this one"
+    return Conflict(message, what="folder", name=folder)
+
+
+def unfit_tokenizer(folder: Path, problem: str) -> Unreadable:
+    """A tokenizer to be reused that these models cannot be trained with."""
+    message = f"cannot reuse the tokenizer of {folder}: {problem}"
+    return Unreadable(message, "omit --tokenizer to train a new one", path=folder, why=problem)
+
+
+def _impossible(asked: str, option: str, value: int) -> Invalid:
+    """Steps or checkpoints that no run can have."""
+    hint = "training needs at least 1 step, and checkpoints must come before the last step"
+    return Invalid(f"{asked} is not possible", hint, option=option, value=value)

@@ -12,12 +12,12 @@ from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.sources.source import Source, documents
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.tokenizer import Tokenizer
-from neurothek.ingest.training.errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
-from neurothek.ingest.training.settings import require_files
+from neurothek.ingest.training.settings import require_files, unfit_tokenizer
 
 BOS, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"
 
@@ -58,9 +58,6 @@ def divide(corpus: Corpus, measured: Corpus | None, *, batch_size: int, pad_id: 
         measured: the measured part of the same built-in domains, None where there are none.
         batch_size: sequences that must be left at least.
         pad_id: the id that fills short sequences.
-
-    Raises:
-        TooLittleText: less than one batch is left.
     """
     built_in = set(measured.domains) if measured is not None else set()
     held_out: dict[str, list[np.ndarray]] = {domain: [] for domain in corpus.domains}
@@ -76,7 +73,8 @@ def divide(corpus: Corpus, measured: Corpus | None, *, batch_size: int, pad_id: 
         for i in range(measured.n_sequences):
             held_out[measured.domains[measured.domain_of[i]]].append(measured.sequence(i))
     if len(trained) < batch_size:
-        raise TooLittleText(len(trained), batch_size)
+        message = f"training needs at least {batch_size} sequences, but the text gives {len(trained)}: give more text"
+        raise LimitExceeded(message, what="sequences", needed=batch_size, limit=len(trained))
     return TrainingText(corpus, np.array(trained, dtype=np.int64), held_out, pad_id)
 
 
@@ -105,11 +103,7 @@ def batch_ids(
 
 
 def train_tokenizer(sources: Sequence[Source], *, vocab_size: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of `vocab_size` tokens of the training text, which prepends `</s>` as OPT's does.
-
-    Raises:
-        VocabularyTooLarge: the text has too few different words.
-    """
+    """A byte-level BPE of `vocab_size` tokens of the training text, which prepends `</s>` as OPT's does."""
     backend = Backend(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -121,7 +115,14 @@ def train_tokenizer(sources: Sequence[Source], *, vocab_size: int) -> PreTrained
     )
     backend.train_from_iterator(_texts(sources), trainer=trainer)
     if backend.get_vocab_size() != vocab_size:
-        raise VocabularyTooLarge(vocab_size, backend.get_vocab_size())
+        supported = backend.get_vocab_size()
+        raise LimitExceeded(
+            f"the text supports a vocabulary of only {supported} tokens, not {vocab_size}:"
+            " give more text or a smaller --vocabulary",
+            what="vocabulary",
+            needed=vocab_size,
+            limit=supported,
+        )
     backend.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, backend.token_to_id(BOS))]
     )
@@ -136,20 +137,15 @@ def _texts(sources: Sequence[Source]) -> Iterator[str]:
 
 
 def reuse_tokenizer(folder: Path, *, vocab_size: int) -> Tokenizer:
-    """The tokenizer of an earlier run.
-
-    Raises:
-        TokenizerUnfit: it is of another size, or prepends no BOS.
-        TokenizerMissing, TokenizerUnreadable: see `tokenization.load`.
-    """
+    """The tokenizer of an earlier run."""
     found = tokenization.load(folder)
     require_files(folder)
     if found.vocab_size != vocab_size:
-        raise TokenizerUnfit(folder, f"it has {found.vocab_size} tokens instead of {vocab_size}")
+        raise unfit_tokenizer(folder, f"it has {found.vocab_size} tokens instead of {vocab_size}")
     if found.bos_id is None:
-        raise TokenizerUnfit(folder, "it prepends no BOS")
+        raise unfit_tokenizer(folder, "it prepends no BOS")
     if PAD not in found.pieces:
-        raise TokenizerUnfit(folder, f"it has no {PAD}")
+        raise unfit_tokenizer(folder, f"it has no {PAD}")
     return found
 
 

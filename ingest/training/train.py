@@ -18,7 +18,6 @@ from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import require_device
 from neurothek.ingest.training.card import TrainingOutcome, finish_model
-from neurothek.ingest.training.errors import OutputExists
 from neurothek.ingest.training.fresh_model import build
 from neurothek.ingest.training.optimization import STATE, Run
 from neurothek.ingest.training.settings import (
@@ -27,6 +26,7 @@ from neurothek.ingest.training.settings import (
     Settings,
     check_settings,
     checkpoint_folders,
+    output_taken,
     require_new,
 )
 from neurothek.ingest.training.text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
@@ -58,11 +58,6 @@ def train(
 
     Returns:
         The early checkpoints in order, the finished model last.
-
-    Raises:
-        SizeUnknown, StepsInvalid, DeviceMissing: the settings cannot be met.
-        OutputExists: a folder to be written is there, and is not this very run unfinished.
-        VocabularyTooLarge, TokenizerUnfit, TooLittleText, SourceEmpty, ...: the text or the tokenizer does not do.
     """
     watcher = progress if progress is not None else Silent()
     check_settings(settings)
@@ -104,7 +99,7 @@ def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:
     wanted = json.dumps({**asdict(settings), "recipe": json.loads(recipe.json())}, sort_keys=True, indent=1)
     if unfinished.exists():
         if unfinished.read_text() != wanted:
-            raise OutputExists(output, "holds an unfinished run with other settings or other text")
+            raise output_taken(output, "holds an unfinished run with other settings or other text")
         return
     require_new(output, settings)
     output.mkdir(parents=True, exist_ok=True)

@@ -9,11 +9,11 @@ import torch
 from click.testing import CliRunner
 from transformers import AutoModelForCausalLM
 
+from neurothek.catalog.problems import NotFound
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.train_commands import train as train_command
-from neurothek.ingest.training.errors import SizeUnknown
 from neurothek.ingest.training.losses import model_loss
 from neurothek.ingest.training.text import divide
 from tests.support.advice import advised, run
@@ -56,4 +56,5 @@ def test_the_command_trains_the_smallest_model_below_the_unigram_entropy(words: 
 def test_a_user_error_of_the_command_is_a_sentence(words: Source, tmp_path: Path) -> None:
     arguments = ["--size", "66b", "--steps", "1", "--corpus", f"w={words.location}", "--output", str(tmp_path / "m")]
     result = CliRunner().invoke(train_command, arguments)
-    assert isinstance(result.exception, SizeUnknown)
+    assert isinstance(result.exception, NotFound)
+    assert str(result.exception).startswith("there is no model size '66b'; choose one of ")

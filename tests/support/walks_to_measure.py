@@ -124,32 +124,26 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from neurothek.ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.errors import no_text, text_too_long, unknown_column
 from neurothek.ingest.corpora.sources.document import Document, FileFormat
 from neurothek.ingest.corpora.text_memory import TextMemory
 
 
 def read_psv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, row by row.
-
-    Raises:
-        ColumnUnknown: the first line does not name it.
-        SourceNotText: it is no such table.
-        TextTooLong: a row is longer than memory allows.
-    """
+    """The texts of a column, row by row."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file, delimiter="|")
             columns = rows.fieldnames or ()
             if column not in columns:
-                raise ColumnUnknown(path, column, columns)
+                raise unknown_column(path, column, columns)
             for number, row in enumerate(rows, 1):
                 text = row[column] or ""
                 if len(text) > memory.longest_record:
-                    raise TextTooLong(path, f"row {number}", memory.longest_record, memory.memory_bytes)
+                    raise text_too_long(path, f"row {number}", memory.longest_record, memory.memory_bytes)
                 yield Document.of(text)
     except csv.Error as error:
-        raise SourceNotText(path, f"it is no such table ({error})") from error
+        raise no_text(path, f"it is no such table ({error})") from error
 
 
 FORMAT = FileFormat((".psv",), read_psv, has_columns=True)

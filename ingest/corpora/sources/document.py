@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from neurothek.ingest.corpora.errors import SourceNotText
+from neurothek.ingest.corpora.errors import no_text
 from neurothek.ingest.corpora.text_memory import TextMemory
 
 BLOCK_BYTES = 1 << 20
@@ -67,11 +67,7 @@ def byte_stream(path: Path) -> io.BufferedIOBase:
 
 
 def text_blocks(path: Path) -> Iterator[str]:
-    """The characters of a file without a byte order mark, line ends as line feeds, whichever system wrote them.
-
-    Raises:
-        SourceNotText: it is binary, or not UTF-8.
-    """
+    """The characters of a file without a byte order mark, line ends as line feeds, whichever system wrote them."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     place, held, is_last = 0, "", False
     with byte_stream(path) as file:
@@ -79,13 +75,13 @@ def text_blocks(path: Path) -> Iterator[str]:
             raw = file.read(BLOCK_BYTES)
             is_last = not raw
             if b"\0" in raw:
-                raise SourceNotText(path, "it is a binary file")
+                raise no_text(path, "it is a binary file")
             skipped = len(codecs.BOM_UTF8) if not place and raw.startswith(codecs.BOM_UTF8) else 0
             unfinished = len(decoder.getstate()[0])
             try:
                 text = held + decoder.decode(raw[skipped:], final=is_last)
             except UnicodeDecodeError as error:
-                raise SourceNotText(path, f"byte {place + skipped - unfinished + error.start} is not UTF-8") from error
+                raise no_text(path, f"byte {place + skipped - unfinished + error.start} is not UTF-8") from error
             place += len(raw)
             # The line feed that belongs to it may begin the next block.
             held = "\r" if text.endswith("\r") and not is_last else ""

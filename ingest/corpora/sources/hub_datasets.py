@@ -13,15 +13,9 @@ import pyarrow as pa
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
+from neurothek.catalog.problems import Failed, Invalid, MissingExtra, NotFound, Unavailable, Unreadable
 from neurothek.ingest.corpora.errors import (
-    DatasetBroken,
-    DatasetColumnUnknown,
-    DatasetEmpty,
-    DatasetMisnamed,
-    DatasetNotOnHub,
-    DatasetsMissing,
-    DatasetUnreachable,
-    TextTooLong,
+    text_too_long,
 )
 from neurothek.ingest.corpora.sources.builtin import TextPart
 from neurothek.ingest.corpora.sources.document import Document
@@ -34,6 +28,7 @@ if TYPE_CHECKING:
 HUB = "hub"
 DEFAULT_SPLIT, DEFAULT_COLUMN = "train", "text"
 _REPOSITORY = re.compile(r"(?P<id>\w[\w.-]*(/\w[\w.-]*)?)(@(?P<revision>[\w./-]+))?", flags=re.ASCII)
+_FORM = "NAME=hub:ORG/DATASET[@REVISION][:CONFIG][:SPLIT][:COLUMN]"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -58,18 +53,15 @@ class HubDataset:
 
     @classmethod
     def parse(cls, domain: str, location: str) -> "HubDataset | None":
-        """What `hub:ORG/NAME[@REVISION][:CONFIG][:SPLIT][:COLUMN]` names; None for a location of another kind.
-
-        Raises:
-            DatasetMisnamed: it begins like that and goes on otherwise.
-        """
+        """What `hub:ORG/NAME[@REVISION][:CONFIG][:SPLIT][:COLUMN]` names; None for a location of another kind."""
         kind, _, rest = location.partition(":")
         if kind != HUB:
             return None
         named, *parts = rest.split(":")
         found = _REPOSITORY.fullmatch(named)
         if found is None or len(parts) > 3:
-            raise DatasetMisnamed(location)
+            message = f"the dataset {location!r} is not understood: write {_FORM}"
+            raise Invalid(message, option="--corpus", value=location)
         config, split, column = (*parts, "", "", "")[:3]
         return cls(found["id"], found["revision"], config or None, split or DEFAULT_SPLIT, column or DEFAULT_COLUMN)
 
@@ -84,11 +76,7 @@ class HubDataset:
         return True
 
     def sha256(self) -> str:
-        """A hash that stands for the text: of what the pinned dataset is called, since a commit cannot change.
-
-        Raises:
-            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit that is.
-        """
+        """A hash that stands for the text: of what the pinned dataset is called, since a commit cannot change."""
         return hashlib.sha256(self.pinned().location.encode()).hexdigest()
 
     def files(self) -> list[Path] | None:
@@ -101,64 +89,61 @@ class HubDataset:
         return self.revision is not None and _COMMIT.fullmatch(self.revision) is not None
 
     def pinned(self) -> "HubDataset":
-        """The same with the commit that its revision is at now; the hub is asked unless it is a commit already.
-
-        Raises:
-            DatasetUnreachable: the hub cannot be asked.
-            DatasetNotOnHub: it shows no such dataset or revision to this person.
-        """
+        """The same with the commit that its revision is at now; the hub is asked unless it is a commit already."""
         if self.is_pinned:
             return self
         _require_hub(self)
-        withheld, broken = partial(DatasetNotOnHub, self.location), partial(DatasetBroken, self.location)
+        withheld, broken = partial(_withheld, self.location), partial(_broken, self.location)
         with refusals(self.revision, withheld=withheld, unknown=withheld, broken=broken):
             commit = HfApi().dataset_info(self.repository, revision=self.revision).sha
         return replace(self, revision=commit)
 
     def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
-        """The documents, as they arrive.
-
-        Raises:
-            TextTooLong: a row is longer than memory allows.
-            DatasetEmpty, DatasetsMissing, DatasetUnreachable, DatasetColumnUnknown, DatasetBroken: see `texts`.
-        """
+        """The documents, as they arrive."""
         for text in self.texts():
             if len(text) > memory.longest_record:
-                raise TextTooLong(self.location, "a row", memory.longest_record, memory.memory_bytes)
+                raise text_too_long(self.location, "a row", memory.longest_record, memory.memory_bytes)
             yield Document.of(text)
 
     def texts(self, *, empty: bool = False) -> Iterator[str]:
-        """The texts of the column, row by row as they arrive; rows without text are left out unless `empty` is on.
-
-        Raises:
-            DatasetEmpty: no row has any.
-            DatasetsMissing: the library is not installed.
-            DatasetUnreachable: the hub cannot be asked.
-            DatasetColumnUnknown: the rows have no such column of text.
-            DatasetBroken: no such configuration or split, no data that the library reads, or the stream broke off.
-        """
+        """The texts of the column, row by row as they arrive; rows without text are left out unless `empty` is on."""
         is_empty = True
         try:
             for row in self._rows():
                 text = row.get(self.column, 0)
                 if not isinstance(text, str | None):
                     columns = [name for name, value in row.items() if isinstance(value, str)]
-                    raise DatasetColumnUnknown(self.location, self.column, columns)
+                    raise NotFound(
+                        f"{self.location} has no text column {self.column!r}",
+                        f"its text columns are {', '.join(columns) or 'none'}: write {_FORM}",
+                        what="column",
+                        name=self.column,
+                        known=columns,
+                    )
                 is_empty = is_empty and not text
                 if text or empty:
                     yield text or ""
         # What the library raises: files and connections, unknown names, unreadable tables, scripts that it refuses.
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError, pa.ArrowException) as error:
-            raise DatasetBroken(self.location, one_line(error)) from error
+            raise _broken(self.location, one_line(error)) from error
         if is_empty:
-            raise DatasetEmpty(self.location)
+            raise Unreadable(
+                f"the text {self.location} has no documents: give a split and a column that contains text",
+                path=self.location,
+                why="no documents",
+            )
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         try:
             # Here, because it is an extra, and slow to import.
             from datasets import load_dataset  # noqa: PLC0415
         except ImportError as error:
-            raise DatasetsMissing(self.location) from error
+            raise MissingExtra(
+                f"reading the text {self.location} needs the library datasets, which is not installed:"
+                " install it with pip install 'neurothek[hub]'",
+                what="library",
+                name="hub",
+            ) from error
         dataset: IterableDataset = load_dataset(
             _place(self), self.config, split=self.split, revision=self.revision, streaming=True
         )
@@ -174,4 +159,31 @@ def _place(dataset: HubDataset) -> str:
 def _require_hub(dataset: HubDataset) -> None:
     reason = why_unreachable()
     if reason is not None:
-        raise DatasetUnreachable(dataset.location, reason)
+        raise Unavailable(
+            f"the text {dataset.location} is on the hub, which cannot be reached ({reason})",
+            "go online, give files, or name a corpus in the warehouse",
+            what="text",
+            name=dataset.location,
+            why=reason,
+        )
+
+
+def _withheld(location: str, problem: str) -> Unavailable:
+    """A dataset that the hub does not show to this person."""
+    return Unavailable(
+        f"the hub does not provide the text {location}: {problem}",
+        "check the spelling, or set HF_TOKEN if the dataset is private or gated",
+        what="text",
+        name=location,
+        why=problem,
+    )
+
+
+def _broken(location: str, problem: str) -> Failed:
+    """A dataset that the library cannot read, or not to the end."""
+    return Failed(
+        f"the text {location} could not be read ({problem})",
+        "check configuration and split, or repeat the command",
+        what="dataset",
+        why=problem,
+    )

@@ -16,7 +16,11 @@ from typing import ClassVar
 import pyarrow as pa
 
 from neurothek.catalog.files import expanded, why_no_file
-from neurothek.ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
+from neurothek.catalog.problems import Unreadable
+from neurothek.ingest.corpora.errors import (
+    missing_text,
+    no_text,
+)
 from neurothek.ingest.corpora.sources import formats
 from neurothek.ingest.corpora.sources.builtin import TextPart
 from neurothek.ingest.corpora.sources.document import GZIP, Document, FileFormat, suffix_of
@@ -109,11 +113,7 @@ class LocalFiles:
         return whole, DEFAULT_COLUMN
 
     def sha256(self) -> str:
-        """A hash of the names and bytes of the files, known without reading them as text.
-
-        Raises:
-            SourceMissing, SourceNotText, SourceUnreadable, SourceEmpty: see `files`, and a file cannot be read.
-        """
+        """A hash of the names and bytes of the files, known without reading them as text."""
         digest = hashlib.sha256(self.column.encode())
         for path in self.files():
             name = path.relative_to(self.path).as_posix() if self.path.is_dir() else path.suffix
@@ -122,34 +122,21 @@ class LocalFiles:
                     digest.update(os.fsencode(name) + b"\0" + hashlib.file_digest(file, "sha256").digest())
                 digest.update((_read_as(path) or "").encode())
             except OSError as error:
-                raise SourceUnreadable(path, error) from error
+                raise _unreadable(path, error) from error
         return digest.hexdigest()
 
     def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
-        """The documents that are not empty, of all files in their order.
-
-        Raises:
-            SourceMissing, SourceEmpty: nothing lies there, or no document.
-            SourceUnreadable, SourceNotText, ColumnUnknown, ...: see `documents_of`.
-        """
+        """The documents that are not empty, of all files in their order."""
         is_empty = True
         for path in self.files():
             for document in documents_of(path, self.column, memory):
                 is_empty = False
                 yield document
         if is_empty:
-            raise SourceEmpty(self.path)
+            raise _empty(self.path)
 
     def files(self) -> list[Path]:
-        """The file itself, or everything in a folder that is not hidden or left out, sorted by path.
-
-        Raises:
-            SourceMissing: nothing lies there.
-            SourceNotText: a named pipe, a socket, a device, a circle of links, or a file of a kind that is no prose
-                lies there or in the folder.
-            SourceUnreadable: the system does not say what lies there.
-            SourceEmpty: a folder without files.
-        """
+        """The file itself, or everything in a folder that is not hidden or left out, sorted by path."""
         return self._files()[0]
 
     def require_column(self, memory: TextMemory) -> None:
@@ -157,10 +144,6 @@ class LocalFiles:
 
         Args:
             memory: how much of it may be held at once.
-
-        Raises:
-            SourceMissing, SourceNotText, SourceUnreadable, SourceEmpty: as `files`.
-            ColumnUnknown, ColumnMissing, ...: see `documents_of`.
         """
         tables = (path for path in self.files() if format_of(path).has_columns)
         for path in itertools.islice(tables, _MOST_LOOKED_AT):
@@ -172,11 +155,7 @@ class LocalFiles:
         return _read_as(self.path)
 
     def left_out(self) -> list[Path]:
-        """The files of a folder that say something about its texts, and are no texts: those of a suffix of their own.
-
-        Raises:
-            SourceMissing, SourceNotText, SourceUnreadable, SourceEmpty: as `files`.
-        """
+        """The files of a folder that say something about its texts and are none: those of a suffix of their own."""
         return self._files()[1]
 
     def _files(self) -> tuple[list[Path], list[Path]]:
@@ -186,7 +165,7 @@ class LocalFiles:
             _require_prose(path)
             return [path], []
         if not path.is_dir():
-            raise SourceMissing(self.domain, self.location)
+            raise missing_text(self.domain, self.location)
         inside = sorted(
             found
             for found in path.rglob("*")
@@ -196,7 +175,7 @@ class LocalFiles:
             _require_plain(found)
         there = [found for found in inside if found.is_file()]
         if not there:
-            raise SourceEmpty(path)
+            raise _empty(path)
         suffixes = {suffix_of(found) for found in there if not _ABOUT.fullmatch(found.name)}
         left_out = [found for found in there if suffixes and suffix_of(found) not in suffixes]
         texts = [found for found in there if not suffixes or suffix_of(found) in suffixes]
@@ -212,19 +191,14 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
         path: the file.
         column: where the text stands in tables.
         memory: how much of it may be held at once.
-
-    Raises:
-        SourceUnreadable, SourceNotText: it cannot be opened or parsed, or is not text.
-        ColumnUnknown, ColumnMissing, ColumnNotText: the column is not there, or not everywhere, or holds no text.
-        TextTooLong: a line or a row is longer than memory allows.
     """
     try:
         yield from (document for document in format_of(path).read(path, column, memory) if document.n_bytes)
     # The last two are of what gzip packed, and of what is cut off.
     except (OSError, pa.ArrowException, zlib.error, EOFError) as error:
-        raise SourceUnreadable(path, error) from error
+        raise _unreadable(path, error) from error
     except UnicodeDecodeError as error:
-        raise SourceNotText(path, f"a text of {column} is not UTF-8") from error
+        raise no_text(path, f"a text of {column} is not UTF-8") from error
 
 
 def _read_as(path: Path) -> str | None:
@@ -237,15 +211,28 @@ def _read_as(path: Path) -> str | None:
 def _require_prose(path: Path) -> None:
     """Refuse a file whose name says that its characters are no text to be measured on."""
     if suffix_of(path) in _REFUSED:
-        raise SourceNotText(path, *_REFUSED[suffix_of(path)])
+        raise no_text(path, *_REFUSED[suffix_of(path)])
     if not format_of(path).is_packed and path.suffix.lower() == GZIP:
-        raise SourceNotText(path, "it is packed, and such a table has to lie there unpacked", "unpack it")
+        raise no_text(path, "it is packed, and such a table has to lie there unpacked", "unpack it")
 
 
 def _require_plain(path: Path) -> None:
     try:
         found = why_no_file(path)
     except OSError as error:
-        raise SourceUnreadable(path, error) from error
+        raise _unreadable(path, error) from error
     if found is not None:
-        raise SourceNotText(path, f"it is neither a file nor a folder but {found}")
+        raise no_text(path, f"it is neither a file nor a folder but {found}")
+
+
+def _unreadable(path: Path, error: Exception) -> Unreadable:
+    """A text that cannot be opened or parsed."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
+    why = said[:200] or "no reason given"
+    return Unreadable(f"the text {path} cannot be read ({why}): check the file and its permissions", path=path, why=why)
+
+
+def _empty(path: Path) -> Unreadable:
+    """A text without a document."""
+    message = f"the text {path} has no documents: give a file, a folder or a column that contains text"
+    return Unreadable(message, path=path, why="no documents")

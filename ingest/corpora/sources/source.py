@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
-from neurothek.ingest.corpora.errors import SourceMisnamed, SourceMissing
+from neurothek.catalog.problems import Invalid
+from neurothek.ingest.corpora.errors import missing_text
 from neurothek.ingest.corpora.sources import builtin
 from neurothek.ingest.corpora.sources.builtin import BUILTIN, BuiltinText, TextPart
 from neurothek.ingest.corpora.sources.document import Document
@@ -44,22 +45,10 @@ class Text(Protocol):
         """The same text wherever and whenever it is read again."""
 
     def sha256(self) -> str:
-        """A hash of the text that is known without reading it as text.
-
-        Raises:
-            SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
-            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit its text is.
-        """
+        """A hash of the text that is known without reading it as text."""
 
     def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
-        """The documents in their fixed order; `split` concerns built-in text alone.
-
-        Raises:
-            SourceMissing, SourceEmpty: nothing lies there, or no document.
-            SourceUnreadable, SourceNotText, ColumnUnknown, ColumnMissing, ...: a file cannot be read.
-            TextTooLong: a row is longer than memory allows.
-            DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
-        """
+        """The documents in their fixed order; `split` concerns built-in text alone."""
 
     def files(self) -> list[Path] | None:
         """The files of this machine that decide what it says; None where something else does."""
@@ -81,11 +70,7 @@ class Source:
 
     @property
     def text(self) -> Text:
-        """The text, as what kind of source it is.
-
-        Raises:
-            DatasetMisnamed: it begins like a dataset of the hub and goes on otherwise.
-        """
+        """The text, as what kind of source it is."""
         return next(text for kind in KINDS if (text := kind.parse(self.domain, self.location)) is not None)
 
     @property
@@ -95,36 +80,23 @@ class Source:
         return None if text is None else text.domain
 
     def pinned(self) -> "Source":
-        """The same text wherever and whenever it is read again: an absolute path, or a commit of the hub.
-
-        Raises:
-            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit that is.
-        """
+        """The same text wherever and whenever it is read again: an absolute path, or a commit of the hub."""
         return replace(self, location=self.text.pinned().location)
 
 
 def parse_sources(specs: Sequence[str]) -> list[Source]:
-    """Sources for "builtin" (three domains), "builtin:code", "NAME=PATH" and "NAME=hub:ORG/NAME".
-
-    Raises:
-        SourceMisnamed: a specification is not understood, or two domains have one name.
-        SourceMissing: nothing lies at a path.
-    """
+    """Sources for "builtin" (three domains), "builtin:code", "NAME=PATH" and "NAME=hub:ORG/NAME"."""
     sources = [source for spec in specs for source in _parse(spec)]
     seen: set[str] = set()
     for source in sources:
         if source.domain in seen:
-            raise SourceMisnamed(source.domain, "is given twice")
+            raise _misnamed(source.domain, "is given twice")
         seen.add(source.domain)
     return sources
 
 
 def require_columns(sources: Sequence[Source], memory: TextMemory = UNBOUNDED) -> None:
-    """Refuse tables on this machine without the column that is to be read.
-
-    Raises:
-        NeurothekError: as `LocalFiles.require_column`.
-    """
+    """Refuse tables on this machine without the column that is to be read."""
     for source in sources:
         if isinstance(text := source.text, LocalFiles):
             text.require_column(memory)
@@ -146,21 +118,25 @@ def _parse(spec: str) -> Iterator[Source]:
         yield Source(spec.partition(":")[2], spec)
         return
     if not equals or not location:
-        raise SourceMisnamed(spec, "has no path")
+        raise _misnamed(spec, "has no path")
     if not NAME.fullmatch(name):
         if len(name) > LONGEST_NAME:
-            raise SourceMisnamed(
-                f"{name[:40]}...", f"has a name of {len(name)} characters, and {LONGEST_NAME} are allowed"
-            )
-        raise SourceMisnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
+            raise _misnamed(f"{name[:40]}...", f"has a name of {len(name)} characters, and {LONGEST_NAME} are allowed")
+        raise _misnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
     if name == BUILTIN:
-        raise SourceMisnamed(spec, f"has the name {BUILTIN!r}, which stands for the text that comes with neurothek")
+        raise _misnamed(spec, f"has the name {BUILTIN!r}, which stands for the text that comes with neurothek")
     if name == POOLED:
-        raise SourceMisnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
+        raise _misnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
     source = Source(name, location)
     if not source.text.exists():
-        raise SourceMissing(name, location)
+        raise missing_text(name, location)
     yield source
+
+
+def _misnamed(spec: str, problem: str) -> Invalid:
+    """A corpus specification that is not understood."""
+    message = f"the corpus {spec!r} {problem}: write builtin or NAME=PATH, each name once"
+    return Invalid(message, option="--corpus", value=spec)
 
 
 def documents(source: Source, *, split: TextPart = "measure") -> Iterator[str]:

@@ -22,7 +22,7 @@ from neurothek.catalog.files import sha256_of
 from neurothek.catalog.progress import Silent
 from neurothek.ingest.interventions.scorers.attributes import valid_attributes
 from neurothek.ingest.interventions.scorers.errors import ScorerUnusable, excerpt
-from neurothek.ingest.models.errors import WeightsNotFinite, WeightsUnreadable
+from neurothek.ingest.models.errors import unreadable_weights, weights_not_finite
 from neurothek.ingest.models.finding import config_of
 from neurothek.ingest.models.hub import TOKENIZER_FILES
 from neurothek.ingest.models.tokenizer import FILES as TOKENIZERS
@@ -157,6 +157,6 @@ def _require_finite(file: Path) -> None:
             for name in list(opened.keys()):
                 tensor = opened.get_tensor(name)
                 if tensor.is_floating_point() and not bool(torch.isfinite(tensor.float()).all()):
-                    raise WeightsNotFinite(file, name)
+                    raise weights_not_finite(file, name)
     except (SafetensorError, OSError) as error:
-        raise WeightsUnreadable(file, excerpt(str(error))) from error
+        raise unreadable_weights(file, excerpt(str(error))) from error

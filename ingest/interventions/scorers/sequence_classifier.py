@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Refused
 from neurothek.ingest.interventions.scorers.classifier_files import (
     fingerprints,
     is_librarys,
@@ -23,7 +24,6 @@ from neurothek.ingest.interventions.scorers.classifier_files import (
 )
 from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
 from neurothek.ingest.models import hub
-from neurothek.ingest.models.errors import WeightsPickled
 from neurothek.ingest.models.finding import folder_of, located, split_revision
 
 TRIAL = "The quick brown fox"
@@ -71,7 +71,7 @@ class SequenceClassifierScorer:
             identity = _identity(spec, folder, source, commit)
         except ScorerUnusable:
             raise
-        except WeightsPickled as error:
+        except Refused as error:
             raise ScorerUnusable(spec, "its weights are pickled; give a classifier with safetensors") from error
         except (NeurothekError, OSError, ValueError) as error:
             raise ScorerUnusable(spec, str(error)) from error

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
-from neurothek.ingest.corpora.errors import SentencesMissing
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.jobs.events import frames
@@ -122,7 +122,12 @@ class EventsJob(PassJob):
             n_prompts=self.n_examples,
         )
         if not drawn.rows:
-            raise SentencesMissing(context.corpus.name)
+            raise Invalid(
+                f"the job events needs sentences, but the corpus {context.corpus.name} has none with a token",
+                "choose another --corpus",
+                option="--corpus",
+                value=context.corpus.name,
+            )
         return drawn
 
     def memory_bytes(self, *, is_resident: bool) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool, Float, Int
 
-from neurothek.ingest.corpora.errors import EarlierRowsBroken
+from neurothek.catalog.problems import NotMeasured
 from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
 from neurothek.ingest.jobs.exits.cluster_rule import NOBODY
@@ -161,7 +161,12 @@ def _is_within(rows: pl.DataFrame, **sizes: int) -> bool:
 
 def _require(job: str, is_whole: bool) -> None:
     if not is_whole:
-        raise EarlierRowsBroken(job)
+        raise NotMeasured(
+            f"the job exits needs the results of the job {job}, but some of those rows are missing or do not belong"
+            " there",
+            f"measure them again with --job {job} --force",
+            jobs=[job],
+        )
 
 
 def _example(row: dict[str, Any]) -> Prompt:

@@ -11,9 +11,9 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.tables.exits import EXITS
 from neurothek.catalog.tables.table import Table
-from neurothek.ingest.corpora.errors import ExamplesTooFew
 from neurothek.ingest.corpora.prompts import N_EXAMPLES
 from neurothek.ingest.jobs.clusters.job import ClustersJob
 from neurothek.ingest.jobs.events.job import EventsJob
@@ -202,7 +202,14 @@ class ExitsJob(PassJob):
     def _examples(self) -> WatchedExamples:
         examples = self._inputs.examples(n_layers=self.context.shape.n_layers)
         if len(examples.rows) < LEAST_EXAMPLES:
-            raise ExamplesTooFew(self.context.corpus.name, len(examples.rows), LEAST_EXAMPLES)
+            corpus = self.context.corpus.name
+            raise NotMeasured(
+                f"the job exits tests on one in ten examples and needs at least {LEAST_EXAMPLES}, but the events on the"
+                f" corpus {corpus} have {len(examples.rows)}",
+                "choose another --corpus, or measure events with more --examples and --force",
+                jobs=["events"],
+                corpus=corpus,
+            )
         return examples
 
 

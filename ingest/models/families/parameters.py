@@ -4,12 +4,14 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.ingest.models.errors import WeightsFormatUnsupported, WeightsMismatch
+from neurothek.catalog.problems import Conflict, Unsupported
+from neurothek.ingest.models.errors import first_names
 from neurothek.ingest.models.families.skeletons import Skeleton, skeleton
 from neurothek.ingest.models.weights import Checkpoint, Weights
 
@@ -24,11 +26,6 @@ class Parameters:
 
     Attributes:
         is_tied: whether the unembedding is the token embedding.
-
-    Raises:
-        WeightsMismatch: weights are missing, unexpected or of another shape.
-        WeightsFormatUnsupported: weights are whole numbers, or have eight bits.
-        WeightsUnreadable: a file is damaged.
     """
 
     def __init__(self, checkpoint: Checkpoint, skeleton: Skeleton) -> None:
@@ -71,11 +68,11 @@ class Parameters:
         missing = sorted(self._shapes.keys() - self._stored.keys() - self._replaceable())
         wrapped = [name for name in unexpected if name.startswith(_WRAPPERS)]
         if wrapped:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors bear the name of a wrapper around it", wrapped)
+            raise _other_weights(self._checkpoint.folder, "tensors bear the name of a wrapper around it", wrapped)
         if missing:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors are missing", missing, fields=self._misleading())
+            raise _other_weights(self._checkpoint.folder, "tensors are missing", missing, fields=self._misleading())
         if unexpected:
-            raise WeightsMismatch(
+            raise _other_weights(
                 self._checkpoint.folder, "tensors have no place in it", unexpected, fields=self._misleading()
             )
 
@@ -120,9 +117,15 @@ class Parameters:
             if number_format not in FORMATS:
                 quantized.append(f"{stored} is {number_format}")
         if wrong:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors have another shape", wrong)
+            raise _other_weights(self._checkpoint.folder, "tensors have another shape", wrong)
         if quantized:
-            raise WeightsFormatUnsupported(self._checkpoint.folder, quantized, FORMATS)
+            shown = first_names(quantized)
+            raise Unsupported(
+                f"the weights in {self._checkpoint.folder} are in an unsupported number format ({shown})",
+                f"give the model before quantization, in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
+                what="number format",
+                name=quantized[0].rpartition(" ")[2],
+            )
 
     def _tie(self) -> bool:
         """Whether the two embeddings are one; two stored ones that differ are two, whatever config.json says."""
@@ -137,3 +140,15 @@ class Parameters:
 
 def _written(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "a single number"
+
+
+def _other_weights(folder: Path, problem: str, examples: Sequence[str], *, fields: Sequence[str] = ()) -> Conflict:
+    """Weights that are not those config.json describes."""
+    said = f", which says {' and '.join(fields)}" if fields else ""
+    found = f"{len(examples)} {problem} ({first_names(examples)})"
+    return Conflict(
+        f"the weights in {folder} contradict its config.json{said}: {found}",
+        "give the folder of one unmodified model",
+        what="weights",
+        name=folder,
+    )

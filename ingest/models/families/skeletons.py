@@ -14,7 +14,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import ACT2FN
 from transformers.utils import logging
 
-from neurothek.ingest.models.errors import ConfigInvalid, ConfigUnsupported
+from neurothek.ingest.models.errors import invalid_config, unsupported_config
 from neurothek.ingest.models.families.config_words import why_refused
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.rotary import FIXED_ANGLES
@@ -89,13 +89,7 @@ class Skeleton:
 
 
 def skeleton(checkpoint: Checkpoint) -> Skeleton:
-    """The model that config.json describes, without weights; takes milliseconds at any size.
-
-    Raises:
-        ArchitectureUnsupported: its family is not known here.
-        ConfigInvalid: a field is missing, of a wrong type, or contradicts another.
-        ConfigUnsupported: its family is known, and this shape of it is not.
-    """
+    """The model that config.json describes, without weights; takes milliseconds at any size."""
     family = family_of(checkpoint.config, where=str(checkpoint.folder))
     # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
     fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
@@ -105,11 +99,11 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
         _refuse_moving_angles(checkpoint, family)
     activation = fields.get(family.activation)
     if isinstance(activation, str) and activation not in ACT2FN:
-        raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
+        raise invalid_config(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
     try:
         config, model = _built(family, fields)
     except (StrictDataclassError, *_REFUSALS) as error:
-        raise ConfigInvalid(checkpoint.folder, why_refused(error) or _stumbled(family, fields)) from error
+        raise invalid_config(checkpoint.folder, why_refused(error) or _stumbled(family, fields)) from error
     _refuse_windows(checkpoint, family, config)
     return Skeleton(family, config, model)
 
@@ -140,13 +134,13 @@ def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse sizes before anything of that size is made; transformers refuses what is not an integer."""
     for name, called, size in _sizes(checkpoint, family):
         if size < 1:
-            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but must be at least 1")
+            raise invalid_config(checkpoint.folder, f"{called} is {size}, but must be at least 1")
         if name == "num_hidden_layers" and size > _MANY_LAYERS:
             held = len(Weights(checkpoint).names())
             if size > held:
-                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but its weights are {held} tensors")
+                raise invalid_config(checkpoint.folder, f"{called} is {size}, but its weights are {held} tensors")
         if size > _LARGEST:
-            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but must be at most {_LARGEST}")
+            raise invalid_config(checkpoint.folder, f"{called} is {size}, but must be at most {_LARGEST}")
 
 
 def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, int]]:
@@ -173,15 +167,15 @@ def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
     heads, keys = sizes.get("num_attention_heads", 0), sizes.get("num_key_value_heads", 1)
     if heads % keys:
         problem = f"num_attention_heads is {heads}, which is no multiple of num_key_value_heads {keys}"
-        raise ConfigInvalid(checkpoint.folder, problem)
+        raise invalid_config(checkpoint.folder, problem)
     for name in _EPSILONS:
         value = checkpoint.config.get(name)
         if isinstance(value, int | float) and not 0 <= value <= 1:
-            raise ConfigInvalid(checkpoint.folder, f"{name} is {value}, but must be from 0 to 1")
+            raise invalid_config(checkpoint.folder, f"{name} is {value}, but must be from 0 to 1")
     for name, value in _rotary_numbers(checkpoint) if family.rotary is not None else ():
         if not isinstance(value, int | float) or not 0 < value <= _LARGEST_ANGLE:
             problem = f"{name} is {value!r:.80}, but must be a number above 0"
-            raise ConfigInvalid(checkpoint.folder, problem)
+            raise invalid_config(checkpoint.folder, problem)
 
 
 def _rotary_numbers(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
@@ -200,7 +194,7 @@ def _refuse_moving_angles(checkpoint: Checkpoint, family: Family) -> None:
         kind = said.get("rope_type", said.get("type", "default")) if isinstance(said, dict) else "default"
         if not isinstance(kind, str) or kind not in FIXED_ANGLES:
             way, named = f"supported are {', '.join(sorted(FIXED_ANGLES))}", f"rope_type {kind!r:.80} in {inside}"
-            raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
+            raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)
 
 
 def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
@@ -210,13 +204,13 @@ def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedCo
     for found in types if isinstance(types, list | tuple) else ():
         if found not in possible:
             way, named = f"supported are {', '.join(possible)}", f"layer_types {found!r:.80}"
-            raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
+            raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)
         if found == "sliding_attention" and config.sliding_window is None:
-            raise ConfigInvalid(checkpoint.folder, "layer_types has sliding_attention, but sliding_window is null")
+            raise invalid_config(checkpoint.folder, "layer_types has sliding_attention, but sliding_window is null")
     for layer in range(config.num_hidden_layers):
         window = family.window(config, layer)
         if window is not None and window < 1:
-            raise ConfigInvalid(checkpoint.folder, f"sliding_window is {window}, but must be at least 1")
+            raise invalid_config(checkpoint.folder, f"sliding_window is {window}, but must be at least 1")
 
 
 @contextmanager

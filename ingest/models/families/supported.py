@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from neurothek.ingest.models.errors import ArchitectureUnsupported, ConfigUnsupported, MaskedModel, ModelQuantized
+from neurothek.catalog.problems import Unsupported
+from neurothek.ingest.models.errors import (
+    unsupported_architecture,
+    unsupported_config,
+)
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
 
@@ -14,32 +18,38 @@ _QUANTIZATION = ("quantization_config", "compression_config")
 
 
 def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
-    """The family that a config.json names.
-
-    Raises:
-        MaskedModel: its models fill in masked tokens.
-        ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
-        ModelQuantized: its weights are quantized.
-        ConfigUnsupported: a field asks for what no model of the family has here.
-    """
+    """The family that a config.json names."""
     named = checkpoint_config.get("model_type")
     if not isinstance(named, str) or named not in FAMILIES:
         found = repr(named) if named is not None else "of an unnamed model_type"
         if _is_masked(checkpoint_config):
             masked = sorted(name for name, family in FAMILIES.items() if family.is_masked)
-            raise MaskedModel(where, found, masked, sorted(FAMILIES.keys() - masked))
-        raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
+            raise Unsupported(
+                f"{where} contains a masked language model ({found}), which is not supported",
+                f"supported masked models are {', '.join(masked)}, and causal ones are"
+                f" {', '.join(sorted(FAMILIES.keys() - masked))}",
+                what="architecture",
+                name=found,
+            )
+        raise unsupported_architecture(where, found, sorted(FAMILIES))
     family = FAMILIES[named]
     if family.is_masked and checkpoint_config.get("is_decoder"):
-        raise ArchitectureUnsupported(where, f"{named!r} as a decoder", sorted(FAMILIES))
+        raise unsupported_architecture(where, f"{named!r} as a decoder", sorted(FAMILIES))
     for name in _QUANTIZATION:
         quantization = checkpoint_config.get(name)
         if quantization:
-            raise ModelQuantized(where, quantization.get("quant_method") if isinstance(quantization, dict) else None)
+            method = quantization.get("quant_method") if isinstance(quantization, dict) else None
+            how = f"by {method}" if isinstance(method, str) else "by an unnamed method"
+            raise Unsupported(
+                f"config.json of {where} says that its weights are quantized {how}, which is not supported",
+                "give the model before quantization",
+                what="quantization",
+                name=method,
+            )
     for name, (plain, way) in _PLAIN.items():
         value = checkpoint_config.get(name)
         if value and value != plain:
-            raise ConfigUnsupported(where, f"{name} {value!r:.80}", way=way, architecture=named)
+            raise unsupported_config(where, f"{name} {value!r:.80}", way=way, architecture=named)
     return family
 
 

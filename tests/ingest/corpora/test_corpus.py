@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from neurothek.catalog.problems import Invalid, LimitExceeded, Unreadable
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora import text_memory
 from neurothek.ingest.corpora.corpus import Corpus, prepare, recipe
-from neurothek.ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty, TextUncuttable
 from neurothek.ingest.corpora.packing import cut_sequences
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import TextMemory
@@ -287,9 +287,7 @@ def test_a_text_without_a_place_to_cut_is_refused_where_memory_is_little(tmp_pat
     path = tmp_path / "long.txt"
     path.write_text("x" * 100_000)
     made = recipe([Source("x", str(path))], sequence_length=16)
-    with pytest.raises(
-        TextUncuttable, match=r"long\.txt has more than 0\.08 MB that the tokenizer of opt cannot split"
-    ):
+    with pytest.raises(LimitExceeded, match=r"long\.txt has more than 0\.08 MB that the tokenizer of opt cannot split"):
         prepare(made, tokenizer_of("opt"), memory=TextMemory(20_000_000))
     assert prepare(made, tokenizer_of("opt"), memory=TextMemory(30_000_000)).n_counted > 1_000
 
@@ -305,18 +303,18 @@ def test_a_domain_without_a_token_is_refused(tmp_path: Path, monkeypatch: pytest
     source = jsonl(tmp_path, "void", ["\u00e9"])
     tokenizer = tokenizer_of("opt")
     monkeypatch.setattr(Tokenizer, "encode_parts", lambda _, texts, **__: [np.empty(0, dtype=np.int32) for _ in texts])
-    with pytest.raises(DomainEmpty, match="the text of the domain 'void' contains no tokens"):
+    with pytest.raises(Unreadable, match="the text of the domain 'void' contains no tokens"):
         prepare(recipe([source], sequence_length=8), tokenizer)
 
 
 def test_an_empty_source_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceEmpty, match="no document"):
+    with pytest.raises(Unreadable, match="no document"):
         prepare(recipe([jsonl(tmp_path, "x", [])], sequence_length=8), tokenizer_of("opt"))
 
 
 def test_lengths_and_limits_that_hold_nothing_are_refused(tmp_path: Path) -> None:
     source = jsonl(tmp_path, "x", ["one"])
-    with pytest.raises(SequenceLengthInvalid, match="a sequence length of 1"):
+    with pytest.raises(Invalid, match="a sequence length of 1"):
         recipe([source], sequence_length=1)
-    with pytest.raises(SequenceLengthInvalid, match="a limit of 0 tokens"):
+    with pytest.raises(Invalid, match="a limit of 0 tokens"):
         recipe([source], sequence_length=8, tokens_per_domain=0)

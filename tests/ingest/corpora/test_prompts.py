@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.ingest.corpora import corpus as corpora
-from neurothek.ingest.corpora.errors import DomainUnknown
 from neurothek.ingest.corpora.prompts import cut, cut_prompts, sample_prompts
 from neurothek.ingest.corpora.sentences import Sentence, sentences
 from neurothek.ingest.corpora.sources.source import Source
@@ -77,7 +77,7 @@ def test_sentences_come_from_prose_unless_asked(tmp_path: Path) -> None:
     both = sample_prompts(corpus, tokenizer, domains=("prose", "code"), **bounds)
     assert both.domains == ("code", "prose")
     assert len(both.rows) > len(usual.rows)
-    with pytest.raises(DomainUnknown, match="has no domain math; it has code, prose"):
+    with pytest.raises(NotFound, match="has no domain math; it has code, prose"):
         sample_prompts(corpus, tokenizer, domains=("math",), **bounds)
     only_code = corpora.prepare(corpora.recipe(sources[:1], sequence_length=64, packing=True), tokenizer)
     assert sample_prompts(only_code, tokenizer, **bounds).domains == ("code",)

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from neurothek.catalog.problems import Invalid, NotFound, Unreadable
+from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus, Recipe
-from neurothek.ingest.corpora.errors import SourceMissing
 from neurothek.ingest.corpora.selection import choose_corpus
-from neurothek.ingest.models.errors import SequenceTooLong
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.request import TextRequest
 from tests.support import ingests
@@ -192,7 +190,7 @@ def test_a_text_that_changed_is_not_read_again_under_the_old_name(
     with pytest.raises(Unreadable, match="the corpus mine must be read again"):
         choose(warehouse, tokenizers["gpt2"], corpora=("mine",))
     (folder / "long.txt").unlink()
-    with pytest.raises(SourceMissing):
+    with pytest.raises(NotFound, match=r"nothing exists at .*long\.txt; check the path"):
         choose(warehouse, tokenizers["gpt2"], corpora=("mine",))
 
 
@@ -245,7 +243,7 @@ def test_a_name_without_a_warehouse_is_refused(tmp_path: Path, tokenizers: dict[
 def test_longer_sequences_than_the_model_takes_are_refused(
     warehouse: Warehouse, folder: Path, tokenizers: dict[str, Tokenizer]
 ) -> None:
-    with pytest.raises(SequenceTooLong, match="of 33 tokens are too long for a model that reads 32"):
+    with pytest.raises(LimitExceeded, match="of 33 tokens are too long for a model that reads 32"):
         choose(warehouse, tokenizers["opt"], corpora=specs(folder), sequence_length=33)
 
 

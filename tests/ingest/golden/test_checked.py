@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from neurothek.catalog.problems import NotFound, Unavailable, Unreadable
 from neurothek.ingest.golden.checked import Checked, Reach, check_published, checked_frame
 from neurothek.ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity, read_entries
-from neurothek.ingest.golden.errors import BosUnknown
 from neurothek.ingest.golden.remeasured import Remeasured
-from neurothek.ingest.models.errors import DeviceMissing, WeightsUnreadable
 from tests.support.hub import serve
 from tests.support.models import to_pickle
 
@@ -105,13 +104,13 @@ def test_a_text_of_the_hub_is_skipped_where_nothing_may_be_downloaded(tiny_model
 
 def test_a_model_that_is_there_and_wrong_is_not_skipped(tiny_models: dict[str, Path], tmp_path: Path) -> None:
     asked = entry(str(tiny_models["gpt2"]))
-    with pytest.raises(BosUnknown, match="has no token '<begin>'"):
+    with pytest.raises(NotFound, match="has no token '<begin>'"):
         check_published([replace(asked, measurement=TextLoss("a", "<begin>"))])
-    with pytest.raises(DeviceMissing, match="'nowhere'"):
+    with pytest.raises(Unavailable, match="'nowhere'"):
         check_published([asked], Reach(device="nowhere"))
     damaged = Path(shutil.copytree(tiny_models["gpt2"], tmp_path / "damaged"))
     (damaged / "model.safetensors").write_bytes(b"cut")
-    with pytest.raises(WeightsUnreadable):
+    with pytest.raises(Unreadable, match=r"^the weights in .*model\.safetensors cannot be read"):
         check_published([entry(str(damaged))])
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from neurothek.catalog.problems import NotFound
 from neurothek.ingest.corpora.sources.hub_datasets import HubDataset
 from neurothek.ingest.golden.entries import (
     Published,
@@ -16,7 +17,6 @@ from neurothek.ingest.golden.entries import (
     asked_entries,
     read_entries,
 )
-from neurothek.ingest.golden.errors import EntryUnknown
 from neurothek.ingest.models import hub
 
 WRITTEN = """
@@ -98,7 +98,7 @@ def test_names_and_models_say_what_is_asked_for(
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(written: list[Published]) -> None:
-    with pytest.raises(EntryUnknown, match=r"no published number named 'two-aa'; nearest: two-a"):
+    with pytest.raises(NotFound, match=r"no published number named 'two-aa'; nearest: two-a"):
         asked_entries(("one", "two-aa"), written)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.progress import Silent
 from neurothek.ingest.golden.entries import (
     CosineMoment,
@@ -19,7 +20,6 @@ from neurothek.ingest.golden.entries import (
     WeightNorm,
     WindowPerplexity,
 )
-from neurothek.ingest.golden.errors import BosUnknown, NeuronBeyond
 from neurothek.ingest.golden.remeasured import Remeasured, measure_again
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
@@ -198,7 +198,7 @@ def test_perplexity_of_a_steered_model_is_that_of_the_authors_hook(
     assert found == pytest.approx(math.exp(total / len(ids)), rel=1e-4)
     # The control: where nothing is set it is another number.
     assert found != pytest.approx(measured(folder, WindowPerplexity(str(text))).value, rel=1e-4)
-    with pytest.raises(NeuronBeyond, match="no neuron L1N128"):
+    with pytest.raises(NotFound, match="no neuron L1N128"):
         measured(folder, WindowPerplexity(str(text), ("L1N128",), 3.0))
 
 
@@ -228,8 +228,8 @@ def test_perplexity_weights_windows_by_all_their_ids(tiny_models: dict[str, Path
 
 def test_what_the_model_lacks_is_named(tiny_models: dict[str, Path]) -> None:
     folder = tiny_models["gpt2"]
-    with pytest.raises(BosUnknown, match="has no token '<begin>'"):
+    with pytest.raises(NotFound, match="has no token '<begin>'"):
         measured(folder, TextLoss(TEXT, "<begin>"))
     for layer, neuron in ((2, 0), (0, 128), (-1, 0)):
-        with pytest.raises(NeuronBeyond, match=rf"no neuron L{layer}N{neuron} in 2 layers of 128 neurons"):
+        with pytest.raises(NotFound, match=rf"no neuron L{layer}N{neuron} in 2 layers of 128 neurons"):
             measured(folder, WeightNorm(layer, neuron, "in"))

@@ -19,8 +19,8 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from neurothek.catalog.problems import Conflict, Unreadable, Unsupported
 from neurothek.ingest.models.checkpoints import find
-from neurothek.ingest.models.errors import ConfigInvalid, ConfigUnsupported, WeightsMismatch
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import loaded
 from tests.support.models import Kind, build, edit_config, edit_tensors
@@ -162,7 +162,7 @@ def test_families_built_like_llama(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("window", [0, -1])
 def test_attention_that_sees_nothing_is_refused(window: int, tmp_path: Path) -> None:
     MistralForCausalLM(MistralConfig(**SIZES, sliding_window=window)).save_pretrained(tmp_path / "m")
-    with pytest.raises(ConfigInvalid, match=f"sliding_window is {window}, but must be at least 1"):
+    with pytest.raises(Unreadable, match=f"sliding_window is {window}, but must be at least 1"):
         opened(tmp_path / "m")
 
 
@@ -211,7 +211,7 @@ def test_bert_is_read_as_it_is_published(tmp_path: Path) -> None:
 
 def test_bert_without_its_head_is_refused(tmp_path: Path) -> None:
     folder = build(tmp_path / "body", "bert", bare_keys=True)
-    with pytest.raises(WeightsMismatch, match=r"5 tensors are missing \(cls.predictions.bias, "):
+    with pytest.raises(Conflict, match=r"5 tensors are missing \(cls.predictions.bias, "):
         find(str(folder))
 
 
@@ -220,10 +220,10 @@ def test_angles_that_hang_on_the_batch_are_refused(tmp_path: Path) -> None:
     factors = {"short_factor": [1.0] * 4, "long_factor": [2.0] * 4, "original_max_position_embeddings": 16}
     edit_config(folder, rope_parameters={"rope_type": "longrope", "rope_theta": 1e4, "factor": 4.0, **factors})
     said = "the llama model in .* has rope_type 'longrope' in rope_parameters, which is not supported; supported are "
-    with pytest.raises(ConfigUnsupported, match=said):
+    with pytest.raises(Unsupported, match=said):
         find(str(folder))
     edit_config(folder, rope_parameters={"rope_type": "of my own", "rope_theta": 1e4})
-    with pytest.raises(ConfigUnsupported, match="has rope_type 'of my own' in rope_parameters"):
+    with pytest.raises(Unsupported, match="has rope_type 'of my own' in rope_parameters"):
         find(str(folder))
 
 
@@ -231,7 +231,7 @@ def test_angles_that_hang_on_the_batch_are_refused(tmp_path: Path) -> None:
 def test_an_unembedding_that_is_neither_there_nor_tied_is_missed(kind: Kind, kept: str, tmp_path: Path) -> None:
     folder = build(tmp_path / "headless", kind)
     edit_tensors(folder, lambda tensors: tensors.pop(kept))
-    with pytest.raises(WeightsMismatch, match=r"1 tensors are missing \(lm_head.weight\)"):
+    with pytest.raises(Conflict, match=r"1 tensors are missing \(lm_head.weight\)"):
         find(str(folder))
 
 

@@ -20,7 +20,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.ingest.models.errors import WeightsMismatch
+from neurothek.catalog.problems import Conflict
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.transformer import check, open_transformer
@@ -254,7 +254,7 @@ def is_named(base: Base, name: str, value: object, error: NeurothekError) -> boo
     aliases = {key for key, own in config_class(base.family).attribute_map.items() if own == name}
     if any(word in str(error) for word in {name, REFUSED.get(name, name), *aliases}):
         return True
-    if isinstance(error, WeightsMismatch):
+    if isinstance(error, Conflict) and error.what == "weights":
         return not isinstance(value, bool)
     return any(words in str(error) for words in ("must be divisible", "not divisible", "not a multiple"))
 

@@ -13,13 +13,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from neurothek.ingest.models.errors import (
-    ModelFileUnfit,
-    TokenizerAmbiguous,
-    TokenizerEmpty,
-    TokenizerMissing,
-    TokenizerUnreadable,
-)
+from neurothek.catalog.problems import Unavailable, Unreadable
 from neurothek.ingest.models.tokenizer import Tokenizer, load, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import TEXT, make_tokenizer
@@ -168,7 +162,7 @@ def test_loading_finds_what_transformers_saved(tiny_models: dict[str, Path]) -> 
 
 
 def test_a_folder_without_tokenizer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TokenizerMissing, match="has no tokenizer"):
+    with pytest.raises(Unavailable, match="has no tokenizer"):
         load(tmp_path)
 
 
@@ -178,7 +172,7 @@ UNKNOWN_KIND = '{"version": "1.0", "added_tokens": [], "model": {"type": "of the
 @pytest.mark.parametrize("written", ["{", "{}", "[]", '{"model": 3}', "", "\0", UNKNOWN_KIND])
 def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
     (tmp_path / "tokenizer.json").write_text(written)
-    with pytest.raises(TokenizerUnreadable, match="cannot be read"):
+    with pytest.raises(Unreadable, match="cannot be read"):
         load(tmp_path)
 
 
@@ -197,7 +191,7 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
 def test_what_is_wrong_with_a_tokenizers_files_is_said(tmp_path: Path, name: str, written: str, problem: str) -> None:
     make_tokenizer("opt", 400).save_pretrained(tmp_path)
     (tmp_path / name).write_text(written, encoding="utf-8")
-    with pytest.raises(TokenizerUnreadable) as caught:
+    with pytest.raises(Unreadable) as caught:
         load(tmp_path)
     assert str(caught.value) == (
         f"the tokenizer of {tmp_path} cannot be read: {problem}; save it again as tokenizer.json"
@@ -208,7 +202,7 @@ def test_a_pipe_among_a_tokenizers_files_is_refused_unopened(tmp_path: Path) -> 
     """As `train --tokenizer` reads them, which opens no model."""
     make_tokenizer("opt", 400).save_pretrained(tmp_path)
     os.mkfifo(tmp_path / "special_tokens_map.json")
-    with pytest.raises(ModelFileUnfit, match=r"special_tokens_map\.json is a named pipe"):
+    with pytest.raises(Unreadable, match=r"special_tokens_map\.json is a named pipe"):
         load(tmp_path)
 
 
@@ -218,7 +212,7 @@ def test_a_token_around_texts_without_an_id_is_refused(tmp_path: Path, capfd: py
     said = json.loads((tmp_path / "tokenizer.json").read_text())
     said["post_processor"]["special_tokens"]["<q>"] = said["post_processor"]["special_tokens"].pop("</s>")
     (tmp_path / "tokenizer.json").write_text(json.dumps(said))
-    with pytest.raises(TokenizerUnreadable, match="it puts '</s>' around texts without saying which id that has"):
+    with pytest.raises(Unreadable, match="it puts '</s>' around texts without saying which id that has"):
         load(tmp_path)
     assert capfd.readouterr().err == ""
 
@@ -229,7 +223,7 @@ def test_an_id_of_two_pieces_is_refused(tmp_path: Path) -> None:
     said["model"]["vocab"]["e"] = said["model"]["vocab"]["a"]
     (tmp_path / "tokenizer.json").write_text(json.dumps(said))
     number = said["model"]["vocab"]["a"]
-    with pytest.raises(TokenizerAmbiguous, match=f"gives the id {number} to 'a' and 'e'; put"):
+    with pytest.raises(Unreadable, match=f"gives the id {number} to 'a' and 'e'; put"):
         load(tmp_path)
 
 
@@ -239,9 +233,7 @@ def test_an_id_that_no_vocabulary_reaches_is_refused_before_memory_is_taken_for_
     for number in (1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1):
         said["model"]["vocab"]["far"] = number
         (tmp_path / "tokenizer.json").write_text(json.dumps(said))
-        with pytest.raises(
-            TokenizerUnreadable, match=f"it gives 'far' the id {number:,}, and 16,777,215 is the largest"
-        ):
+        with pytest.raises(Unreadable, match=f"it gives 'far' the id {number:,}, and 16,777,215 is the largest"):
             load(tmp_path)
 
 
@@ -249,14 +241,14 @@ def test_a_tokenizer_without_tokens_is_refused(tmp_path: Path) -> None:
     backend = Backend(models.BPE())
     backend.add_special_tokens(["</s>"])
     PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>").save_pretrained(tmp_path)
-    with pytest.raises(TokenizerEmpty, match="only special tokens"):
+    with pytest.raises(Unreadable, match="only special tokens"):
         load(tmp_path)
 
 
 def test_a_tokenizer_of_one_token_is_refused(tmp_path: Path) -> None:
     backend = Backend(models.WordLevel({"a": 0}, unk_token="a"))
     PreTrainedTokenizerFast(tokenizer_object=backend).save_pretrained(tmp_path)
-    with pytest.raises(TokenizerEmpty, match="has only one token"):
+    with pytest.raises(Unreadable, match="has only one token"):
         load(tmp_path)
 
 

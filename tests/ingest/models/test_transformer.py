@@ -11,8 +11,8 @@ from torch import Tensor
 from transformers import OPTConfig, OPTForCausalLM, PreTrainedModel
 from transformers.activations import ACT2FN
 
+from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.ingest.models.checkpoints import find
-from neurothek.ingest.models.errors import DeviceMissing, SequenceTooLong
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import Anatomy, Floats, loaded
 from tests.support.models import KINDS, UNTIED, Kind, build
@@ -366,14 +366,14 @@ def test_ids_of_either_width_embed_alike(transformer: Transformer) -> None:
 def test_a_sequence_beyond_the_context_is_refused(transformer: Transformer) -> None:
     transformer.embed(random_ids(1, 64))
     with pytest.raises(
-        SequenceTooLong, match=r"^sequences of 65 tokens are too long for a model that reads 64; use .*64$"
+        LimitExceeded, match=r"^sequences of 65 tokens are too long for a model that reads 64; use .*64$"
     ):
         transformer.embed(random_ids(1, 65))
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "nonsense"])
 def test_a_device_that_is_not_there_is_refused(device: str, tiny_models: dict[str, Path]) -> None:
-    with pytest.raises(DeviceMissing, match=f"^the device '{device}' is not available"):
+    with pytest.raises(Unavailable, match=f"^the device '{device}' is not available"):
         open_transformer(find(str(tiny_models["opt"])), device=device)
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from neurothek.catalog.problems import Conflict, LimitExceeded
+from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.corpora.errors import ExamplesInvalid, SentencesMissing
 from neurothek.ingest.jobs.events.job import EventsJob
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.models.checkpoints import find
@@ -145,12 +144,12 @@ def test_fewer_examples_are_the_first_ones(
     first = ingests.table(whole, "examples", "example_id < 8")
     # The same shard of eight examples: the same bits.
     assert ingests.table(warehouse, "examples").equals(first)
-    with pytest.raises(ExamplesInvalid, match="--examples 0 is too few"):
+    with pytest.raises(Invalid, match="--examples 0 is too few"):
         ingests.measure(warehouse, model, dataclasses.replace(asked, examples=0))
 
 
 def test_a_corpus_without_sentences_writes_nothing(tmp_path: Path, warehouse: Warehouse, model: Path) -> None:
     (tmp_path / "blank.txt").write_text("\n \n\n")
-    with pytest.raises(SentencesMissing, match="choose another --corpus"):
+    with pytest.raises(Invalid, match="choose another --corpus"):
         ingests.measure(warehouse, model, ingests.request((f"blank={tmp_path / 'blank.txt'}",), jobs=JOBS))
     assert not warehouse.exists()

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from huggingface_hub import constants
 
 import neurothek
+from neurothek.catalog.problems import Invalid, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import label
 from neurothek.catalog.upkeep.checks import check
@@ -16,7 +17,6 @@ from neurothek.catalog.variants import FamilyInvalid, VariantInvalid
 from neurothek.dashboards.papers.files import material_of
 from neurothek.dashboards.papers.voita import paper_figures
 from neurothek.ingest.models.checkpoints import find
-from neurothek.ingest.models.errors import LabelInvalid, ModelNotOnHub, RevisionTwice
 from neurothek.ingest.models.finding import model_name, split_revision
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
@@ -82,7 +82,7 @@ def test_a_revision_may_stand_behind_the_repository(tmp_path: Path) -> None:
     assert model_name("org/pythia-70m@step1000") == "pythia-70m@step1000"
     for path in ("./a@b", "/x/pythia@step1000", "org/x@"):
         assert split_revision(path, "v1") == (path, "v1")
-    with pytest.raises(RevisionTwice, match="but --revision 'step2' was given too; give only one"):
+    with pytest.raises(Invalid, match="but --revision 'step2' was given too; give only one"):
         split_revision("org/x@step1", "step2")
 
 
@@ -102,7 +102,7 @@ def test_a_step_of_the_hub_is_a_variant_and_the_last_one_is_not(online: Hub) -> 
     checkpoint = find(f"{REPO}@step1000", name="early")
     assert (checkpoint.name, checkpoint.source) == ("early", REPO)
     assert checkpoint.revision == commit_of("step1000") != COMMIT
-    with pytest.raises(ModelNotOnHub, match="it has no revision 'step9'"):
+    with pytest.raises(Unavailable, match="it has no revision 'step9'"):
         find(f"{REPO}@step9")
 
 
@@ -147,7 +147,7 @@ def test_no_positions_are_a_variant_unless_somebody_says_otherwise(tmp_path: Pat
     assert found(edit_config(folder, neurothek={"family": "mini", "variant": None})) == ("mini", None)
     assert found(edit_config(folder, neurothek={"family": "mini", "variant": "step 5"})) == ("mini", "step 5")
     other = edit_config(folder, neurothek={"variant": 5})
-    with pytest.raises(LabelInvalid, match=r"has the invalid variant 5 under neurothek; .* --variant$"):
+    with pytest.raises(Invalid, match=r"has the invalid variant 5 under neurothek; .* --variant$"):
         found(other)
     assert found(other, variant="seed 1") == ("opt", "seed 1")
 

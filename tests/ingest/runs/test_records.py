@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS, TOKENS
 from neurothek.ingest.corpora.corpus import prepare, recipe
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models.checkpoints import find
-from neurothek.ingest.models.errors import TokenizerTooLarge
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.runs.records import corpus_record, model_record
@@ -75,7 +75,7 @@ def test_a_checkpoint_may_say_its_family_variant_and_training_tokens(tmp_path: P
 
 def test_a_tokenizer_larger_than_the_unembedding_is_refused(tmp_path: Path) -> None:
     folder = build(tmp_path / "tiny", "opt", d_ffn=8, spare_rows=-8)
-    with pytest.raises(TokenizerTooLarge, match="has ids up to 407, but the model's unembedding has 400 rows"):
+    with pytest.raises(Conflict, match="has ids up to 407, but the model's unembedding has 400 rows"):
         record_of(folder)
 
 

@@ -15,22 +15,11 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded, NotFound, Unavailable, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.ingest.corpora import corpus as corpora
-from neurothek.ingest.corpora.errors import SourceEmpty
 from neurothek.ingest.corpora.sources.source import Source, documents
 from neurothek.ingest.models import tokenizer as tokenization
-from neurothek.ingest.models.errors import DeviceMissing
-from neurothek.ingest.training.errors import (
-    ArchitecturesCombined,
-    OutputExists,
-    SizeUnknown,
-    StepsInvalid,
-    TokenizerUnfit,
-    TooLittleText,
-    VocabularyTooLarge,
-    VocabularyTooSmall,
-)
 from neurothek.ingest.training.fresh_model import build
 from neurothek.ingest.training.losses import Bigram
 from neurothek.ingest.training.optimization import learning_rate
@@ -298,52 +287,52 @@ def test_the_controls_are_counts_of_the_training_sequences(words: Source, traine
 
 def test_settings_that_no_run_can_have_are_refused_before_anything_is_written(words: Source, tmp_path: Path) -> None:
     output = tmp_path / "model"
-    with pytest.raises(SizeUnknown, match=r"choose one of 0\.7m, 2m, 5m"):
+    with pytest.raises(NotFound, match=r"choose one of 0\.7m, 2m, 5m"):
         train([words], output, Settings("66b", 1))
-    with pytest.raises(StepsInvalid, match="a run of -1 steps"):
+    with pytest.raises(Invalid, match="a run of -1 steps"):
         train([words], output, Settings("2m", -1))
-    with pytest.raises(StepsInvalid, match="a checkpoint at step 9 of 5"):
+    with pytest.raises(Invalid, match="a checkpoint at step 9 of 5"):
         train([words], output, Settings("2m", 5, checkpoint_at=(9,)))
-    with pytest.raises(VocabularyTooSmall, match="100 tokens"):
+    with pytest.raises(Invalid, match="100 tokens"):
         train([words], output, Settings("2m", 5, vocab_size=100))
-    with pytest.raises(ArchitecturesCombined, match="choose --no-positions or --post-norm"):
+    with pytest.raises(Invalid, match="choose --no-positions or --post-norm"):
         train([words], output, Settings("2m", 5, no_positions=True, post_norm=True))
-    with pytest.raises(DeviceMissing, match="'nowhere' is not available"):
+    with pytest.raises(Unavailable, match="'nowhere' is not available"):
         train([words], output, Settings("2m", 5, device="nowhere"))
     assert not output.exists()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the device that must be missing is there")
 def test_a_device_that_is_not_there_is_refused(words: Source, tmp_path: Path) -> None:
-    with pytest.raises(DeviceMissing, match="'cuda' is not available"):
+    with pytest.raises(Unavailable, match="'cuda' is not available"):
         train([words], tmp_path / "model", Settings("2m", 5, device="cuda"))
 
 
 def test_a_vocabulary_that_the_text_does_not_fill_is_refused(words: Source, tmp_path: Path) -> None:
-    with pytest.raises(VocabularyTooLarge, match=r"the text supports a vocabulary of only .* tokens, not 8192"):
+    with pytest.raises(LimitExceeded, match=r"the text supports a vocabulary of only .* tokens, not 8192"):
         train([words], tmp_path / "model", Settings("0.7m", 5))
 
 
 def test_text_that_fills_no_batch_is_refused(tmp_path: Path) -> None:
     little = write_text(tmp_path / "little.txt", 300)
-    with pytest.raises(TooLittleText, match="at least 50 sequences"):
+    with pytest.raises(LimitExceeded, match="at least 50 sequences"):
         train([little], tmp_path / "model", Settings("0.7m", 5, vocab_size=300, context=64, batch_size=50))
     (tmp_path / "empty.txt").write_text("")
-    with pytest.raises(SourceEmpty, match="no document"):
+    with pytest.raises(Unreadable, match="no document"):
         train([Source("x", str(tmp_path / "empty.txt"))], tmp_path / "other", Settings("0.7m", 5))
 
 
 def test_an_output_that_exists_is_left_alone(words: Source, trained: Path, tmp_path: Path) -> None:
     before = (trained / WEIGHTS).read_bytes()
-    with pytest.raises(OutputExists, match="exists and holds no unfinished run"):
+    with pytest.raises(Conflict, match="exists and holds no unfinished run"):
         train([words], trained, SMALL)
     assert (trained / WEIGHTS).read_bytes() == before
     (tmp_path / "new-step5").mkdir()
     (tmp_path / "new-step5" / "mine.txt").write_text("x")
-    with pytest.raises(OutputExists, match="new-step5"):
+    with pytest.raises(Conflict, match="new-step5"):
         train([words], tmp_path / "new", SMALL)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputExists, match="file"):
+    with pytest.raises(Conflict, match="file"):
         train([words], tmp_path / "file", SMALL)
 
 
@@ -351,15 +340,15 @@ def test_an_unfinished_run_is_not_continued_with_other_settings(words: Source, t
     output = tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
         train([words], output, SMALL, progress=Killer(2))
-    with pytest.raises(OutputExists, match="other settings or other text"):
+    with pytest.raises(Conflict, match="other settings or other text"):
         train([words], output, Settings(**{**vars(SMALL), "seed": 4}))
 
 
 def test_a_tokenizer_that_does_not_fit_is_refused(
     words: Source, trained: Path, tiny_models: dict[str, Path], tmp_path: Path
 ) -> None:
-    with pytest.raises(TokenizerUnfit, match="it has 300 tokens instead of 400"):
+    with pytest.raises(Unreadable, match="it has 300 tokens instead of 400"):
         train([words], tmp_path / "a", Settings(**{**vars(SMALL), "vocab_size": 400}), tokenizer=trained)
     size = tokenization.load(tiny_models["gpt2"]).vocab_size
-    with pytest.raises(TokenizerUnfit, match="it prepends no BOS"):
+    with pytest.raises(Unreadable, match="it prepends no BOS"):
         train([words], tmp_path / "b", Settings(**{**vars(SMALL), "vocab_size": size}), tokenizer=tiny_models["gpt2"])

@@ -7,7 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neurothek.ingest.corpora.errors import ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.errors import (
+    no_text,
+    text_too_long,
+    unknown_column,
+)
 from neurothek.ingest.corpora.sources.document import Document, FileFormat, byte_stream, suffix_of
 from neurothek.ingest.corpora.text_memory import TextMemory
 
@@ -15,13 +19,7 @@ _BY_TABS = (".tsv", ".tab")
 
 
 def read_csv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, row by row.
-
-    Raises:
-        SourceNotText: it is not UTF-8, or a row has more or fewer fields than the first.
-        ColumnUnknown: the first row does not name the column.
-        TextTooLong: a row is longer than memory allows.
-    """
+    """The texts of a column, row by row."""
     with byte_stream(path) as file:
         yield from map(Document.of, _texts(_Lines(file, path, memory), path, column))
 
@@ -36,17 +34,17 @@ def _texts(lines: "_Lines", path: Path, column: str) -> Iterator[str]:
     try:
         columns = next(rows, [])
         if columns.count(column) != 1 and first:
-            raise ColumnUnknown(path, column, sorted({name for name in columns if columns.count(name) == 1}))
+            raise unknown_column(path, column, sorted({name for name in columns if columns.count(name) == 1}))
         for row in rows:
             if row and len(row) != len(columns):
-                raise SourceNotText(
+                raise no_text(
                     path, f"line {lines.number} has {len(row)} fields and the first row names {len(columns)} columns"
                 )
             if row:
                 yield row[columns.index(column)]
             lines.row_bytes = 0
     except csv.Error as error:
-        raise SourceNotText(path, f"line {lines.number} is not a row of a table ({error})") from error
+        raise no_text(path, f"line {lines.number} is not a row of a table ({error})") from error
 
 
 class _Lines:
@@ -72,15 +70,15 @@ class _Lines:
         self.number += bool(line)
         self.row_bytes += len(line)
         if self.row_bytes > longest:
-            raise TextTooLong(self._path, f"the row at line {self.number}", longest, self._memory.memory_bytes)
+            raise text_too_long(self._path, f"the row at line {self.number}", longest, self._memory.memory_bytes)
         if not line:
             raise StopIteration
         if b"\0" in line:
-            raise SourceNotText(self._path, "it is a binary file")
+            raise no_text(self._path, "it is a binary file")
         try:
             return line.decode("utf-8-sig" if self.number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise SourceNotText(self._path, f"line {self.number} is not UTF-8") from error
+            raise no_text(self._path, f"line {self.number} is not UTF-8") from error
 
 
 FORMAT = FileFormat((".csv", *_BY_TABS), read_csv, has_columns=True)

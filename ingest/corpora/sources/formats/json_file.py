@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from neurothek.ingest.corpora.errors import SourceNotText, TextTooLong
+from neurothek.ingest.corpora.errors import no_text, text_too_long
 from neurothek.ingest.corpora.sources.document import Document, FileFormat, text_blocks
 from neurothek.ingest.corpora.sources.formats.jsonl import DECODER, texts_of
 from neurothek.ingest.corpora.text_memory import TextMemory
@@ -14,13 +14,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 def read_json(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, object by object.
-
-    Raises:
-        SourceNotText: it is not JSON, or an element is not an object.
-        ColumnMissing, ColumnNotText: the column is not everywhere, or holds no text.
-        TextTooLong: an object is longer than memory allows.
-    """
+    """The texts of a column, object by object."""
     return texts_of(_objects(path, memory), path, column)
 
 
@@ -33,7 +27,7 @@ def _objects(path: Path, memory: TextMemory) -> Iterator[tuple[str, object]]:
         if is_list and not text.skips(","):
             break
     if (is_list and not text.skips("]")) or text.ahead():
-        raise SourceNotText(path, f"it is not JSON after object {number}")
+        raise no_text(path, f"it is not JSON after object {number}")
 
 
 class _Text:
@@ -64,12 +58,12 @@ class _Text:
         while True:
             value, end = self._decoded(place)
             if end - self._at > longest:
-                raise TextTooLong(self._path, place, longest, self._memory.memory_bytes)
+                raise text_too_long(self._path, place, longest, self._memory.memory_bytes)
             if value is not _CUT_OFF:
                 self._at = end
                 return value
             if not self._more():
-                raise SourceNotText(self._path, f"{place} is not JSON")
+                raise no_text(self._path, f"{place} is not JSON")
 
     def _decoded(self, place: str) -> tuple[object, int]:
         """The value that begins here, and where it ends; of one that goes on in the next block, all that is held."""
@@ -78,7 +72,7 @@ class _Text:
         except ValueError:
             return _CUT_OFF, len(self._held)
         except RecursionError as error:
-            raise SourceNotText(self._path, f"{place} is nested too deeply") from error
+            raise no_text(self._path, f"{place} is nested too deeply") from error
 
     def _more(self) -> bool:
         """Read as much as is held and not used yet, so that a long value is not tried again and again."""

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from neurothek.ingest.corpora.errors import ColumnMissing, ColumnNotText, SourceNotText, TextTooLong
+from neurothek.catalog.problems import NotFound
+from neurothek.ingest.corpora.errors import (
+    column_not_text,
+    no_text,
+    other_columns,
+    text_too_long,
+)
 from neurothek.ingest.corpora.sources.document import Document, FileFormat, byte_stream
 from neurothek.ingest.corpora.text_memory import TextMemory
 
@@ -15,25 +21,15 @@ DECODER = json.JSONDecoder(parse_int=float)
 
 
 def read_jsonl(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, line by line.
-
-    Raises:
-        SourceNotText: a line is not a JSON object in UTF-8.
-        ColumnMissing, ColumnNotText: the column is not everywhere, or holds no text.
-        TextTooLong: a line is longer than memory allows.
-    """
+    """The texts of a column, line by line."""
     return texts_of(_lines(path, memory), path, column)
 
 
 def texts_of(rows: Iterator[tuple[str, object]], path: Path, column: str) -> Iterator[Document]:
-    """The texts of a column of JSON objects, each of which comes with its place in the file, in words.
-
-    Raises:
-        SourceNotText, ColumnMissing, ColumnNotText: as `read_jsonl`.
-    """
+    """The texts of a column of JSON objects, each of which comes with its place in the file, in words."""
     for place, row in rows:
         if not isinstance(row, dict):
-            raise SourceNotText(path, f"{place} is not a JSON object")
+            raise no_text(path, f"{place} is not a JSON object")
         text = _cell(row, column, path, place)
         if text is not None:
             yield Document.of(_whole(text, path, place))
@@ -45,7 +41,7 @@ def _lines(path: Path, memory: TextMemory) -> Iterator[tuple[str, object]]:
         while line := file.readline(memory.longest_row + 1):
             number += 1
             if len(line) > memory.longest_row:
-                raise TextTooLong(path, f"line {number}", memory.longest_row, memory.memory_bytes)
+                raise text_too_long(path, f"line {number}", memory.longest_row, memory.memory_bytes)
             if line.strip():
                 yield f"line {number}", _value(line, path, number)
 
@@ -54,9 +50,9 @@ def _value(line: bytes, path: Path, number: int) -> object:
     try:
         return DECODER.decode(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise SourceNotText(path, f"line {number} is not UTF-8") from error
+        raise no_text(path, f"line {number} is not UTF-8") from error
     except (ValueError, RecursionError) as error:
-        raise SourceNotText(path, f"line {number} is not JSON") from error
+        raise no_text(path, f"line {number} is not JSON") from error
 
 
 def _cell(row: Mapping[str, Any], column: str, path: Path, place: str) -> str | None:
@@ -66,8 +62,10 @@ def _cell(row: Mapping[str, Any], column: str, path: Path, place: str) -> str | 
         return value
     texts = [name for name, value in row.items() if isinstance(value, str)]
     if value is ...:
-        raise ColumnMissing(path, column, place, texts)
-    raise ColumnNotText(path, column, f"{_in_words(value)} in {place}", texts)
+        message, kind_of_place = f"{place} of {path} has no column {column!r}", place.partition(" ")[0]
+        hint = f"{other_columns(path, texts)}, or fix that {kind_of_place}"
+        raise NotFound(message, hint, what="column", name=column, known=texts)
+    raise column_not_text(path, column, f"{_in_words(value)} in {place}", texts)
 
 
 def _in_words(value: object) -> str:
@@ -88,7 +86,7 @@ def _whole(text: str, path: Path, place: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise SourceNotText(path, f"{place} holds half a character (a lone surrogate)") from error
+        raise no_text(path, f"{place} holds half a character (a lone surrogate)") from error
     return text
 
 

@@ -8,7 +8,12 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neurothek.ingest.corpora.errors import ColumnNotText, ColumnUnknown, SourceNotText, TextTooLong
+from neurothek.ingest.corpora.errors import (
+    column_not_text,
+    no_text,
+    text_too_long,
+    unknown_column,
+)
 from neurothek.ingest.corpora.sources.document import BLOCK_BYTES, Document, FileFormat
 from neurothek.ingest.corpora.text_memory import TextMemory
 
@@ -16,12 +21,7 @@ ROWS_AT_ONCE = 1_024
 
 
 def read_parquet(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, row by row.
-
-    Raises:
-        ColumnUnknown, ColumnNotText: the column is not there, or holds no text.
-        TextTooLong: a row is longer than memory allows.
-    """
+    """The texts of a column, row by row."""
     return map(Document.of, _parquet(path, column, memory))
 
 
@@ -29,9 +29,9 @@ def _parquet(path: Path, column: str, memory: TextMemory) -> Iterator[str]:
     kinds = {field.name: field.type for field in pq.read_schema(path)}
     texts = [name for name, kind in kinds.items() if _is_text(kind)]
     if column not in kinds:
-        raise ColumnUnknown(path, column, texts)
+        raise unknown_column(path, column, texts)
     if column not in texts:
-        raise ColumnNotText(path, column, _kind_in_words(kinds[column]), texts)
+        raise column_not_text(path, column, _kind_in_words(kinds[column]), texts)
     number = 0
     largest = _largest_page(path, column, memory)
     # A dictionary is kept as one: few texts that come often would be many as soon as they are read. One that is made of
@@ -47,7 +47,7 @@ def _parquet(path: Path, column: str, memory: TextMemory) -> Iterator[str]:
                     # Its length before it is made a text of Python's, which has up to four bytes a character.
                     raw: Any = value.value if isinstance(value, pa.DictionaryScalar) else value
                     if raw.is_valid and raw.as_buffer().size > memory.longest_record:
-                        raise TextTooLong(path, f"row {number}", memory.longest_record, memory.memory_bytes)
+                        raise text_too_long(path, f"row {number}", memory.longest_record, memory.memory_bytes)
                     text: str | None = value.as_py()
                     if text is not None:
                         yield text
@@ -79,12 +79,7 @@ def _chunks(group: pq.RowGroupMetaData, column: str) -> list[pq.ColumnChunkMetaD
 
 
 def _largest_page(path: Path, column: str, memory: TextMemory) -> int:
-    """Bytes that the largest page of a column has once it is unpacked, as its header says: none is unpacked for that.
-
-    Raises:
-        TextTooLong: memory does not allow it.
-        SourceNotText: where a page should begin there is none.
-    """
+    """Bytes that the largest page of a column has once unpacked, as its header says: none is unpacked for that."""
     largest = 0
     metadata = pq.read_metadata(path)
     with path.open("rb") as file:
@@ -98,7 +93,7 @@ def _largest_page(path: Path, column: str, memory: TextMemory) -> int:
                     file.seek(place)
                     unpacked, packed = _page_sizes(file, path)
                     if unpacked > most:
-                        raise TextTooLong(path, "a page", most, memory.memory_bytes)
+                        raise text_too_long(path, "a page", most, memory.memory_bytes)
                     largest, place = max(largest, unpacked), file.tell() + packed
     return largest
 
@@ -110,7 +105,7 @@ def _page_sizes(file: BinaryIO, path: Path) -> tuple[int, int]:
     """
     sizes = {number: value for number, value in _fields(file, path) if number in _SIZES}
     if sizes.keys() != _SIZES or min(sizes.values()) < 0:
-        raise SourceNotText(path, "a page has no size")
+        raise no_text(path, "a page has no size")
     return sizes[2], sizes[3]
 
 
@@ -136,7 +131,7 @@ def _fields(file: BinaryIO, path: Path, depth: int = 0) -> Iterator[tuple[int, i
             for _ in _fields(file, path, depth + 1):
                 pass
         elif kind not in _BOOLEANS:
-            raise SourceNotText(path, "a page has no header")
+            raise no_text(path, "a page has no header")
         yield number, value
 
 
@@ -153,13 +148,13 @@ def _unsigned(file: BinaryIO, path: Path) -> int:
         found |= (byte & 127) << shift
         if byte < 128:
             return found
-    raise SourceNotText(path, "a page has no header")
+    raise no_text(path, "a page has no header")
 
 
 def _read_byte(file: BinaryIO, path: Path) -> int:
     read = file.read(1)
     if not read:
-        raise SourceNotText(path, "a page breaks off")
+        raise no_text(path, "a page breaks off")
     return read[0]
 
 

@@ -8,11 +8,7 @@ from neurothek.ingest.corpora.text_memory import TextMemory
 
 
 def read_plain(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The text, in blocks.
-
-    Raises:
-        SourceNotText: it is binary, or not UTF-8.
-    """
+    """The text, in blocks."""
     # A short file has one block.
     first = [block for block, _ in zip(text_blocks(path), range(2), strict=False)]
     if len(first) < 2:

@@ -22,14 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.ingest.corpora.errors import (
-    SourceEmpty,
-    SourceMisnamed,
-    SourceMissing,
-    SourceNotText,
-    SourceUnreadable,
-    TextTooLong,
-)
+from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound, Unreadable
 from neurothek.ingest.corpora.sources import document
 from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import Source, documents, parse_sources
@@ -62,39 +55,39 @@ def test_named_sources_keep_their_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["books", "books=", "=x.txt", "a b=x.txt", "a/b=x.txt", "builtin:latin"])
 def test_a_specification_that_says_nothing_is_refused(spec: str) -> None:
-    with pytest.raises(SourceMisnamed, match="NAME=PATH"):
+    with pytest.raises(Invalid, match="NAME=PATH"):
         parse_sources([spec])
 
 
 def test_two_domains_of_one_name_are_refused() -> None:
-    with pytest.raises(SourceMisnamed, match="given twice"):
+    with pytest.raises(Invalid, match="given twice"):
         parse_sources(["builtin", "math=builtin:math"])
 
 
 def test_a_name_of_more_than_200_characters_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     assert len(parse_sources([f"{'x' * 200}={tmp_path / 'a.txt'}"])) == 1
-    with pytest.raises(SourceMisnamed, match=r"'x{40}\.\.\.' has a name of 201 characters, and 200 are allowed"):
+    with pytest.raises(Invalid, match=r"'x{40}\.\.\.' has a name of 201 characters, and 200 are allowed"):
         parse_sources([f"{'x' * 201}={tmp_path / 'a.txt'}"])
 
 
 def test_the_name_of_pooled_rows_is_no_domain(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(SourceMisnamed, match="'all', which stands for all domains together"):
+    with pytest.raises(Invalid, match="'all', which stands for all domains together"):
         parse_sources([f"all={tmp_path / 'a.txt'}"])
 
 
 def test_the_name_of_the_built_in_text_is_no_domain(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     for location in (tmp_path / "a.txt", "builtin:code"):
-        with pytest.raises(SourceMisnamed, match="'builtin', which stands for the text that comes with neurothek"):
+        with pytest.raises(Invalid, match="'builtin', which stands for the text that comes with neurothek"):
             parse_sources([f"builtin={location}"])
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissing, match="nothing exists at"):
+    with pytest.raises(NotFound, match="nothing exists at"):
         parse_sources([f"x={tmp_path / 'none.txt'}"])
-    with pytest.raises(SourceMissing, match="nothing exists at"):
+    with pytest.raises(NotFound, match="nothing exists at"):
         read(tmp_path / "none.jsonl:body")
 
 
@@ -364,7 +357,7 @@ def test_what_memory_does_not_allow_of_one_line_or_row_is_refused(tmp_path: Path
     for name, (place, most, enough) in cases.items():
         write_table(tmp_path / name, rows)
         source = Source("x", str(tmp_path / name))
-        with pytest.raises(TextTooLong) as caught:
+        with pytest.raises(LimitExceeded) as caught:
             list(source.text.documents("measure", TextMemory(1_000_000)))
         assert str(caught.value).startswith(
             f"{place} of {tmp_path / name} has more than {most}, the most that --memory"
@@ -422,14 +415,14 @@ def test_small_files_that_unpack_to_large_ones_stay_within_memory(tmp_path: Path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = {name: (what, int(peak)) for name, what, peak in (line.rsplit(" ", 2) for line in done.stdout.splitlines())}
     assert {name: what for name, (what, _) in found.items()} == {
-        "1 plain.parquet": "TextTooLong",
-        "2 dictionary.parquet": "TextTooLong",
+        "1 plain.parquet": "LimitExceeded",
+        "2 dictionary.parquet": "LimitExceeded",
         "3 differences.parquet": str(sum(map(len, several))),
         "4 long enough.parquet": str(3 * 3 * 1_300_000),
         "5 lists.jsonl": "1",
         "6 lists.json": "1",
-        "7 longer.jsonl": "TextTooLong",
-        "8 packed.jsonl.gz": "TextTooLong",
+        "7 longer.jsonl": "LimitExceeded",
+        "8 packed.jsonl.gz": "LimitExceeded",
         "9 packed.txt.gz": str(len(text)),
     }, done.stderr
     assert {name: peak for name, (_, peak) in found.items() if peak > memory} == {}
@@ -500,31 +493,31 @@ def test_only_text_is_text(tmp_path: Path) -> None:
     (tmp_path / "picture.txt").write_bytes(b"\x89PNG\0\0")
     (tmp_path / "broken.jsonl").write_text('{"text": "a"}\nnot json\n')
     (tmp_path / "list.jsonl").write_text('["a"]\n')
-    with pytest.raises(SourceNotText, match="byte 3 is not UTF-8"):
+    with pytest.raises(Unreadable, match="byte 3 is not UTF-8"):
         read(tmp_path / "latin.txt")
-    with pytest.raises(SourceNotText, match="binary"):
+    with pytest.raises(Unreadable, match="binary"):
         read(tmp_path / "picture.txt")
-    with pytest.raises(SourceNotText, match="line 2 is not JSON"):
+    with pytest.raises(Unreadable, match="line 2 is not JSON"):
         read(tmp_path / "broken.jsonl")
-    with pytest.raises(SourceNotText, match="line 1 is not a JSON object"):
+    with pytest.raises(Unreadable, match="line 1 is not a JSON object"):
         read(tmp_path / "list.jsonl")
 
 
 def test_a_broken_parquet_file_is_unreadable(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing PAR1")
-    with pytest.raises(SourceUnreadable, match="cannot be read"):
+    with pytest.raises(Unreadable, match="cannot be read"):
         read(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("name", ["empty.txt", "empty.jsonl"])
 def test_an_empty_file_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
-    with pytest.raises(SourceEmpty, match="no document"):
+    with pytest.raises(Unreadable, match="no document"):
         read(tmp_path / name)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceEmpty, match="no document"):
+    with pytest.raises(Unreadable, match="no document"):
         LocalFiles("x", str(tmp_path)).files()
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 import torch
 
+from neurothek.catalog.problems import Invalid
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.corpora.errors import SentencesMissing
 from neurothek.ingest.corpora.prompts import cut_prompts
 from neurothek.ingest.corpora.sentences import corpus_documents, sentences
 from neurothek.ingest.corpora.sources.source import Source
@@ -341,5 +341,5 @@ def test_a_corpus_without_sentences_is_refused(tiny_models: dict[str, Path], tmp
     tokenizer = tokenization.load(tiny_models["opt"])
     corpus = prepare(tmp_path, tokenizer)
     job = EventsJob(JobContext(open_transformer(find(str(tiny_models["opt"]))), tokenizer, corpus))
-    with pytest.raises(SentencesMissing, match="the corpus prose has none"):
+    with pytest.raises(Invalid, match="the corpus prose has none"):
         job.shards()

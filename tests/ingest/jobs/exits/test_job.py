@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import neurothek
-from neurothek.catalog.problems import Conflict
+from neurothek.catalog.problems import Conflict, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.catalog.upkeep.verification import Agreement
-from neurothek.ingest.corpora.errors import ExamplesTooFew
 from neurothek.ingest.jobs.exits import splits
 from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
 from neurothek.ingest.jobs.exits.splits import SEEDS, Split
@@ -241,7 +240,7 @@ def test_too_few_examples_are_one_sentence(
     few = ingests.request((corpus,), jobs=("events",), examples=splits.LEAST_EXAMPLES - 1, force=True)
     ingests.measure(warehouse, measured.folder, few)
     said = "needs at least 10, but the events on the corpus prose have 9; choose another --corpus"
-    with pytest.raises(ExamplesTooFew, match=said):
+    with pytest.raises(NotMeasured, match=said):
         ingests.measure(warehouse, measured.folder, request(corpus, *EXITS))
 
 

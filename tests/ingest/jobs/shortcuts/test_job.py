@@ -13,12 +13,11 @@ from jaxtyping import Float
 from safetensors.numpy import load_file
 from torch import Tensor
 
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import LimitExceeded, NotFound, Unreadable
 from neurothek.catalog.store.matrices import file_name
 from neurothek.catalog.store.matrix_files import TENSOR
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.corpora.errors import SentencesTooFew
 from neurothek.ingest.corpora.prompts import LEAST_SENTENCES
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.jobs.job import JobContext
@@ -27,7 +26,6 @@ from neurothek.ingest.jobs.shortcuts.fitting import MAPS
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.checkpoints import find
-from neurothek.ingest.models.errors import MaskMissing
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Block, BlockOutput, Transformer, open_transformer
 from neurothek.ingest.request import IngestRequest
@@ -414,7 +412,7 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
     (tmp_path / "few.txt").write_text("The school is near. " * (LEAST_SENTENCES - 1))
     context = JobContext(transformer, tokenizer, prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
-    with pytest.raises(SentencesTooFew, match="takes at least 8, but prose of the corpus prose has 7"):
+    with pytest.raises(LimitExceeded, match="takes at least 8, but prose of the corpus prose has 7"):
         ShortcutsJob(context).shards()
     with pytest.raises(NotFound, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
         ShortcutsJob.from_options(context, IngestRequest(methods=("id", "mta")))
@@ -426,5 +424,5 @@ def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
         ShortcutsJob.from_options(JobContext(transformer, tokenizer), IngestRequest(methods=("mat_ffn",)))
     maskless = replace(tokenizer, mask_id=None)
     context = JobContext(transformer, maskless, prepare(text, maskless))
-    with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; put the tokenizer"):
+    with pytest.raises(Unreadable, match="the tokenizer of tiny has no mask token; put the tokenizer"):
         ShortcutsJob.from_options(context, IngestRequest()).shards()

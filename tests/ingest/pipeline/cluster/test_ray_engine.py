@@ -17,7 +17,6 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.corpora import corpus
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.models.errors import MeasurementOverflow
 from neurothek.ingest.pipeline.cluster import placement
 from neurothek.ingest.pipeline.cluster.placement import Placement
 from neurothek.ingest.pipeline.cluster.worker import Worker
@@ -286,9 +285,7 @@ def test_weights_that_overflow_are_told_as_by_one_process(
 
     model = edit_tensors(build(tmp_path / "large", "opt", d_ffn=32, n_layers=4), spoil)
     asked = reference.by_workers(workers=2, jobs=("projections",))
-    with pytest.raises(
-        MeasurementOverflow, match=r"^projections of large cannot be measured: the weights are so large"
-    ):
+    with pytest.raises(LimitExceeded, match=r"^projections of large cannot be measured: the weights are so large"):
         ray_clusters.measure(warehouse, model, asked)
     assert not list(warehouse.staging.glob("*/*.parquet"))
 
