@@ -51,10 +51,10 @@ def invalid_config(folder: Path, why: str) -> Unreadable:
     return Unreadable(message, "restore the original file", path=folder / "config.json", why=why)
 
 
-def unsupported_architecture(where: str, found: str, supported: Sequence[str]) -> Unsupported:
-    """A model of a family that is not known here."""
-    message = f"{where} has the architecture {found}, which is not supported"
-    return Unsupported(message, f"supported are {', '.join(supported)}", what="architecture", name=found)
+def unsupported_architecture(where: str, name: object, supported: Sequence[str], *, found: str = "") -> Unsupported:
+    """A model of a family that is not known here; `found` is how the family is said, if not by its name."""
+    message = f"{where} has the architecture {found or repr(name)}, which is not supported"
+    return Unsupported(message, f"supported are {', '.join(supported)}", what="architecture", name=name)
 
 
 def unsupported_config(where: str, found: str, *, way: str, architecture: str = "") -> Unsupported:

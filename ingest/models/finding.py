@@ -266,6 +266,10 @@ def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -
 def _is_gone(known: Measured) -> bool:
     try:
         place = folder_of(known.source, revision=known.revision) or hub.cached(known.source, revision=known.revision)
-    except (NotFound, Invalid):
+    except NotFound:
+        return True
+    except Invalid as error:
+        if error.option not in ("model", "--revision"):
+            raise
         return True
     return place is None

@@ -19,8 +19,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, Refused, Unavailable
+from neurothek.catalog.problems import Failed, NeurothekError, Refused, Unavailable
 from neurothek.ingest import minis
 from neurothek.ingest.models.errors import (
     meant,

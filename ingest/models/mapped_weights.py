@@ -14,9 +14,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded
-from neurothek.catalog.problems import memory_refused
+from neurothek.catalog.problems import NeurothekError, memory_refused
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest import minis
 from neurothek.ingest.errors import other_weights, weights_not_at_hand
@@ -89,7 +88,7 @@ class MappedWeights:
     def __init__(self, model: MeasuredModel, folder: Path, files: Sequence[Path]) -> None:
         self.folder = folder
         if model.architecture not in FAMILIES:
-            raise unsupported_architecture(model.name, repr(model.architecture), sorted(FAMILIES))
+            raise unsupported_architecture(model.name, model.architecture, sorted(FAMILIES))
         self._family = FAMILIES[model.architecture]
         self._maps = {file: _mapped(file) for file in files}
         self._tensors = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from neurothek.catalog.configurations import config_differences, configured_of
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.errors import (

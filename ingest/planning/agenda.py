@@ -132,7 +132,7 @@ def _opened(work: ModelWork, name: str) -> Job[JobContext]:
     """The job that was asked for, on a text that is not chosen yet.
 
     Raises:
-        Invalid, LimitExceeded, NotFound, SplitInvalid: it cannot do what is asked.
+        ClustersTooMany, ClusterMemoryTooSmall, MethodUnknown: it cannot do what is asked.
     """
     context = JobContext(work.transformer, work.tokenizer, batch_tokens=work.request.batch_tokens)
     return registry.job_class(name).from_options(context, work.request)

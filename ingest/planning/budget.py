@@ -34,8 +34,7 @@ def allot(prepared: Prepared) -> Allotted:
     """How the budgets of memory and disk are kept, by whatever jobs are left to measure.
 
     Raises:
-        LimitExceeded: they cannot be; says how much is needed.
-        SentencesMissing: the corpus has nothing for a job.
+        MemoryTooSmall, JobMemoryTooSmall, DiskTooSmall: they cannot be; says how much is needed.
     """
     work, agenda = prepared.work, prepared.agenda
     passes_stream = _passes_stream(work, [job for job, _ in agenda.passes])
@@ -60,9 +59,8 @@ def _passes_stream(work: ModelWork, jobs: Sequence[PassJob]) -> bool:
     """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory.
 
     Raises:
-        LimitExceeded: not even one layer at a time fits; says how much is needed.
-        LimitExceeded: their files do not fit on the disk.
-        SentencesMissing, SentencesTooFew, DomainUnknown: the corpus has nothing for such a job.
+        MemoryTooSmall: not even one layer at a time fits; says how much is needed.
+        DiskTooSmall: their files do not fit on the disk.
     """
     for job in jobs:
         job.shards()

@@ -43,11 +43,9 @@ def check_request(request: IngestRequest) -> None:
 
     Raises:
         JobUnknown: a name is not that of a job; the nearest one is given.
-        Invalid: a job on neurons that a query finds is asked for without any.
-        NotFound: a name is not that of a shortcut.
-        Invalid: the threshold of activity is not a finite float32.
-        ExamplesInvalid: fewer than one example.
-        SplitInvalid: too few sentences to fit maps on, or to judge them by.
+        AskedByQuery: a job on neurons that a query finds is asked for without any.
+        MethodUnknown: a name is not that of a shortcut.
+        ThresholdInvalid: the threshold of activity is not a finite float32.
         PairsApart: a job on pairs of models is among those on one.
         FamilyInvalid, VariantInvalid: models cannot be labelled so.
     """
@@ -96,10 +94,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     """Refuse a text that cannot be one, if any job reads it; returns remarks on what is left out of it.
 
     Raises:
-        NotFound, Invalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
-        SourceNotText, SourceUnreadable, SourceEmpty: a file is of a kind that is no text, see `LocalFiles.files`.
-        ColumnUnknown, ColumnMissing, ColumnNotText, TextTooLong: a table has no such column, see `require_columns`.
-        DomainUnknown: sentences are to come from a domain that it does not have.
+        CorpusUnknown, CorpusNameInvalid: see `asked_sources`.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     if set(request.jobs) <= {*registry.OF_WEIGHTS}:

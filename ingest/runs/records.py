@@ -43,8 +43,6 @@ def model_record(
     gives none.
 
     Raises:
-        TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
-        LabelInvalid: what the checkpoint says is not a family, a variant or a number of training tokens.
         FamilyInvalid, VariantInvalid: what is given is none.
     """
     if int(tokenizer.ids[-1]) >= shape.vocab_size:

@@ -42,7 +42,6 @@ def require_labels(spec: str, folder: Path) -> None:
     """Check from config.json alone that a model gives probabilities of labels.
 
     Raises:
-        ConfigMissing, ConfigInvalid, ModelFileUnfit: there is no config.json that can be read.
         ScorerUnusable: it describes no classifier with labels.
     """
     labels(spec, _config(spec, folder))
@@ -72,8 +71,7 @@ def fingerprints(spec: str, folder: Path) -> dict[str, str]:
     """What tells a classifier from others: hashes of its weights, and of its configuration and tokenizer.
 
     Raises:
-        ConfigMissing, ConfigInvalid, ModelFileUnfit, ScorerUnusable: as `require_labels`.
-        WeightsMissing, WeightsPickled, WeightsUnreadable, WeightsNotFinite: the weights cannot be used.
+        ScorerUnusable: as `require_labels`.
     """
     require_labels(spec, folder)
     files, _ = weight_files(folder)

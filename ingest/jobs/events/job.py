@@ -78,11 +78,7 @@ class EventsJob(PassJob):
         }
 
     def shards(self) -> dict[str, tuple[str, ...]]:
-        """Names of the shards -> names of the tables that each fills.
-
-        Raises:
-            SentencesMissing: the corpus has no sentence.
-        """
+        """Names of the shards -> names of the tables that each fills."""
         tables = tuple(table.name for table in self.tables[:-1])
         n_rows = len(self.examples.rows)
         found = {f"examples-{start:06d}": tables for start in range(0, n_rows, self.shard_examples)}
@@ -108,11 +104,7 @@ class EventsJob(PassJob):
 
     @cached_property
     def examples(self) -> Prompts:
-        """The examples that it cuts from the text.
-
-        Raises:
-            SentencesMissing: the corpus has no sentence.
-        """
+        """The examples that it cuts from the text."""
         context = self.context
         drawn = cut_prompts(
             context.corpus,

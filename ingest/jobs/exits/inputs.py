@@ -93,11 +93,7 @@ class ExitInputs:
     runs: EarlierRuns
 
     def examples(self, *, n_layers: int) -> WatchedExamples:
-        """The examples of the run of events.
-
-        Raises:
-            EarlierRowsBroken: some of their rows are gone, or there are others.
-        """
+        """The examples of the run of events."""
         rows = self.runs.rows(_EXAMPLES, "events")
         tops, n = self.runs.rows(_TOPS, "events"), rows.height
         _require("events", rows["example_id"].to_list() == list(range(n)))
@@ -111,11 +107,7 @@ class ExitInputs:
         )
 
     def lists(self, *, n_layers: int, n_examples: int) -> ClusterLists:
-        """The clusters of the dominant neurons, in the model's coarsest clustering.
-
-        Raises:
-            EarlierRowsBroken: some of their rows are gone, or there are others.
-        """
+        """The clusters of the dominant neurons, in the model's coarsest clustering."""
         clusterings = self.runs.rows(_CLUSTERING, "clusters")
         _require("clusters", not clusterings.is_empty())
         chosen = clusterings.row(0, named=True)
@@ -136,11 +128,7 @@ class ExitInputs:
         return int(json.loads(parameters)["seed"])
 
     def readings(self, method: str, *, n_layers: int) -> ShortcutReadings | None:
-        """What a kind of shortcut says; None where it was not tried.
-
-        Raises:
-            EarlierRowsBroken: some of the rows are gone, or there are others.
-        """
+        """What a kind of shortcut says; None where it was not tried."""
         rows = self.runs.rows(_READINGS, "shortcuts", method=method)
         if rows.is_empty():
             return None

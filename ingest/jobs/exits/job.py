@@ -106,7 +106,7 @@ class ExitsJob(PassJob):
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
-        """What tries a rule; raises ExamplesTooFew where the run of events has too few to try a rule on some."""
+        """What tries a rule; raises NotMeasured where the run of events has too few to try a rule on some."""
 
         def measure(shard: str) -> Frames:
             if shard in RULES:

@@ -71,8 +71,7 @@ class ShortcutsJob(PassJob):
         """The job for a model, with all methods unless some are asked for.
 
         Raises:
-            NotFound: there is no such method, or not for such a model.
-            SplitInvalid: it shall be fitted on too few sentences, or judged by too few.
+            MethodUnknown: there is no such method, or not for such a model.
         """
         possible = METHODS if context.transformer.has_parts else (ID, MAT)
         unknown = [method for method in request.methods if method not in possible]
@@ -111,11 +110,7 @@ class ShortcutsJob(PassJob):
         }
 
     def shards(self) -> dict[str, tuple[str, ...]]:
-        """Names of the shards -> names of the tables that each fills.
-
-        Raises:
-            DomainUnknown, SentencesTooFew, SplitTooLarge: the corpus has not what is asked for.
-        """
+        """Names of the shards -> names of the tables that each fills."""
         sample, n_layers = self.sample, self.context.shape.n_layers
         starts = range(0, sample.n_validation, fitting.SENTENCES_AT_ONCE)
         return {
@@ -228,11 +223,7 @@ class ShortcutsJob(PassJob):
 
     @cached_property
     def sample(self) -> SentenceSample:
-        """The sentences that it takes.
-
-        Raises:
-            DomainUnknown, SentencesTooFew, SplitTooLarge: the corpus has not what is asked for.
-        """
+        """The sentences that it takes."""
         context = self.context
         return sample_prompts(
             context.corpus,

@@ -9,8 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict, Unsupported
+from neurothek.catalog.problems import Conflict, NeurothekError, Unsupported
 from neurothek.ingest.models.errors import first_names
 from neurothek.ingest.models.families.skeletons import Skeleton, skeleton
 from neurothek.ingest.models.weights import Checkpoint, Weights

@@ -29,12 +29,12 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
                 f"supported masked models are {', '.join(masked)}, and causal ones are"
                 f" {', '.join(sorted(FAMILIES.keys() - masked))}",
                 what="architecture",
-                name=found,
+                name=named,
             )
-        raise unsupported_architecture(where, found, sorted(FAMILIES))
+        raise unsupported_architecture(where, named, sorted(FAMILIES), found=found)
     family = FAMILIES[named]
     if family.is_masked and checkpoint_config.get("is_decoder"):
-        raise unsupported_architecture(where, f"{named!r} as a decoder", sorted(FAMILIES))
+        raise unsupported_architecture(where, named, sorted(FAMILIES), found=f"{named!r} as a decoder")
     for name in _QUANTIZATION:
         quantization = checkpoint_config.get(name)
         if quantization:

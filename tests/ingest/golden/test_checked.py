@@ -112,6 +112,10 @@ def test_a_model_that_is_there_and_wrong_is_not_skipped(tiny_models: dict[str, P
     (damaged / "model.safetensors").write_bytes(b"cut")
     with pytest.raises(Unreadable, match=r"^the weights in .*model\.safetensors cannot be read"):
         check_published([entry(str(damaged))])
+    (damaged / "model.safetensors").unlink()
+    with pytest.raises(Unavailable, match="lacks weights") as caught:
+        check_published([entry(str(damaged))])
+    assert caught.value.what == "weights"
 
 
 def test_pickled_weights_are_skipped_until_they_are_allowed(tiny_models: dict[str, Path], tmp_path: Path) -> None:

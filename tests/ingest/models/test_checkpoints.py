@@ -15,8 +15,16 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict, Invalid, NotFound, Refused, Unavailable, Unreadable, Unsupported
+from neurothek.catalog.problems import (
+    Conflict,
+    Invalid,
+    NeurothekError,
+    NotFound,
+    Refused,
+    Unavailable,
+    Unreadable,
+    Unsupported,
+)
 from neurothek.ingest import minis
 from neurothek.ingest.models.checkpoints import Weights, find
 from neurothek.ingest.models.families.table import FAMILIES

@@ -19,8 +19,7 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict
+from neurothek.catalog.problems import Conflict, NeurothekError
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.transformer import check, open_transformer

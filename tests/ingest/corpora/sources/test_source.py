@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound, Unreadable
+from neurothek.catalog.problems import Invalid, LimitExceeded, NeurothekError, NotFound, Unreadable
 from neurothek.ingest.corpora.sources import document
 from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import Source, documents, parse_sources
@@ -369,7 +368,7 @@ BOMBS = """
 import sys
 from pathlib import Path
 import pyarrow.parquet
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.corpora.text_memory import TextMemory
 
