@@ -7,9 +7,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.spelling import is_text
-from neurothek.catalog.suggestions import hint
+from neurothek.catalog.suggestions import hint as nearest_or_all
 
 _LONGEST = 80
 
@@ -18,20 +18,31 @@ _MOST_BYTES = 2**60
 """No machine has more, and DuckDB takes no limit much above it."""
 
 
-class BadArgument(NeurothekError):
-    """An argument of the wrong kind or out of range."""
+class WrongCall(Invalid, TypeError):
+    """A call with arguments that it has not, or without some that it needs.
 
-    def __init__(self, name: str, value: object, expected: str) -> None:
-        shown = repr(value).replace("\n", " ")
-        shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-        super().__init__(f"{name}={shown} is not valid; {expected}")
+    Also the TypeError that Python raises for such a call, for those who expect it of any function.
+    """
 
 
-class ArgumentUnknown(NeurothekError, TypeError):
+def bad_argument(name: str, value: object, hint: str = "", *, why: str = "") -> Invalid:
+    """An argument of the wrong kind or out of range.
+
+    Args:
+        name: the argument's.
+        value: what was given.
+        hint: what to give instead.
+        why: what is wrong with the value, where the hint does not say it.
+    """
+    shown = repr(value).replace("\n", " ")
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    found = f"{name}={shown} is not valid"
+    return Invalid(f"{found}; {why}" if why else found, hint, option=name, value=value)
+
+
+def unknown_argument(call: str, name: str, known: Iterable[str]) -> WrongCall:
     """A call has no argument of that name."""
-
-    def __init__(self, call: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"{call}() has no argument {name}; {hint(name, known)}")
+    return WrongCall(f"{call}() has no argument {name}", nearest_or_all(name, known), option=name)
 
 
 def require(kind: Any, /, **arguments: object) -> None:  # noqa: ANN401 - a type as it is annotated
@@ -40,13 +51,10 @@ def require(kind: Any, /, **arguments: object) -> None:  # noqa: ANN401 - a type
     Args:
         kind: a class, or a union, Literal, `Sequence[str]` and the like of them, as annotations are.
         arguments: values by their names.
-
-    Raises:
-        BadArgument: one of them is of another kind, or a text that UTF-8 cannot write.
     """
     for name, value in arguments.items():
         if not fits(value, kind):
-            raise BadArgument(name, value, f"give {kind_in_words(kind)}")
+            raise bad_argument(name, value, f"give {kind_in_words(kind)}")
 
 
 def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type as it is annotated

@@ -8,31 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from neurothek.catalog.errors import NeurothekError
-
-
-class PathInvalid(NeurothekError):
-    """No file can lie at a path."""
-
-    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
-        shown = str(path)
-        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
-        super().__init__(f"{shown!r} cannot be a path: {reason}; give another path")
+from neurothek.catalog.problems import Unreadable
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """A path as a person wrote it, with `~` for a home folder.
-
-    Raises:
-        PathInvalid: nobody has such a home, or a name in it is longer than any system takes.
-    """
+    """A path as a person wrote it, with `~` for a home folder."""
     try:
         found = Path(path).expanduser()
     except RuntimeError as error:
-        raise PathInvalid(path, "there is no such home folder") from error
+        raise _no_path(path, "there is no such home folder") from error
     if len(os.fsencode(found)) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST_NAME for part in found.parts):
-        raise PathInvalid(path, "it is too long")
+        raise _no_path(path, "it is too long")
     return found
+
+
+def _no_path(path: str | os.PathLike[str], why: str) -> Unreadable:
+    """No file can lie at a path."""
+    shown = str(path)
+    shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+    return Unreadable(f"{shown!r} cannot be a path: {why}", "give another path", path=path, why=why)
 
 
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_SHOWN = 4095, 255, 60

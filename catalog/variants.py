@@ -2,7 +2,7 @@
 
 import re
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 
 NO_POSITION = "no-position"
 POST_NORM = "post-norm"
@@ -20,31 +20,8 @@ _CHECKPOINT = re.compile(r"(?:step|checkpoint)[_-]?0*(?P<number>\d{1,18})", re.A
 _SEED = re.compile(r"[-_.]seed[-_]?0*(?P<number>\d{1,18})$", re.ASCII | re.IGNORECASE)
 
 
-class VariantInvalid(NeurothekError):
-    """A variant of a form that is not known."""
-
-    def __init__(self, variant: object) -> None:
-        super().__init__(
-            f"{variant!r} is not a model variant; write 'step 1000', 'seed 2', {' or '.join(ARCHITECTURES)},"
-            f" or {PLAIN} for none; a model that differs in any other way belongs to another family"
-        )
-
-
-class FamilyInvalid(NeurothekError):
-    """A family cannot be called so."""
-
-    def __init__(self, family: object) -> None:
-        super().__init__(
-            f"a family of models cannot be named {family!r}; use up to 200 letters, digits and . _ @ + - only"
-        )
-
-
 def variant_of(text: object) -> str | None:
-    """`step 1000`, `seed 2`, `no-position` or `post-norm` as the warehouse keeps it; None for `plain`.
-
-    Raises:
-        VariantInvalid: it is none of these.
-    """
+    """`step 1000`, `seed 2`, `no-position` or `post-norm` as the warehouse keeps it; None for `plain`."""
     written = text.strip().lower() if isinstance(text, str) else ""
     if written == PLAIN:
         return None
@@ -52,18 +29,25 @@ def variant_of(text: object) -> str | None:
         return written
     numbered = _NUMBERED.fullmatch(written)
     if numbered is None:
-        raise VariantInvalid(text)
+        raise Invalid(
+            f"{text!r} is not a model variant",
+            f"write 'step 1000', 'seed 2', {' or '.join(ARCHITECTURES)}, or {PLAIN} for none; a model that differs in"
+            " any other way belongs to another family",
+            option="--variant",
+            value=text,
+        )
     return f"{numbered['kind']} {int(numbered['number'])}"
 
 
 def family_of(text: object) -> str:
-    """The name of a family.
-
-    Raises:
-        FamilyInvalid: it holds other characters than names do.
-    """
+    """The name of a family."""
     if not isinstance(text, str) or not _FAMILY.fullmatch(text):
-        raise FamilyInvalid(text)
+        raise Invalid(
+            f"a family of models cannot be named {text!r}",
+            "use up to 200 letters, digits and . _ @ + - only",
+            option="--family",
+            value=text,
+        )
     return text
 
 

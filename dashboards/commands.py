@@ -44,9 +44,9 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     else:
-        from neurothek.catalog.store.errors import WarehouseMissing
+        from neurothek.catalog.store.errors import missing_warehouse
 
-        note(str(WarehouseMissing(ctx.obj.path)))
+        note(str(missing_warehouse(ctx.obj.path)))
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")

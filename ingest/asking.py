@@ -6,7 +6,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
-from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
+from neurothek.catalog.arguments import (
+    bad_argument,
+    parse_size,
+    require,
+    unknown_argument,
+)
 from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Invalid
 from neurothek.ingest.jobs import registry
@@ -110,14 +115,14 @@ def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]
     for word, value in given.items():
         name = called.get(word, word)
         if name not in known:
-            raise ArgumentUnknown("ingest", word, get_type_hints(Wishes))
+            raise unknown_argument("ingest", word, get_type_hints(Wishes))
         if name in values:
-            raise BadArgument(word, value, f"{name} is given, too; give one of the two")
+            raise bad_argument(word, value, "give one of the two", why=f"{name} is given, too")
         is_many = types[name] in (tuple[str, ...], tuple[int, ...])
         read = _READ.get(name, _several if is_many else _as_it_is)
         values[name] = read(value)
         if values[name] is None and value is not None:
-            raise BadArgument(word, value, "give a size, such as 4GB")
+            raise bad_argument(word, value, "give a size, such as 4GB")
         require(types[name], **{word: values[name]})
         if is_many:
             values[name] = tuple(values[name])
@@ -125,7 +130,7 @@ def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]
             values[name] = (expanded if types[name] == Path | None else float)(value)
         numbers = values[name] if is_many else (values[name],)
         if name in _LEAST and any(number is not None and number < _LEAST[name] for number in numbers):
-            raise BadArgument(word, value, f"give {_LEAST[name]} or more")
+            raise bad_argument(word, value, f"give {_LEAST[name]} or more")
     return values
 
 

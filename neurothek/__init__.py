@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neurothek.catalog.advice import DEFAULT_WAREHOUSE
-    from neurothek.catalog.errors import NeurothekError
+    from neurothek.catalog.problems import NeurothekError
     from neurothek.command_line import main
     from neurothek.front_door import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
 
@@ -13,7 +13,7 @@ __all__ = ["DEFAULT_WAREHOUSE", "Neurothek", "NeurothekError", "__version__", "m
 
 _HOMES = {
     "DEFAULT_WAREHOUSE": "catalog.advice",
-    "NeurothekError": "catalog.errors",
+    "NeurothekError": "catalog.problems",
     "main": "command_line",
     **dict.fromkeys(("Neurothek", "__version__", "open"), "front_door"),
 }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import bad_argument, require
 from neurothek.catalog.files import expanded
 from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
@@ -113,7 +113,7 @@ class Changing(Opened):
         if name is not None:
             require_title(name)
             if each is not None:
-                raise BadArgument("name", name, "each kind has a name of its own; leave it out")
+                raise bad_argument("name", name, "leave it out", why="each kind has a name of its own")
         way = Way.parse(str(set), pre=pre, at=at)
         if prompts is None:
             writing = {"continuation": continuation, "temperature": temperature, "seed": seed}
@@ -216,9 +216,9 @@ def _require_numbers(**given: float | None) -> None:
     for option, value in given.items():
         least, most = _RANGES[option]
         if value is not None and not least <= value <= most:
-            raise BadArgument(option, value, f"give {least:,} to {most:,}")
+            raise bad_argument(option, value, f"give {least:,} to {most:,}")
     if 0 < (given["temperature"] or 0) < _LEAST_TEMPERATURE:
-        raise BadArgument("temperature", given["temperature"], f"give 0, or {_LEAST_TEMPERATURE} or more")
+        raise bad_argument("temperature", given["temperature"], f"give 0, or {_LEAST_TEMPERATURE} or more")
 
 
 _LEAST_TEMPERATURE = 0.001
@@ -228,7 +228,7 @@ def _refuse(reason: str, **given: object) -> None:
     """Refuse what would have no effect."""
     for option, value in given.items():
         if value is not None and value != ():
-            raise BadArgument(option, value, f"{reason}; leave it out")
+            raise bad_argument(option, value, "leave it out", why=reason)
 
 
 _RANGES = {
@@ -253,5 +253,5 @@ def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
         lines = expanded(neurons).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise BadArgument("neurons", str(neurons), f"that file cannot be read ({reason})") from error
+        raise bad_argument("neurons", str(neurons), why=f"that file cannot be read ({reason})") from error
     return [line.strip() for line in lines if line.strip()]

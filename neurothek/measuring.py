@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from neurothek.catalog.arguments import BadArgument
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.arguments import bad_argument
+from neurothek.catalog.problems import NeurothekError
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Measuring(Opened):
 
         request = requested(**wishes)
         if not models:
-            raise BadArgument("models", models, "name at least one model, such as mini-opt-2m")
+            raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
         with progress_bars(shown=progress) as bars:
             return list(ingest_all(self.warehouse, request, models, progress=bars))
 
@@ -78,7 +78,7 @@ class Measuring(Opened):
 
         request = requested(**wishes)
         if not models:
-            raise BadArgument("models", models, "name at least one model, such as mini-opt-2m")
+            raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
         for one in models:
             if problem := problem_of(self.warehouse, request, one):
                 raise NeurothekError(problem)
@@ -140,7 +140,7 @@ class Measuring(Opened):
         from neurothek.catalog.terminal.console import progress_bars
 
         if sample < 1:
-            raise BadArgument("sample", sample, "give 1 or more")
+            raise bad_argument("sample", sample, "give 1 or more")
         from neurothek.catalog.upkeep.verification import Agreement, agreement, combined
         from neurothek.ingest.planning.first_look import measured_as, require_weights
 

@@ -8,10 +8,9 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from neurothek.catalog.arguments import plain, require
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.arguments import WrongCall, plain, require
 from neurothek.catalog.files import expanded
-from neurothek.catalog.problems import Unavailable
+from neurothek.catalog.problems import NeurothekError, Unavailable
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,13 +26,12 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class CallInvalid(NeurothekError, TypeError):
+def _wrong_call(method: Callable[..., Any], problem: str) -> WrongCall:
     """Arguments that a method has not, or that it lacks."""
-
-    def __init__(self, method: Callable[..., Any], problem: str) -> None:
-        signature = inspect.signature(method)
-        shown = [str(one.replace(annotation=one.empty)) for one in signature.parameters.values() if one.name != "self"]
-        super().__init__(f"{method.__name__}: {problem}; call it as {method.__name__}({', '.join(shown)})")
+    signature = inspect.signature(method)
+    shown = [str(one.replace(annotation=one.empty)) for one in signature.parameters.values() if one.name != "self"]
+    hint = f"call it as {method.__name__}({', '.join(shown)})"
+    return WrongCall(f"{method.__name__}: {problem}", hint, option=method.__name__)
 
 
 def checked(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -48,7 +46,7 @@ def checked(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
         try:
             bound = signature.bind(*arguments, **named)
         except TypeError as error:
-            raise CallInvalid(method, str(error)) from None
+            raise _wrong_call(method, str(error)) from None
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD or isinstance(parameter.annotation, str) or name == "self":

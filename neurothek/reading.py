@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import bad_argument, require
 from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
 
@@ -49,7 +49,7 @@ class Reading(Opened):
         if isinstance(question, str):
             question = put_together((question,), **conditions)
         elif conditions:
-            raise BadArgument("question", question, "give a word, or a question that holds the conditions itself")
+            raise bad_argument("question", question, "give a word, or a question that holds the conditions itself")
         require(Question, question=question)
         with self.reader() as connection:
             asked = wanted(connection, question)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import bad_argument, require
 from neurothek.ingest.errors import empty_prompt
 from neurothek.opened import Opened, checked
 
@@ -78,9 +78,9 @@ class Running(Opened):
         require(Lens, lens=lens)
         require(RaisingOrder, sort=sort)
         if top < 1:
-            raise BadArgument("top", top, "give 1 or more")
+            raise bad_argument("top", top, "give 1 or more")
         if not 0 <= raising <= _MOST_RAISING:
-            raise BadArgument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
+            raise bad_argument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
         from neurothek.catalog.store.matrix_files import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.corpora import choose_corpora
@@ -161,7 +161,7 @@ class Running(Opened):
         require(Lens, lens=lens)
         for name, number in (("top", top), ("most", most)):
             if number is not None and number < 1:
-                raise BadArgument(name, number, "give 1 or more")
+                raise bad_argument(name, number, "give 1 or more")
         from neurothek.catalog.store.matrix_files import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.models import choose_model
@@ -340,7 +340,7 @@ class Running(Opened):
         """
         _require_switch(value=set, n_random=n_random, seed=seed)
         if not neurons:
-            raise BadArgument("neurons", neurons, "give one address or more")
+            raise bad_argument("neurons", neurons, "give one address or more")
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.trace.switch import firing_beside, neuron_of, together_page
 
@@ -380,15 +380,15 @@ def _require_prompt(prompt: str, position: int | None = None) -> None:
     # place of a character that is not ASCII has at most eleven times its bytes.
     longest = (1 if prompt.isascii() else 11) * len(prompt.encode("utf-8", "replace")) + 2
     if position is not None and not -longest <= position < longest:
-        raise BadArgument("position", position, f"the prompt has at most {longest} positions, counted from 0")
+        raise bad_argument("position", position, f"the prompt has at most {longest} positions, counted from 0")
 
 
 def _require_switch(*, value: float, n_random: int, seed: int) -> None:
     """Refuse numbers out of range."""
     # Nan is in no range either.
     if not -_LARGEST <= value <= _LARGEST:
-        raise BadArgument("set", value, f"give a number from {-_LARGEST:g} to {_LARGEST:g}")
+        raise bad_argument("set", value, f"give a number from {-_LARGEST:g} to {_LARGEST:g}")
     if not 1 <= n_random <= _MOST_RANDOM:
-        raise BadArgument("n_random", n_random, f"give 1 to {_MOST_RANDOM:,}")
+        raise bad_argument("n_random", n_random, f"give 1 to {_MOST_RANDOM:,}")
     if not 0 <= seed <= _LARGEST_SEED:
-        raise BadArgument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")
+        raise bad_argument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")

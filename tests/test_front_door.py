@@ -19,8 +19,7 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict
-from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.problems import Conflict, Unavailable
 from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.request import TextRequest
 from neurothek.queries.search.question import Question
@@ -69,7 +68,7 @@ def test_opening_touches_nothing(tmp_path: Path) -> None:
     door = neurothek.open(tmp_path / "absent.duckdb")
     assert not door.warehouse.exists()
     for ask in (lambda: door.sql("select 1"), lambda: door.search("one"), lambda: door.neuron("a/L0N0"), door.compare):
-        with pytest.raises(WarehouseMissing, match="there is no warehouse at"):
+        with pytest.raises(Unavailable, match="there is no warehouse at"):
             ask()
     assert list(tmp_path.iterdir()) == []
 
@@ -100,7 +99,7 @@ def test_whatever_reads_says_that_there_is_no_warehouse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Neurothek], object]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WarehouseMissing, match=r"there is no warehouse at .*absent\.duckdb"):
+    with pytest.raises(Unavailable, match=r"there is no warehouse at .*absent\.duckdb"):
         ask(neurothek.open("absent.duckdb"))
     assert list(tmp_path.iterdir()) == []
 

@@ -9,10 +9,9 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.problems import Conflict, Unavailable
+from neurothek.catalog.problems import Conflict, NotFound, NotMeasured, Unavailable
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES
-from neurothek.catalog.upkeep.changes import ModelUnknown
-from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify
+from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
 from neurothek.ingest.pipeline.verify import Skipped
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
@@ -164,7 +163,7 @@ def test_a_run_of_another_version_is_named_and_not_judged(door: Neurothek) -> No
 
 
 def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelUnknown, match="did you mean tiny"):
+    with pytest.raises(NotFound, match="did you mean tiny"):
         door.verify("tinny")
     with pytest.raises(Conflict):
         door.verify("tiny", weights=str(folder / "other"))
@@ -172,7 +171,7 @@ def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path,
         door.verify("tiny", weights=str(tmp_path / "nowhere"))
     with door.warehouse.writer() as connection:
         connection.execute("delete from store.runs")
-    with pytest.raises(NothingToVerify):
+    with pytest.raises(NotMeasured, match="tiny was not measured yet; measure it with `neurothek ingest tiny`"):
         door.verify("tiny")
 
 

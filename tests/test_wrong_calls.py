@@ -10,7 +10,7 @@ import pytest
 import neurothek
 from docs.generators.python_page import GROUPS
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.asking import Wishes
 from neurothek.ingest.request import TextRequest
 from neurothek.queries.search.question import Conditions, Question

@@ -11,9 +11,9 @@ import duckdb
 import pyarrow.parquet as pq
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
 from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
@@ -31,20 +31,6 @@ INTERNAL = frozenset({"schema_versions", "installed_views"})
 """Tables that say how the file was made, and nothing of models."""
 
 _WHOLE = frozenset(table.name for table in DIMENSIONS) | {"pins", "cluster_pins"}
-
-
-class FolderInUse(NeurothekError):
-    """There is something where the export is to go."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} already exists and is not empty; choose a new folder for the export")
-
-
-class FolderNowhere(NeurothekError):
-    """The export is to go where a link leads that leads nowhere."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} is a broken link; choose a new folder for the export")
 
 
 def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
@@ -77,20 +63,22 @@ def export(
         folder: a folder that is new or empty.
         texts: path below the folder -> text of further files.
         progress: watches the tables.
-
-    Raises:
-        FolderInUse: the folder holds something.
-        FolderNowhere: it is a link to nothing, or to itself.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     folder = expanded(folder).absolute()
     if folder.is_symlink():
         if not folder.exists():
-            raise FolderNowhere(folder)
+            raise Unreadable(
+                f"{folder} is a broken link", "choose a new folder for the export", path=folder, why="a broken link"
+            )
         # Renaming would put the export in the place of the link.
         folder = folder.resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FolderInUse(folder)
+        raise Conflict(
+            f"{folder} already exists and is not empty",
+            "choose a new folder for the export",
+            what="folder",
+            name=folder,
+        )
     with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
         manifest = _write_store(connection, unfinished, progress or Silent())
         manifest = _with_maps(manifest, kept_maps(connection), warehouse.maps, unfinished)

@@ -6,17 +6,17 @@ from pathlib import Path, PurePosixPath
 import duckdb
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.exchange.exports import MAPS, exported, store_tables
 from neurothek.catalog.exchange.manifest import (
     MANIFEST,
     ExportedColumn,
     ExportedFile,
-    ExportInvalid,
     Manifest,
+    invalid_export,
     read_manifest,
 )
 from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.publishing.facts import rebuild_facts
@@ -32,23 +32,10 @@ _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parame
 """Columns that earlier exports lack, and what tells them from the others."""
 
 
-class WarehouseNotEmpty(NeurothekError):
-    """An import would add to what is there."""
-
-    def __init__(self, path: Path, table: str) -> None:
-        super().__init__(
-            f"{path} already has rows in {table}, but an import needs a new or empty warehouse; choose another file"
-            f" with --warehouse, then join the two with `{command_line('merge', 'OTHER')}`"
-        )
-
-
 def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | None = None) -> Manifest:
     """Read an export into a new or empty warehouse, row for row; one that holds these very rows is left as it is.
 
-    Raises:
-        ExportInvalid: the folder is not an export, is damaged, or is of a newer release; nothing is written.
-        WarehouseNotEmpty: the warehouse has other rows already.
-        WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
+    Nothing is written of a folder that is damaged, no export, or of a newer release.
     """
     folder, progress = expanded(folder).absolute(), progress or Silent()
     manifest = read_manifest(folder)
@@ -83,15 +70,16 @@ def _require_room(path: Path, connection: duckdb.DuckDBPyConnection, manifest: M
 def _require_empty(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
     for table in store_tables(connection):
         if first_row(connection, f"select 1 from store.{table} limit 1"):
-            raise WarehouseNotEmpty(path, table)
+            raise Conflict(
+                f"{path} already has rows in {table}, but an import needs a new or empty warehouse",
+                f"choose another file with --warehouse, then join the two with `{command_line('merge', 'OTHER')}`",
+                what="warehouse",
+                name=path,
+            )
 
 
 def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a warehouse that is not empty has the rows of the export; those that follow from others may differ.
-
-    Raises:
-        WarehouseNotEmpty: it has other rows.
-    """
+    """Whether a warehouse that is not empty has the rows of the export; those that follow from others may differ."""
     with warehouse.current_reader() as connection:
         for name, table in manifest.tables.items():
             if name == "neuron_facts" or not table.n_rows:
@@ -111,7 +99,7 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
 def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:
     """Compare the tables with those of this release; an older export may lack what was added since."""
     if not 1 <= manifest.schema_version <= LATEST:
-        raise ExportInvalid(folder, "a newer neurothek wrote it")
+        raise invalid_export(folder, "a newer neurothek wrote it")
     known = store_tables(blank)
     for name, table in manifest.tables.items():
         types = {column: one.type for column, one in known.get(name, {}).items()}
@@ -119,12 +107,12 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
         needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
         exported_types = {column: one.type for column, one in table.columns.items()}
         if not types or not exported_types.items() <= types.items() or not needed <= exported_types.keys():
-            raise ExportInvalid(folder, f"its table {name} is not one of this release's")
+            raise invalid_export(folder, f"its table {name} is not one of this release's")
         if table.n_rows != sum(file.n_rows for file in table.files):
-            raise ExportInvalid(folder, f"its {MANIFEST} counts the rows of {name} in two ways")
+            raise invalid_export(folder, f"its {MANIFEST} counts the rows of {name} in two ways")
     missing = known.keys() - manifest.tables.keys()
     if missing and manifest.schema_version == LATEST:
-        raise ExportInvalid(folder, f"the table {min(missing)} is missing")
+        raise invalid_export(folder, f"the table {min(missing)} is missing")
 
 
 def _judge_files(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection, progress: Progress) -> None:
@@ -133,7 +121,7 @@ def _judge_files(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnect
         for file in table.files:
             problem = _problem(folder / file.path, file, table.columns, blank)
             if problem:
-                raise ExportInvalid(folder, f"{file.path} {problem}")
+                raise invalid_export(folder, f"{file.path} {problem}")
             progress.advance(note=file.path)
     progress.finish()
 
@@ -169,9 +157,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
                 with rows_of(connection, files) as rows:
                     connection.execute(f"insert into store.{name} by name select *{''.join(later)} from {rows}")
         except duckdb.ConstraintException as error:
-            raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
+            raise invalid_export(folder, f"the table {name} has an empty value where there must be one") from error
         except duckdb.ConversionException as error:
-            raise ExportInvalid(folder, f"the table {name} has a value that its column does not take") from error
+            raise invalid_export(folder, f"the table {name} has a value that its column does not take") from error
         progress.advance(note=name)
     renew = rebuild_facts if manifest.schema_version < LATEST else summaries.refresh
     for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
@@ -182,7 +170,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
 def _require_keys(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """A row that is there twice would be counted twice by whoever asks."""
     for finding in broken(connection, among=of_kind("key"), progress=Silent()):
-        raise ExportInvalid(folder, f"the rows of {finding.subject} repeat a key ({readable(finding.example)})")
+        raise invalid_export(folder, f"the rows of {finding.subject} repeat a key ({readable(finding.example)})")
 
 
 def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:
@@ -191,4 +179,4 @@ def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Ma
     for one in take(maps, folder / MAPS, target):
         name = one.path(PurePosixPath(MAPS)).as_posix()
         if name in manifest.maps:
-            raise ExportInvalid(folder, f"{name} is missing, was changed or is damaged")
+            raise invalid_export(folder, f"{name} is missing, was changed or is damaged")

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.spelling import readable
 
 MANIFEST = "manifest.json"
@@ -17,12 +17,11 @@ _MOST = 2**63
 """No number of rows reaches it."""
 
 
-class ExportInvalid(NeurothekError):
+def invalid_export(folder: Path, found: str) -> Unreadable:
     """A folder that is not an export, or one that was changed."""
-
-    def __init__(self, folder: Path, found: str) -> None:
-        again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
-        super().__init__(f"{folder} cannot be imported: {found}; export the warehouse again with `{again}`")
+    again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
+    hint = f"export the warehouse again with `{again}`"
+    return Unreadable(f"{folder} cannot be imported: {found}", hint, path=folder, why=found)
 
 
 @dataclass(frozen=True)
@@ -99,20 +98,16 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an export.
-
-    Raises:
-        ExportInvalid: there is none, it is not one of ours, or it names files elsewhere.
-    """
+    """The manifest of an export."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise ExportInvalid(folder, f"there is no {MANIFEST} in it" if folder.is_dir() else "there is no such folder")
+        raise invalid_export(folder, f"there is no {MANIFEST} in it" if folder.is_dir() else "there is no such folder")
     if path.is_symlink():
-        raise ExportInvalid(folder, f"its {MANIFEST} is a link")
+        raise invalid_export(folder, f"its {MANIFEST} is a link")
     try:
         content = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
         if content.pop("format") != FORMAT:
-            raise ExportInvalid(folder, f"its {MANIFEST} is of something else")
+            raise invalid_export(folder, f"its {MANIFEST} is of something else")
         manifest = Manifest(
             schema_version=_count(content["schema_version"]),
             tables={str(name): _table(table) for name, table in content["tables"].items()},
@@ -121,17 +116,13 @@ def read_manifest(folder: Path) -> Manifest:
             missing_maps=tuple(map(str, content.get("missing_maps", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
-        raise ExportInvalid(folder, f"its {MANIFEST} is damaged") from error
+        raise invalid_export(folder, f"its {MANIFEST} is damaged") from error
     _require_own_files(folder, manifest)
     return manifest
 
 
 def _require_own_files(folder: Path, manifest: Manifest) -> None:
-    """Refuse a file that is named twice, or lies elsewhere: by its path, or by a link.
-
-    Raises:
-        ExportInvalid: there is one; nothing of it was opened.
-    """
+    """Refuse a file that is named twice, or lies elsewhere: by its path, or by a link."""
     known: set[Path] = set()
     root = folder.resolve()
     paths = [file.path for table in manifest.tables.values() for file in table.files]
@@ -139,9 +130,9 @@ def _require_own_files(folder: Path, manifest: Manifest) -> None:
         pure = PurePosixPath(path)
         is_outside = pure.is_absolute() or ".." in pure.parts or "\0" in path
         if is_outside or not (target := _followed(folder / path)).is_relative_to(root):
-            raise ExportInvalid(folder, f"its {MANIFEST} names {readable(path)}, which lies outside the folder")
+            raise invalid_export(folder, f"its {MANIFEST} names {readable(path)}, which lies outside the folder")
         if target in known:
-            raise ExportInvalid(folder, f"its {MANIFEST} names {readable(path)} twice")
+            raise invalid_export(folder, f"its {MANIFEST} names {readable(path)} twice")
         known.add(target)
 
 

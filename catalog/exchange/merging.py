@@ -9,9 +9,9 @@ import polars as pl
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.configurations import CONFIGURED, config_differences, configured_of
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.exchange.exports import ROW_GROUP
 from neurothek.catalog.exchange.numbering import Numbering
+from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.spelling import readable
@@ -30,40 +30,32 @@ _OWNED = {
 """Number -> the table that gives it, followed by those whose rows come with a new one."""
 
 
-class MergeWithItself(NeurothekError):
-    """Both are one file."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} cannot be merged with itself; name another warehouse")
-
-
-class ModelsDiffer(NeurothekError):
+def _models_differ(name: str, difference: str, other: Path) -> Conflict:
     """One name stands for two models."""
+    rename = command_line("rename", name, f"{name}-2", "--warehouse", str(other))
+    return Conflict(
+        f"both warehouses have a model {name}, with different {difference}",
+        f"give one of them another name, for example with `{rename}`",
+        what="model",
+        name=name,
+    )
 
-    def __init__(self, name: str, difference: str, other: Path) -> None:
-        super().__init__(
-            f"both warehouses have a model {name}, with different {difference}; give one of them another name,"
-            f" for example with `{command_line('rename', name, f'{name}-2', '--warehouse', str(other))}`"
-        )
 
-
-class RunsDiffer(NeurothekError):
+def _runs_differ(model: str, job: str, other: Path) -> Conflict:
     """Both measured the same model, in ways that do not go together."""
+    return Conflict(
+        f"both warehouses measured {job} of {model}, with different parameters or texts",
+        f"remove one of them with `{command_line('remove', model, '--job', job)}`, or keep both apart with"
+        f" `{command_line('rename', model, f'{model}-2', '--warehouse', str(other))}`",
+        what="run",
+        name=f"{job} of {model}",
+    )
 
-    def __init__(self, model: str, job: str, other: Path) -> None:
-        super().__init__(
-            f"both warehouses measured {job} of {model}, with different parameters or texts; remove one of them with"
-            f" `{command_line('remove', model, '--job', job)}`, or keep both apart with"
-            f" `{command_line('rename', model, f'{model}-2', '--warehouse', str(other))}`"
-        )
 
-
-class OtherUnsound(NeurothekError):
+def _unsound(other: Path, found: str) -> Damaged:
     """The other warehouse contradicts itself."""
-
-    def __init__(self, other: Path, found: str) -> None:
-        look = command_line("check", "--warehouse", str(other))
-        super().__init__(f"{other} cannot be merged: {found}; check it with `{look}`")
+    look = command_line("check", "--warehouse", str(other))
+    return Damaged(f"{other} cannot be merged: {found}", f"check it with `{look}`", path=other, why=found)
 
 
 @dataclass(frozen=True)
@@ -92,17 +84,14 @@ class Merged:
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
     """Add what another warehouse holds, in one transaction; what both hold is taken once.
 
-    The other file is only read. Pins, family and variant come with models that are new.
-
-    Raises:
-        MergeWithItself, ModelsDiffer, RunsDiffer, OtherUnsound: as they say; nothing is written.
-        WarehouseOutdated: an earlier release wrote the other file.
-        WarehouseDamaged: one of the files is not what was written; nothing is.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: one of the files cannot be used.
+    The other file is only read. Pins, family and variant come with models that are new. Where the two contradict each
+    other, or one of them is damaged, nothing is written.
     """
     source = Warehouse(other, wait_seconds=warehouse.wait_seconds)
     if source.path == warehouse.path:
-        raise MergeWithItself(warehouse.path)
+        raise Invalid(
+            f"{warehouse.path} cannot be merged with itself", "name another warehouse", option="OTHER", value=other
+        )
     progress = progress or Silent()
     warehouse.require_writable()
     for each in (source, warehouse):
@@ -124,7 +113,7 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
     wanted = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
     for finding in broken(theirs, among=wanted, progress=Silent()):
-        raise OtherUnsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
+        raise _unsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
 
 
 def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
@@ -154,15 +143,15 @@ def _refuse_other_models(
             continue
         if row["model_id"] in numbering.tables["models"].new:
             same = row["weights_sha256"] == our["weights_sha256"]
-            raise ModelsDiffer(name, "tokenizers" if same else "weights", other)
+            raise _models_differ(name, "tokenizers" if same else "weights", other)
         differences = config_differences(configured_of(our), configured_of(row))
         if differences:
-            raise ModelsDiffer(name, f"config.json ({', '.join(differences)})", other)
+            raise _models_differ(name, f"config.json ({', '.join(differences)})", other)
     # One vocabulary may be split in several ways: the model's runs on texts would not have read the same ids.
     read, would_read = _tokenizers_read(ours), _tokenizers_read(theirs)
     for name in sorted(read.keys() & would_read.keys()):
         if would_read[name] - read[name]:
-            raise ModelsDiffer(name, "tokenizers", other)
+            raise _models_differ(name, "tokenizers", other)
 
 
 def _tokenizers_read(connection: duckdb.DuckDBPyConnection) -> dict[str, frozenset[str]]:
@@ -193,7 +182,7 @@ def _refuse_other_runs(
         if (job, model, corpora.get(corpus_id), models.get(other_id)) in known or (
             is_single and (job, model) in measured
         ):
-            raise RunsDiffer(_name(theirs, model_id), job, other)
+            raise _runs_differ(_name(theirs, model_id), job, other)
 
 
 def _merge(
@@ -292,8 +281,8 @@ def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, extended
     """What came twice is noticed before anything is kept: jobs may fill each other's tables, a file may repeat rows."""
     for finding in broken(ours, among=of_kind("key"), progress=Silent()):
         if extended is not None:
-            raise RunsDiffer(extended, finding.subject, other)
-        raise OtherUnsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
+            raise _runs_differ(extended, finding.subject, other)
+        raise _unsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
 
 
 def _among(column: str, numbers: frozenset[int]) -> str:

@@ -18,9 +18,6 @@ def write_annotations(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame)
 
     Returns:
         How many earlier rows gave way.
-
-    Raises:
-        TableMismatch: the rows are none of the table's.
     """
     return _write(connection, ANNOTATIONS, rows, _VECTOR)
 
@@ -30,9 +27,6 @@ def write_judgements(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) 
 
     Returns:
         How many earlier rows gave way.
-
-    Raises:
-        TableMismatch: the rows are none of the table's.
     """
     return _write(connection, PLAUSIBILITY_JUDGEMENTS, rows, _LIST)
 

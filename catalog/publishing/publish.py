@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import duckdb_bytes, rows_of
 from neurothek.catalog.store.matrices import bring
@@ -21,44 +21,37 @@ _LISTS = "projections"
 """The job whose lists of tokens pairs of models are compared by."""
 
 
-class NameTaken(NeurothekError):
+def taken_name(name: str) -> Conflict:
     """A model's name already stands for other weights."""
+    return Conflict(
+        f"the warehouse already has a model {name} with other weights",
+        f"give this one another name (`{command_line('ingest', 'OTHER=...')}`) or remove that one"
+        f" (`{command_line('remove', name)}`)",
+        what="model",
+        name=name,
+    )
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"the warehouse already has a model {name} with other weights;"
-            f" give this one another name (`{command_line('ingest', 'OTHER=...')}`) or remove that one"
-            f" (`{command_line('remove', name)}`)"
-        )
 
-
-class TokenizerChanged(NeurothekError):
+def changed_tokenizer(name: str, *, corpus: str | None = None, parts: Sequence[str] = ()) -> Conflict:
     """A known model comes with another tokenizer.
 
-    Attributes:
+    Args:
+        name: the model's.
         corpus: the text whose ids differ; None: the vocabularies do.
         parts: parts of the tokenizer in which they differ, as far as they are known.
     """
-
-    def __init__(self, name: str, *, corpus: str | None = None, parts: Sequence[str] = ()) -> None:
-        self.corpus, self.parts = corpus, tuple(parts)
-        found = f"the model {name} was measured with a different tokenizer than the one found now"
-        if corpus is None:
-            super().__init__(f"{found}; give it another name with NAME=")
-            return
-        differ = f" ({', '.join(parts)} {'differs' if len(parts) == 1 else 'differ'})" if parts else ""
-        own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
-        super().__init__(
-            f"{found}{differ}, which gives {corpus} other ids{own}; ingest the text again with --force to replace all"
-            " that was measured of it, or give the model another name with NAME= to keep both"
-        )
-
-
-class PairChanged(NeurothekError):
-    """One of two models is no longer as it was when they were compared."""
-
-    def __init__(self, one: str, other: str) -> None:
-        super().__init__(f"{one} or {other} was removed or measured again during the comparison; repeat the command")
+    found = f"the model {name} was measured with a different tokenizer than the one found now"
+    if corpus is None:
+        return Conflict(found, "give it another name with NAME=", what="tokenizer", name=name)
+    differ = f" ({', '.join(parts)} {'differs' if len(parts) == 1 else 'differ'})" if parts else ""
+    own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
+    return Conflict(
+        f"{found}{differ}, which gives {corpus} other ids{own}",
+        "ingest the text again with --force to replace all that was measured of it, or give the model another name"
+        " with NAME= to keep both",
+        what="tokenizer",
+        name=name,
+    )
 
 
 @dataclass(frozen=True)
@@ -149,11 +142,6 @@ def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int
 
     Returns:
         Rows written, by table.
-
-    Raises:
-        NameTaken: the model's name stands for other weights.
-        TokenizerChanged: the model is known with another tokenizer.
-        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
     """
     with warehouse.transaction(settings=_limits(memory_bytes)) as connection:
         written = _publish(connection, publication)
@@ -170,10 +158,6 @@ def publish_pair(
 
     Returns:
         Rows written, by table.
-
-    Raises:
-        PairChanged: the lists that were compared are not in the warehouse any more.
-        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
     """
     with warehouse.transaction(settings=_limits(memory_bytes)) as connection:
         ids = {paired.model: _compared_id(connection, paired) for paired in (one, other)}
@@ -225,9 +209,9 @@ def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> 
         _insert_frame(connection, MODELS, model.row, {"model_id": model_id, "tokenizer_id": tokenizer_id})
         return model_id
     if known[1] != model.row.item(0, "weights_sha256"):
-        raise NameTaken(model.name)
+        raise taken_name(model.name)
     if known[2] != tokenizer_id:
-        raise TokenizerChanged(model.name)
+        raise changed_tokenizer(model.name)
     return int(known[0])
 
 
@@ -275,7 +259,12 @@ def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> in
     values = {"job": _LISTS, "model": paired.model, "run_key": paired.projections}
     model_row = first_row(connection, query, values)
     if model_row is None:
-        raise PairChanged(paired.model, paired.other)
+        raise Conflict(
+            f"{paired.model} or {paired.other} was removed or measured again during the comparison",
+            "repeat the command",
+            what="pair",
+            name=f"{paired.model} and {paired.other}",
+        )
     return int(model_row[0])
 
 

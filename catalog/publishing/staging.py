@@ -16,8 +16,8 @@ import duckdb
 import filelock
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import written
+from neurothek.catalog.problems import Busy, Unavailable
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.interrupts import keyboard_interrupts
 from neurothek.catalog.tables.table import Table
@@ -44,23 +44,23 @@ _TEXTS = ("corpus", "other_model", "problem", "arithmetic", "lease")
 State = Literal["running", "failed", "interrupted", "measured"]
 
 
-class RunBusy(NeurothekError):
+def _busy_run(job: str, model: str) -> Busy:
     """Two processes want to measure the same run."""
+    run = f"{job} of {model}"
+    return Busy(f"{run} is being measured by another process", "wait for it, then repeat the command", path=run)
 
-    def __init__(self, job: str, model: str) -> None:
-        super().__init__(f"{job} of {model} is being measured by another process; wait for it, then repeat the command")
 
-
-class StagingFull(NeurothekError):
+def unwritable_staging(folder: Path, error: Exception) -> Unavailable:
     """The disk does not take a shard."""
-
-    def __init__(self, folder: Path, error: Exception) -> None:
-        said = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
-        reason = said.rpartition("underlying IO error: ")[2]
-        super().__init__(
-            f"a measurement could not be written to {folder} ({reason});"
-            " finished work is kept: free some space or choose another disk with --staging, then repeat the command"
-        )
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
+    why = said.rpartition("underlying IO error: ")[2]
+    return Unavailable(
+        f"a measurement could not be written to {folder} ({why})",
+        "finished work is kept: free some space or choose another disk with --staging, then repeat the command",
+        what="staging",
+        name=folder,
+        why=why,
+    )
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,6 @@ class StagedRun:
             shard: its name.
             frames: its rows, by table.
             is_passing: whether the rows are read once, soon, and then dropped.
-
-        Raises:
-            StagingFull: the disk refuses.
         """
         for table, frame in frames.items():
             try:
@@ -127,7 +124,7 @@ class StagedRun:
                     write_parquet(frame, temporary, is_passing=is_passing)
             except (OSError, pl.exceptions.ComputeError) as error:
                 # The Parquet writer reports a full disk as an error of its own.
-                raise StagingFull(self.folder, error) from error
+                raise unwritable_staging(self.folder, error) from error
 
     def is_ours(self) -> bool:
         """Whether no other process has opened the folder since, or deleted it: for those who write without its lock."""
@@ -163,19 +160,15 @@ class StagedRun:
                     query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
                     connection.execute(query, {"files": files})
             except (duckdb.IOException, OSError) as error:
-                raise StagingFull(self.folder, error) from error
+                raise unwritable_staging(self.folder, error) from error
         return target
 
     def mark(self, state: State, problem: str | None = None) -> None:
-        """Record how the run stands, for the `runs` command.
-
-        Raises:
-            StagingFull: the disk refuses.
-        """
+        """Record how the run stands, for the `runs` command."""
         try:
             _write_manifest(self.folder, self.manifest, state, problem)
         except OSError as error:
-            raise StagingFull(self.folder, error) from error
+            raise unwritable_staging(self.folder, error) from error
 
     def discard(self) -> None:
         """Delete the folder: its rows are published or no longer wanted."""
@@ -184,20 +177,15 @@ class StagedRun:
 
 @contextmanager
 def adding(staging: Path, model: str) -> Iterator[None]:
-    """Keep other processes from adding to what the warehouse has of a model, which each of them would replace.
-
-    Raises:
-        RunBusy: another process does.
-        StagingFull: the folder cannot be made.
-    """
+    """Keep other processes from adding to what the warehouse has of a model, which each of them would replace."""
     try:
         staging.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(staging / f"{hashlib.sha256(model.encode()).hexdigest()}.lock")
         lock.acquire(timeout=_PROBE_SECONDS)
     except filelock.Timeout as error:
-        raise RunBusy("an intervention", model) from error
+        raise _busy_run("an intervention", model) from error
     except OSError as error:
-        raise StagingFull(staging, error) from error
+        raise unwritable_staging(staging, error) from error
     try:
         yield
     finally:
@@ -207,12 +195,7 @@ def adding(staging: Path, model: str) -> Iterator[None]:
 
 @contextmanager
 def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
-    """Open the run's folder under its lock, taking up what an earlier process left there.
-
-    Raises:
-        RunBusy: another process is measuring the same run.
-        StagingFull: the folder cannot be made.
-    """
+    """Open the run's folder under its lock, taking up what an earlier process left there."""
     folder = staging / manifest.run_key
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -220,9 +203,9 @@ def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
         # Somebody who lists the runs holds the lock for a moment to see whether it is free.
         lock.acquire(timeout=_PROBE_SECONDS)
     except filelock.Timeout as error:
-        raise RunBusy(manifest.job, manifest.model) from error
+        raise _busy_run(manifest.job, manifest.model) from error
     except OSError as error:
-        raise StagingFull(staging, error) from error
+        raise unwritable_staging(staging, error) from error
     try:
         yield _take_up(folder, manifest)
     finally:

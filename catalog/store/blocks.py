@@ -11,7 +11,7 @@ import numpy as np
 
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.checksums import HEADER_BYTES, computed
-from neurothek.catalog.store.damage import WarehouseDamaged
+from neurothek.catalog.store.damage import damaged_warehouse
 from neurothek.catalog.store.leases import read_beside
 
 _BLOCKS_FROM = 3 * HEADER_BYTES
@@ -25,9 +25,6 @@ def require_whole(connection: duckdb.DuckDBPyConnection, path: Path, *, progress
     """Read all of the file, whose blocks are of the connection's database, and refuse one that is not what was written.
 
     A block that holds nothing any more may be anything: DuckDB never reads it again.
-
-    Raises:
-        WarehouseDamaged: a block in use is another than was written, or is not there.
     """
     described = "select total_blocks, block_size from pragma_database_size() where database_name = current_database()"
     n_blocks, block_bytes = connection.execute(described).fetchall()[0]
@@ -39,7 +36,7 @@ def require_whole(connection: duckdb.DuckDBPyConnection, path: Path, *, progress
     owners = _owners(connection, wrong)
     broken = sorted(wrong.intersection(owners))
     if broken:
-        raise WarehouseDamaged(path, _found(broken, n_blocks, _BLOCKS_FROM + broken[0] * block_bytes, owners))
+        raise damaged_warehouse(path, _found(broken, n_blocks, _BLOCKS_FROM + broken[0] * block_bytes, owners))
 
 
 def _wrong_blocks(path: Path, n_blocks: int, block_bytes: int, progress: Progress) -> Iterator[int]:

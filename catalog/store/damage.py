@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import MemoryRefused, NeurothekError
+from neurothek.catalog.problems import Damaged, LimitExceeded, memory_refused
 from neurothek.catalog.store.leases import has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
@@ -24,14 +24,15 @@ _TWICE = "More than one row returned by a subquery"
 """What DuckDB says where our statements ask for the one row of a key; people's queries are answered for elsewhere."""
 
 
-class WarehouseDamaged(NeurothekError):
+def damaged_warehouse(path: Path, found: str) -> Damaged:
     """The file, or its log, is not what was written."""
-
-    def __init__(self, path: Path, found: str) -> None:
-        super().__init__(
-            f"{path} is damaged: {found}; restore a copy of it, import an export into a new file with"
-            f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into a new file"
-        )
+    return Damaged(
+        f"{path} is damaged: {found}",
+        "restore a copy of it, import an export into a new file with"
+        f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into a new file",
+        path=path,
+        why=found,
+    )
 
 
 def is_damage(error: BaseException) -> bool:
@@ -45,41 +46,39 @@ def is_damage(error: BaseException) -> bool:
     return bool(_LOG.search(text) or (_UNREADABLE.search(text) and _SPILLED not in text))
 
 
-def log_damaged(path: Path) -> WarehouseDamaged:
+def log_damaged(path: Path) -> Damaged:
     """The sentence for a log that is not what was written."""
-    return WarehouseDamaged(path, f"its log {path.name}.wal is not what was written")
+    return damaged_warehouse(path, f"its log {path.name}.wal is not what was written")
 
 
-def damaged(path: Path, error: BaseException) -> WarehouseDamaged | MemoryRefused:
+def damaged(path: Path, error: BaseException) -> Damaged | LimitExceeded:
     """The sentence for what DuckDB says of the file at the path; for want of memory nothing is wrong with the file."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return MemoryRefused(error)
+        return memory_refused(error)
     text = str(error)
     block = _OTHER_CONTENT.search(text)
     if block:
-        return WarehouseDamaged(path, f"what it holds at byte {int(block[2]):,} is not what was written")
+        return damaged_warehouse(path, f"what it holds at byte {int(block[2]):,} is not what was written")
     if _LOG.search(text):
         return log_damaged(path)
     if "enough bytes" in text:
-        return WarehouseDamaged(path, f"it breaks off after {path.stat().st_size:,} bytes")
-    return WarehouseDamaged(path, re.sub(r"^[\w ]+ Error: ", "", text.splitlines()[0]))
+        return damaged_warehouse(path, f"it breaks off after {path.stat().st_size:,} bytes")
+    return damaged_warehouse(path, re.sub(r"^[\w ]+ Error: ", "", text.splitlines()[0]))
 
 
 @contextmanager
 def damage_told(path: Path) -> Iterator[None]:
     """Raise DuckDB's complaints in the block, at whatever depth, as damage of the file at the path.
 
-    Raises:
-        WarehouseDamaged: the file is not what was written. Complaints about other files that are open are left alone.
-        MemoryRefused: there was too little memory.
+    Complaints about other files that are open are left alone.
     """
     try:
         yield
     except duckdb.OutOfMemoryException as error:
-        raise MemoryRefused(error) from error
+        raise memory_refused(error) from error
     except (duckdb.Error, OSError) as error:
         if isinstance(error, duckdb.InvalidInputException) and _TWICE in str(error):
-            raise WarehouseDamaged(path, "it holds rows twice that can be there once") from error
+            raise damaged_warehouse(path, "it holds rows twice that can be there once") from error
         if not is_damage(error) or (has_other_leases(path) and not _is_about(path, str(error))):
             raise
         raise damaged(path, error) from error
@@ -112,11 +111,7 @@ def log_of(path: Path) -> Path:
 
 
 def require_log_head(path: Path) -> None:
-    """Refuse the file at the path if the log beside it does not begin as DuckDB begins one.
-
-    Raises:
-        WarehouseDamaged: the log's head is not what was written.
-    """
+    """Refuse the file at the path if the log beside it does not begin as DuckDB begins one."""
     try:
         with log_of(path).open("rb") as file:
             head = file.read(_LONGEST + 1)

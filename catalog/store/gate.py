@@ -9,17 +9,8 @@ from pathlib import Path
 
 import filelock
 
-from neurothek.catalog.errors import NeurothekError
-
-
-class GateTimeout(NeurothekError):
-    """The gate stayed closed."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} is still in use by another neurothek process; repeat the command when that one is done"
-        )
-
+from neurothek.catalog.problems import Busy
+from neurothek.catalog.store.errors import unwritable_warehouse
 
 SAID_AFTER_SECONDS = 2.0
 """A wait that is longer is said."""
@@ -76,10 +67,10 @@ class Gate:
             lock = self._lock()
             self._acquire(lock.acquire_read, wait)
         except filelock.Timeout as error:
-            raise GateTimeout(self._warehouse) from error
+            raise self._closed() from error
         except (OSError, sqlite3.Error) as error:
             # Somebody put something else there, such as a link to a file of another place.
-            raise GateUnwritable(self._warehouse, error) from error
+            raise unwritable_warehouse(self._warehouse, str(error)) from error
         try:
             yield
         finally:
@@ -87,19 +78,14 @@ class Gate:
 
     @contextmanager
     def exclusive(self, wait: Wait) -> Iterator[None]:
-        """Pass alone.
-
-        Raises:
-            GateTimeout: others held the gate for longer than the lease waits.
-            GateUnwritable: the lock file cannot be made.
-        """
+        """Pass alone."""
         try:
             lock = self._lock()
             self._acquire(lock.acquire_write, wait)
         except filelock.Timeout as error:
-            raise GateTimeout(self._warehouse) from error
+            raise self._closed() from error
         except (OSError, sqlite3.Error) as error:
-            raise GateUnwritable(self._warehouse, error) from error
+            raise unwritable_warehouse(self._warehouse, str(error)) from error
         try:
             yield
         finally:
@@ -112,16 +98,17 @@ class Gate:
             wait.say(_lock_holder(self._path))
             acquire(timeout=wait.left)
 
+    def _closed(self) -> Busy:
+        """The gate stayed closed."""
+        return Busy(
+            f"{self._warehouse} is still in use by another neurothek process",
+            "repeat the command when that one is done",
+            path=self._path,
+        )
+
     def _lock(self) -> filelock.ReadWriteLock:
         # One instance a lease: threads that wait for each other may not share one.
         return filelock.ReadWriteLock(self._path, is_singleton=False)
-
-
-class GateUnwritable(NeurothekError):
-    """The folder or disk does not take the lock file."""
-
-    def __init__(self, path: Path, error: Exception) -> None:
-        super().__init__(f"{path} could not be written ({error}); choose another place with --warehouse")
 
 
 def _lock_holder(path: Path) -> str | None:

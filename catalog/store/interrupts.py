@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import duckdb
 
-from neurothek.catalog.errors import MemoryRefused
+from neurothek.catalog.problems import memory_refused
 
 _INTERRUPTING_SECONDS = 5.0
 """Far more than it takes."""
@@ -139,7 +139,7 @@ class _Ear:
             # There is no memory for its stack.
             self._listening.close()
             self._telling.close()
-            raise MemoryRefused(error) from error
+            raise memory_refused(error) from error
         # A thread that Python's end cuts off keeps modules alive, of which DuckDB's own complains.
         atexit.register(self._stop)
 

@@ -6,33 +6,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import sha256_of
+from neurothek.catalog.problems import Damaged, Unavailable
 from neurothek.catalog.store.matrices import KeptMap, is_there
 
 TENSOR = "matrix"
 """Name of the matrix within its file."""
-
-
-class MapMissing(NeurothekError):
-    """A matrix that the warehouse knows of is not beside it."""
-
-    def __init__(self, path: Path, again: str) -> None:
-        folder = path.parent.parent
-        super().__init__(
-            f"the matrix {path} is missing: a copied warehouse needs its folder {folder.name} beside it; copy that"
-            f" folder to {folder}, or make it again with `{again}`"
-        )
-
-
-class MapChanged(NeurothekError):
-    """A file beside the warehouse is not the one that was kept."""
-
-    def __init__(self, path: Path, again: str) -> None:
-        super().__init__(
-            f"{path} is not the matrix that was kept: it was changed or damaged; delete it and make it again with"
-            f" `{again}`"
-        )
 
 
 def as_file(matrix: np.ndarray, *, source: int, target: int) -> bytes:
@@ -43,18 +22,30 @@ def as_file(matrix: np.ndarray, *, source: int, target: int) -> bytes:
 
 
 def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
-    """float32 [d_model d_model], A: a state h becomes A h.
-
-    Raises:
-        MapMissing, MapChanged: the file is not there, or is not the one that was kept.
-    """
+    """float32 [d_model d_model], A: a state h becomes A h."""
     path = one.path(folder)
     if not is_there(one, folder):
-        raise MapMissing(path, one.again())
+        beside = path.parent.parent
+        raise Unavailable(
+            f"the matrix {path} is missing: a copied warehouse needs its folder {beside.name} beside it",
+            f"copy that folder to {beside}, or make it again with `{one.again()}`",
+            what="matrix",
+            name=path,
+        )
     if sha256_of(path) != one.sha256:
-        raise MapChanged(path, one.again())
+        raise _changed(path, one)
     try:
         matrix: np.ndarray = load(path.read_bytes())[TENSOR]
     except (SafetensorError, KeyError) as error:
-        raise MapChanged(path, one.again()) from error
+        raise _changed(path, one) from error
     return matrix
+
+
+def _changed(path: Path, one: KeptMap) -> Damaged:
+    """A file beside the warehouse is not the one that was kept."""
+    return Damaged(
+        f"{path} is not the matrix that was kept: it was changed or damaged",
+        f"delete it and make it again with `{one.again()}`",
+        path=path,
+        why="changed or damaged",
+    )

@@ -15,7 +15,7 @@ import duckdb
 
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.duckdb_settings import settings_of
-from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.store.errors import invalid_warehouse
 from neurothek.catalog.tables.migrations import LATEST, migrate, scripts
 
 Objects = Mapping[str, str]
@@ -98,28 +98,27 @@ def objects_of(connection: duckdb.DuckDBPyConnection) -> Objects:
 def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, views: ViewInstaller | None) -> Judgement:
     """Judge a file by its objects, of which none has been used yet.
 
-    Raises:
-        WarehouseInvalid: it is of something else or of a newer release, a macro of it could stand in for a function of
-            DuckDB, a table is not as its release made it, or two models have one name.
+    Refused is what is of something else or of a newer release, has a macro that could stand in for a function of
+    DuckDB or a table that is not as its release made it, or holds two models of one name.
     """
     macro = next((key for key in held if key.startswith("macro ")), None)
     if macro is not None:
-        raise WarehouseInvalid(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
+        raise invalid_warehouse(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
     if _VERSIONS not in held:
-        raise WarehouseInvalid(path, _IS_ELSE)
+        raise invalid_warehouse(path, _IS_ELSE)
     _require_same(path, held, {_VERSIONS: _tables(LATEST)[_VERSIONS]})
     versions = connection.execute("select version from store.schema_versions").fetchall()
     # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
     version = max((int(version) for (version,) in versions), default=0)
     if not 1 <= version <= LATEST:
-        raise WarehouseInvalid(path, "a newer neurothek wrote it" if version > LATEST else _IS_ELSE)
+        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > LATEST else _IS_ELSE)
     tables = _tables(version)
     _require_same(path, held, tables)
     names = sorted(name for (name,) in connection.execute("select name from store.models").fetchall())
     twice = next((one for one, other in pairwise(names) if one == other), None)
     if twice is not None:
         # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
-        raise WarehouseInvalid(path, f"it holds two models called {readable(twice)}")
+        raise invalid_warehouse(path, f"it holds two models called {readable(twice)}")
     ours = _of_views(views)
     has_our_views = version == LATEST and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
     rest = held.keys() - tables.keys() - ours.keys() - {"schema store"}
@@ -146,7 +145,7 @@ def _require_same(path: Path, held: Objects, tables: Objects) -> None:
     for key, fingerprint in tables.items():
         if held.get(key) != fingerprint:
             what = "is not as neurothek makes it" if key in held else "is missing"
-            raise WarehouseInvalid(path, f"its {key} {what}")
+            raise invalid_warehouse(path, f"its {key} {what}")
 
 
 @cache

@@ -7,26 +7,20 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from neurothek.catalog.errors import NeurothekWarning
+from neurothek.catalog.advice import command_line
 from neurothek.catalog.files import expanded
+from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
 from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
-from neurothek.catalog.store.errors import (
-    WarehouseBusy,
-    WarehouseHeld,
-    WarehouseInvalid,
-    WarehouseMissing,
-    WarehouseOutdated,
-    WarehouseUnwritable,
-)
+from neurothek.catalog.store.errors import invalid_warehouse, missing_warehouse, unwritable_warehouse
 from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts
 from neurothek.catalog.store.leases import shared_reader, sole_writer
@@ -74,11 +68,7 @@ class Warehouse:
     reader_settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Follow links once: the lock and the staging folder go with the file, whatever it is called by.
-
-        Raises:
-            WarehouseInvalid: the path is a link that leads back to itself.
-        """
+        """Follow links once: the lock and the staging folder go with the file, whatever it is called by."""
         object.__setattr__(self, "path", followed(expanded(self.path)))
 
     @property
@@ -96,33 +86,23 @@ class Warehouse:
         return self.path.exists()
 
     def require_writable(self) -> None:
-        """Refuse a path that could not be published to, before anything is measured; nothing is created.
-
-        Raises:
-            WarehouseInvalid, WarehouseDamaged, WarehouseBusy: as `reader`.
-            WarehouseUnwritable: the file, its folder or its disk takes no writing.
-        """
+        """Refuse a path that could not be published to, before anything is measured; nothing is created."""
         refuse_file(self.path)
         if not self.path.parent.is_dir():
-            raise WarehouseUnwritable(self.path, f"there is no folder {self.path.parent}")
+            raise unwritable_warehouse(self.path, f"there is no folder {self.path.parent}")
         if self.path.exists():
             with self._lease():
                 pass
             if not os.access(self.path, os.W_OK):
-                raise WarehouseUnwritable(self.path, "the file is read-only")
+                raise unwritable_warehouse(self.path, "the file is read-only")
         try:
             with tempfile.TemporaryFile(dir=self.path.parent):
                 pass
         except OSError as error:
-            raise WarehouseUnwritable(self.path, error.strerror or str(error)) from error
+            raise unwritable_warehouse(self.path, error.strerror or str(error)) from error
 
     def require_whole(self, *, progress: Progress | None = None) -> None:
-        """Read every block of the file, if there is one, and refuse one that is not what was written.
-
-        Raises:
-            WarehouseDamaged: a block in use is another than was written, or is not there.
-            WarehouseInvalid, WarehouseBusy: as `reader`.
-        """
+        """Read every block of the file, if there is one, and refuse one that is not what was written."""
         # Here, as it takes a tenth of a second to import.
         from neurothek.catalog.store.blocks import require_whole  # noqa: PLC0415
 
@@ -132,15 +112,7 @@ class Warehouse:
 
     @contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lease a read-only connection that cannot reach files, networks or its own settings.
-
-        Raises:
-            WarehouseMissing: there is no such file.
-            WarehouseInvalid: it is not a warehouse, one of a newer release, or holds what could stand in for its own.
-            WarehouseOutdated: an earlier release wrote it.
-            WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
-            WarehouseBusy: a writer of another program held it for too long.
-        """
+        """Lease a read-only connection that cannot reach files, networks or its own settings."""
         with self._lease() as (connection, judgement):
             self._show(connection, judgement)
             yield connection
@@ -150,12 +122,6 @@ class Warehouse:
         """Lease the only connection that may write; the file is created and brought to this release's schema.
 
         It reaches no other file, and its settings, as (name, value), cannot be changed any more.
-
-        Raises:
-            WarehouseInvalid: the file is not a warehouse, one of a newer release, or holds what no release made.
-            WarehouseDamaged: as `reader`.
-            WarehouseBusy: readers or a writer elsewhere held it for too long.
-            WarehouseUnwritable: the folder or the disk refuses.
         """
         refuse_file(self.path)
         wait = Wait(self.path, self.wait_seconds)
@@ -177,9 +143,6 @@ class Warehouse:
         """Lease the writer for one transaction: all of it happens, or nothing.
 
         Kept matrices of runs that are no longer there are deleted with the lease still held.
-
-        Raises:
-            WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
         """
         with self.writer(settings=settings) as connection, self._full_disk():
             connection.execute("begin")
@@ -193,39 +156,46 @@ class Warehouse:
         Readers see what is in the log, but a person who copies the file alone would leave it behind.
         """
         if log_of(self.path).exists():
-            with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
-                pass
+            self._write_if_free()
 
     @contextmanager
     def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lease a reader of a file that is brought to this release's schema and views first, if it can be written.
-
-        Raises:
-            As `reader`.
-        """
+        """Lease a reader of a file that is brought to this release's schema and views first, if it can be written."""
         with self._lease() as (connection, judgement):
             if not self._needs_work(judgement):
                 self._show(connection, judgement)
                 yield connection
                 return
         # Whoever holds the file may read it for hours: this release's views can be had without writing.
-        with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
-            pass
+        self._write_if_free()
         with self.reader() as connection:
             yield connection
+
+    def _write_if_free(self) -> None:
+        """Open the file for writing, which brings it up to date, unless others hold it."""
+        try:
+            with replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
+                pass
+        except Busy as error:
+            # The lock beside it is a publisher's, for whom also readers wait.
+            if error.path != self.path:
+                raise
 
     def _needs_work(self, judgement: Judgement) -> bool:
         is_current = judgement.version == LATEST and (self.views is None or judgement.has_our_views)
         return not is_current and not judgement.strange and self._is_writable()
 
     def _show(self, connection: duckdb.DuckDBPyConnection, judgement: Judgement) -> None:
-        """Put this release's views before those of the file, if they differ.
-
-        Raises:
-            WarehouseOutdated: their tables are not there.
-        """
+        """Put this release's views before those of the file, if they differ."""
         if judgement.version < LATEST:
-            raise WarehouseOutdated(self.path)
+            look = command_line("models", "--warehouse", str(self.path))
+            raise Unreadable(
+                f"{self.path} was written by an earlier release and has not been brought up to date",
+                f"`{look}` does it where the file can be written and no other program has it open, then repeat the"
+                " command",
+                path=self.path,
+                why="an earlier release wrote it",
+            )
         if judgement.strange:
             warnings.warn(
                 f"{self.path} holds {judgement.found}, which neurothek did not make: they are not used, and nothing is"
@@ -240,7 +210,7 @@ class Warehouse:
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:
         refuse_file(self.path)
         if not self.path.exists():
-            raise WarehouseMissing(self.path)
+            raise missing_warehouse(self.path)
         wait = Wait(self.path, self.wait_seconds)
         with (
             damage_told(self.path),
@@ -291,20 +261,29 @@ class Warehouse:
     def _raise_unless_locked(self, error: duckdb.Error, wait: Wait, *, read_only: bool) -> None:
         text = str(error)
         if "with a different configuration" in text:
-            raise WarehouseHeld(self.path) from error
+            raise Conflict(
+                f"{self.path} is open in this process through duckdb.connect",
+                "close that connection and try again",
+                what="connection",
+                name=self.path,
+            ) from error
         if "Could not set lock" not in text and "Conflicting lock" not in text:
             if "not a valid DuckDB database" in text:
-                raise WarehouseInvalid(self.path, "it is not a DuckDB file") from error
+                raise invalid_warehouse(self.path, "it is not a DuckDB file") from error
             if "version number" in text:
-                raise WarehouseInvalid(self.path, "a newer DuckDB wrote it") from error
+                raise invalid_warehouse(self.path, "a newer DuckDB wrote it") from error
             if "Cannot open file" in text and read_only:
-                raise WarehouseInvalid(self.path, _first_line(error)) from error
+                raise invalid_warehouse(self.path, _first_line(error)) from error
             if read_only or not isinstance(error, duckdb.IOException) or is_damage(error):
                 raise damaged(self.path, error) from error
-            raise WarehouseUnwritable(self.path, _first_line(error)) from error
+            raise unwritable_warehouse(self.path, _first_line(error)) from error
         wait.say(_holder(text))
         if wait.left <= 0:
-            raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
+            raise Busy(
+                f"{self.path} was still in use by {_holder(text)} after {self.wait_seconds:.0f} s",
+                "close it there and repeat the command",
+                path=self.path,
+            ) from error
 
     def _create(self) -> None:
         """Make the empty warehouse under a temporary name and move it into place: nobody ever sees half of one."""
@@ -326,7 +305,7 @@ class Warehouse:
         except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException, OSError) as error:
             if is_damage(error):
                 raise
-            raise WarehouseUnwritable(self.path, _first_line(error)) from error
+            raise unwritable_warehouse(self.path, _first_line(error)) from error
 
     def _clear_unfinished(self) -> None:
         """Delete unfinished new warehouses; the gate is closed, so those of other processes were left by a kill."""
@@ -339,7 +318,7 @@ class Warehouse:
         judgement = judged(self.path, connection, held, self.views) if held else None
         if judgement is not None and judgement.strange:
             found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
-            raise WarehouseInvalid(self.path, found)
+            raise invalid_warehouse(self.path, found)
         migrate(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from neurothek.catalog.spelling import is_text
-from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.store.errors import invalid_warehouse
 from neurothek.catalog.store.leases import has_leases, read_beside
 
 # A checksum of eight bytes goes before it.
@@ -11,38 +11,30 @@ _MAGIC, _MAGIC_END = b"DUCK", 12
 
 
 def followed(path: Path) -> Path:
-    """The file that a path leads to.
-
-    Raises:
-        WarehouseInvalid: the path is a link that leads back to itself.
-    """
+    """The file that a path leads to."""
     try:
         target = path.resolve()
     except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
-        raise WarehouseInvalid(path, "it is a link that leads back to itself") from error
+        raise invalid_warehouse(path, "it is a link that leads back to itself") from error
     if target.is_symlink():
-        raise WarehouseInvalid(path, "it is a link that leads back to itself")
+        raise invalid_warehouse(path, "it is a link that leads back to itself")
     return target
 
 
 def refuse_file(path: Path) -> None:
-    """Refuse a path at which no warehouse stands or may be made.
-
-    Raises:
-        WarehouseInvalid: it is no DuckDB file, or its name is none that DuckDB takes.
-    """
+    """Refuse a path at which no warehouse stands or may be made."""
     if not is_text(str(path)):
-        raise WarehouseInvalid(path, "its name is not UTF-8, which DuckDB requires")
+        raise invalid_warehouse(path, "its name is not UTF-8, which DuckDB requires")
     if "?" in str(path):
         # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
-        raise WarehouseInvalid(path, "DuckDB takes what follows a question mark in a path for no part of it")
+        raise invalid_warehouse(path, "DuckDB takes what follows a question mark in a path for no part of it")
     if path.stem.casefold() == "store":
-        raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
+        raise invalid_warehouse(path, "a file called store would have the same name as the schema store")
     if path.is_dir():
-        raise WarehouseInvalid(path, "it is a folder")
+        raise invalid_warehouse(path, "it is a folder")
     # A pipe would be waited for; it is not read.
     if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
-        raise WarehouseInvalid(path, "it is not a DuckDB file")
+        raise invalid_warehouse(path, "it is not a DuckDB file")
 
 
 def _is_duckdb(path: Path) -> bool:
@@ -53,4 +45,4 @@ def _is_duckdb(path: Path) -> bool:
         with read_beside(path) as file:
             return file.read(_MAGIC_END).endswith(_MAGIC)
     except OSError as error:
-        raise WarehouseInvalid(path, error.strerror or str(error)) from error
+        raise invalid_warehouse(path, error.strerror or str(error)) from error

@@ -5,7 +5,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from neurothek.catalog import tables
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NotFound
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
@@ -52,13 +52,11 @@ from neurothek.catalog.tables.weights import (
 )
 
 
-class JobUnknown(NeurothekError):
+def unknown_job(job: str) -> NotFound:
     """There is no such job."""
-
-    def __init__(self, job: str) -> None:
-        near = nearest(job, JOB_TABLES, limit=1)
-        hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
-        super().__init__(f"there is no job {job}; {hint}")
+    near = nearest(job, JOB_TABLES, limit=1)
+    hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
+    return NotFound(f"there is no job {job}", hint, what="job", name=job, known=JOB_TABLES)
 
 
 _HERE = __name__.rpartition(".")[2]

@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Failed
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
@@ -23,21 +23,24 @@ SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
 }
 
 
-class TableMismatch(NeurothekError):
-    """A frame does not fit the table it was made for."""
-
-    def __init__(self, table: str, problem: str) -> None:
-        super().__init__(
-            f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting"
-        )
+_ADVICE = "nothing was written, and this is a defect worth reporting"
 
 
-class NotFinite(TableMismatch):
-    """A frame holds infinity, or what is not a number."""
+class NotFinite(Failed):
+    """A frame holds infinity, or what is not a number.
+
+    A class of its own, as measuring tells of it in another sentence, also where another process found it, and no other
+    failure may be taken for it.
+
+    Attributes:
+        table: name of the table.
+        column: where it is.
+    """
 
     def __init__(self, table: str, column: str) -> None:
+        why = f"hold a value in {column} that is not a finite number"
+        super().__init__(f"rows for the table {table} {why}", _ADVICE, what="rows", why=why)
         self.table, self.column = table, column
-        super().__init__(table, f"hold a value in {column} that is not a finite number")
 
 
 @dataclass(frozen=True)
@@ -86,23 +89,21 @@ class Table:
         return pl.DataFrame(schema=dict(self.columns))
 
     def check(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return `frame` if it fits.
-
-        Raises:
-            TableMismatch: a column is missing, unexpected, of another type, null where it may not be, not a
-                finite number (NotFinite), or the key is not unique.
-        """
+        """Return `frame` if it fits: its columns and their types, no null where none may be, finite, each key once."""
         if dict(frame.schema) != dict(self.columns):
-            raise TableMismatch(self.name, f"have columns {dict(frame.schema)} instead of {dict(self.columns)}")
+            raise self._mismatch(f"have columns {dict(frame.schema)} instead of {dict(self.columns)}")
         for name, dtype in self.columns.items():
             column = frame.get_column(name)
             if name not in self.nullable and column.null_count():
-                raise TableMismatch(self.name, f"have {column.null_count()} empty values in {name}")
+                raise self._mismatch(f"have {column.null_count()} empty values in {name}")
             if not _all_finite(column, dtype):
                 raise NotFinite(self.name, name)
         if _repeats(frame.select(self.key)):
-            raise TableMismatch(self.name, f"repeat a key ({', '.join(self.key)})")
+            raise self._mismatch(f"repeat a key ({', '.join(self.key)})")
         return frame
+
+    def _mismatch(self, why: str) -> Failed:
+        return Failed(f"rows for the table {self.name} {why}", _ADVICE, what="rows", why=why)
 
 
 def _repeats(keys: pl.DataFrame) -> bool:

@@ -10,7 +10,7 @@ from typing import IO, Any, Literal
 
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import LimitExceeded
 
 RowFormat = Literal["csv", "json", "parquet"]
 
@@ -22,16 +22,6 @@ _BEYOND_POLARS = re.compile(r"Binary|Map")
 """Types within cells that polars cannot write as JSON, or cannot always."""
 
 
-class NumbersTooLong(NeurothekError):
-    """A column of Parquet that begins with numbers of 64 bits, and in which longer ones follow."""
-
-    def __init__(self, columns: Iterable[str]) -> None:
-        super().__init__(
-            f"{', '.join(columns)} contains integers of more than 64 bits after thousands of shorter ones, but a"
-            " Parquet column has one type; cast it to double or varchar and run the query again"
-        )
-
-
 def encode_rows(batches: Iterable[pl.DataFrame], kind: RowFormat, out: IO[bytes], *, encoding: str = "utf-8") -> None:
     """Write rows as they come; what fails on the way leaves neither valid JSON nor readable Parquet behind.
 
@@ -40,9 +30,6 @@ def encode_rows(batches: Iterable[pl.DataFrame], kind: RowFormat, out: IO[bytes]
         kind: how they are written; cells of CSV hold lists and structs as JSON.
         out: where to.
         encoding: of text; where it is not Unicode, JSON and CSV escape what it lacks.
-
-    Raises:
-        NumbersTooLong: a column of Parquet would need two types.
     """
     if kind == "csv":
         _write_csv(batches, out, encoding)
@@ -130,7 +117,13 @@ def _row_groups(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             types = dict(rows.schema)
         too_long = [name for name, dtype in rows.schema.items() if dtype.is_decimal() and types[name] == pl.Int64]
         if too_long:
-            raise NumbersTooLong(too_long)
+            raise LimitExceeded(
+                f"{', '.join(too_long)} contains integers of more than 64 bits after thousands of shorter ones, but a"
+                " Parquet column has one type",
+                "cast it to double or varchar and run the query again",
+                what="bits",
+                limit=64,
+            )
         yield rows.cast(types)  # type: ignore[arg-type]  # polars asks for more than a mapping of names to types
 
 

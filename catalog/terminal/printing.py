@@ -77,11 +77,7 @@ def show_tables(
 
 
 def print_rows(batches: Iterable[pl.DataFrame], output_format: Format) -> None:
-    """Print rows to stdout for programs, batch by batch.
-
-    Raises:
-        NeurothekError: a batch could not be had, or not be written beside those before it.
-    """
+    """Print rows to stdout for programs, batch by batch."""
     from neurothek.catalog.terminal.outputs import encode_rows
 
     require_no_terminal(output_format)

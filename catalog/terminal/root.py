@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from neurothek.catalog.errors import MemoryRefused, NeurothekError, NeurothekWarning
+from neurothek.catalog.problems import NeurothekError, NeurothekWarning, memory_refused
 from neurothek.catalog.spelling import harmless, is_text
 from neurothek.catalog.terminal.console import complain, detail, drop_output, note
 
@@ -52,7 +52,7 @@ class Root(click.Group):
             ctx.exit(2)
         except (MemoryError, ImportError) as error:
             # A library that finds no room for its code cannot be imported.
-            complain(MemoryRefused(error))
+            complain(memory_refused(error))
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import duckdb
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict, Invalid, NotFound, NotMeasured
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.publish import delete_pairs
@@ -16,7 +16,7 @@ from neurothek.catalog.spelling import named
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
-from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, JobUnknown
+from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, unknown_job
 from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.variants import family_of, variant_of
 
@@ -26,82 +26,17 @@ _PAIRED = ("projections", "counterparts")
 """Jobs without whose rows a pair of models is not compared."""
 
 
-class ModelUnknown(NeurothekError):
+def unknown_model(name: str, known: Sequence[str]) -> NotFound:
     """The warehouse has no such model."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        near = nearest(name, known)
-        hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
-        super().__init__(f"there is no model {named(name)} in the warehouse; {hint}")
-
-
-class CorpusNotMeasured(NeurothekError):
-    """The model was not measured on the corpus."""
-
-    def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
-        measured_instead = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
-        super().__init__(f"{model} was not measured on a corpus {corpus}; {measured_instead}")
-
-
-class ClusteringMissing(NeurothekError):
-    """The model has no clustering into so many clusters."""
-
-    def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
-        others = f"it has clusterings into {', '.join(map(str, known))}" if known else "its job clusters has not run"
-        # One run makes all that there are: those that are there come again.
-        sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
-        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
-        super().__init__(f"{model} has no clustering into {asked} clusters; {others}: measure one with `{again}`")
-
-
-class CorpusAmbiguous(NeurothekError):
-    """The model was measured on several corpora of one name."""
-
-    def __init__(self, model: str, corpus: str, sizes: Sequence[int]) -> None:
-        ways = " or ".join(f"{corpus}@{size}" for size in sizes)
-        super().__init__(
-            f"{model} was measured on {len(sizes)} corpora called {corpus}; choose one by its tokens: {ways}"
-        )
-
-
-class CorpusNotRead(NeurothekError):
-    """A job that reads no text was named with a corpus."""
-
-    def __init__(self, job: str, corpus: str) -> None:
-        super().__init__(f"{job} reads no text, so it has no results on the corpus {corpus}; omit --corpus")
-
-
-class NameInvalid(NeurothekError):
-    """A model cannot be called so."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"a model cannot be named {name!r}; use letters, digits and . _ @ + - only")
-
-
-class NothingToLabel(NeurothekError):
-    """Neither a family nor a variant was given."""
-
-    def __init__(self, model: str) -> None:
-        super().__init__(f"nothing to label {named(model)} with: give its family, its variant, or both")
-
-
-class NameInUse(NeurothekError):
-    """Another model has the name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is already a model {name} in the warehouse; choose another name")
+    near = nearest(name, known)
+    hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
+    return NotFound(f"there is no model {named(name)} in the warehouse", hint, what="model", name=name, known=known)
 
 
 def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:
     """Choose the corpus that views show for a model, its clustering by the number of clusters asked for, or both.
 
     A corpus is `NAME`, or `NAME@TOKENS` where several have the name.
-
-    Raises:
-        ModelUnknown: there is no such model.
-        CorpusNotMeasured: the model was not measured on a corpus of that name.
-        CorpusAmbiguous: it was on several.
-        ClusteringMissing: it was not clustered so.
     """
     _require(warehouse, model, corpus=corpus, clusters=clusters)
     with warehouse.transaction() as connection:
@@ -117,13 +52,11 @@ def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters
 
 
 def rename(warehouse: Warehouse, model: str, name: str) -> None:
-    """Give a model another name; its addresses change with it, and its tokenizer if that is called as the model is.
-
-    Raises:
-        ModelUnknown, NameInvalid, NameInUse: as they say.
-    """
+    """Give a model another name; its addresses change with it, and its tokenizer if that is called as the model is."""
     if not _NAME.fullmatch(name):
-        raise NameInvalid(name)
+        raise Invalid(
+            f"a model cannot be named {name!r}", "use letters, digits and . _ @ + - only", option="NAME", value=name
+        )
     _require(warehouse, model, free_name=name)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
@@ -155,12 +88,9 @@ def label(warehouse: Warehouse, model: str, *, family: str | None = None, varian
 
     Returns:
         What the model is now.
-
-    Raises:
-        ModelUnknown, FamilyInvalid, VariantInvalid, NothingToLabel: as they say.
     """
     if family is None and variant is None:
-        raise NothingToLabel(model)
+        raise Invalid(f"nothing to label {named(model)} with: give its family, its variant, or both", option="--family")
 
     def labelled(before: Label) -> Label:
         return Label(
@@ -198,9 +128,6 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
 
     Returns:
         Rows deleted, by table.
-
-    Raises:
-        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
     """
     require_removable(warehouse, model, job=job, corpus=corpus)
     if corpus is None and job is None:
@@ -275,15 +202,16 @@ def take_tokenizer(
 
 
 def require_removable(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> None:
-    """Find out whether there is what `remove` is asked to delete.
-
-    Raises:
-        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
-    """
+    """Find out whether there is what `remove` is asked to delete."""
     if job is not None and job not in JOB_TABLES:
-        raise JobUnknown(job)
+        raise unknown_job(job)
     if job is not None and corpus is not None and all("corpus_id" not in table.ids for table in JOB_TABLES[job]):
-        raise CorpusNotRead(job, corpus)
+        raise Invalid(
+            f"{job} reads no text, so it has no results on the corpus {corpus}",
+            "omit --corpus",
+            option="--corpus",
+            value=corpus,
+        )
     _require(warehouse, model, corpus=corpus)
 
 
@@ -291,9 +219,6 @@ def count_annotations(warehouse: Warehouse, model: str) -> int:
     """Number of annotations and judgements of a model that people wrote, which nothing could make again.
 
     Those of the annotator `rules` do not count: `annotate --auto` makes them.
-
-    Raises:
-        ModelUnknown: there is no such model.
     """
     with warehouse.current_reader() as connection:
         model_id = _model_id(connection, model)
@@ -374,19 +299,30 @@ def _refuse_other_clusterings(connection: duckdb.DuckDBPyConnection, model_id: i
     query = "select n_clusters_asked from store.clusterings where model_id = ? order by 1"
     known = [int(asked) for (asked,) in connection.execute(query, [model_id]).fetchall()]
     if clusters not in known:
-        raise ClusteringMissing(model, clusters, known)
+        others = f"it has clusterings into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        # One run makes all that there are: those that are there come again.
+        sizes = (word for size in (*known, clusters) for word in ("--clusters", str(size)))
+        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
+        raise NotMeasured(
+            f"{model} has no clustering into {clusters} clusters",
+            f"{others}: measure one with `{again}`",
+            jobs=["clusters"],
+            models=[model],
+        )
 
 
 def _refuse_used_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     if first_row(connection, "select 1 from store.models where name = ?", [name]):
-        raise NameInUse(name)
+        raise Conflict(
+            f"there is already a model {name} in the warehouse", "choose another name", what="model", name=name
+        )
 
 
 def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
     row = first_row(connection, "select model_id from store.models where name = ?", [name])
     if row is None:
         known = connection.execute("select name from store.models order by model_id").fetchall()
-        raise ModelUnknown(name, [str(known_row[0]) for known_row in known])
+        raise unknown_model(name, [str(known_row[0]) for known_row in known])
     return int(row[0])
 
 
@@ -405,7 +341,20 @@ def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str,
     measured = connection.execute(query, [model_id]).fetchall()
     named = [row for row in measured if corpus in (row[1], f"{row[1]}@{row[2]}")]
     if not named:
-        raise CorpusNotMeasured(model, corpus, [str(name) for _, name, _ in measured])
+        known = [str(name) for _, name, _ in measured]
+        raise NotFound(
+            f"{model} was not measured on a corpus {corpus}",
+            f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet",
+            what="corpus",
+            name=corpus,
+            known=known,
+        )
     if len(named) > 1:
-        raise CorpusAmbiguous(model, corpus, [int(n_tokens) for _, _, n_tokens in named])
+        ways = " or ".join(f"{corpus}@{n_tokens}" for _, _, n_tokens in named)
+        raise Invalid(
+            f"{model} was measured on {len(named)} corpora called {corpus}",
+            f"choose one by its tokens: {ways}",
+            option="--corpus",
+            value=corpus,
+        )
     return int(named[0][0])

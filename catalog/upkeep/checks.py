@@ -71,12 +71,7 @@ class Finding:
 
 
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
-    """Every law that the warehouse breaks, once all of its file was read; none if all is well.
-
-    Raises:
-        WarehouseDamaged: the file is not what was written.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
-    """
+    """Every law that the warehouse breaks, once all of its file was read; none if all is well."""
     progress = progress or Silent()
     warehouse.require_whole(progress=progress)
     with warehouse.current_reader() as connection:

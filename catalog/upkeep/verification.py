@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.tables.table import Table
 
 # Another processor, or another batch, rounds differently: about 1e-6 in float32, and a thousand times that in half
@@ -19,11 +19,10 @@ _COUNT_TOLERANCE = 1e-3
 _COUNTS = ("n_", "counts", "rank_")
 
 
-class NothingToVerify(NeurothekError):
+def nothing_to_verify(model: str) -> NotMeasured:
     """The warehouse holds no rows of the model."""
-
-    def __init__(self, model: str) -> None:
-        super().__init__(f"{model} was not measured yet; measure it with `{command_line('ingest', model)}`")
+    hint = f"measure it with `{command_line('ingest', model)}`"
+    return NotMeasured(f"{model} was not measured yet", hint, jobs=[], models=[model])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 
 import altair as alt
 
-from neurothek.dashboards.errors import PictureNotWritten, UnknownPicture
+from neurothek.catalog.problems import Invalid, Unreadable
 
 Picture = Literal["png", "svg"]
 Drawing = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart | alt.FacetChart
@@ -24,14 +24,13 @@ _NOT_IN_XML = re.compile(r"(\\\\)|\\u(?:00[01][0-9a-f]|fff[ef])|[\ufffe\uffff]")
 
 
 def kind_of(path: Path) -> Picture:
-    """The kind of picture that a file's name asks for.
-
-    Raises:
-        UnknownPicture: it is neither PNG nor SVG.
-    """
+    """The kind of picture that a file's name asks for."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in get_args(Picture):
-        raise UnknownPicture(path)
+        ending = f"ends in {path.suffix}" if path.suffix else "has no ending"
+        raise Invalid(
+            f"cannot tell the image format of {path}: its name {ending}", "use .png or .svg", option="path", value=path
+        )
     return cast("Picture", kind)
 
 
@@ -61,12 +60,7 @@ def styled(chart: Drawing) -> Drawing:
 
 
 def save(chart: Drawing, path: Path) -> Path:
-    """Write a chart as the picture its name asks for; a file of that name is replaced when the new one is whole.
-
-    Raises:
-        UnknownPicture: the name ends in neither .png nor .svg.
-        PictureNotWritten: the folder is missing, or nothing can be written there.
-    """
+    """Write a chart as the picture its name asks for; a file of that name is replaced when the new one is whole."""
     kind = kind_of(path)
     write(drawn(chart, kind), path)
     return path
@@ -91,16 +85,17 @@ def _in_xml(chart: Drawing) -> Drawing:
     return chart if clean == text else cast("Drawing", alt.Chart.from_json(clean))
 
 
-def write(content: bytes, path: Path) -> None:
-    """Put a file in place when it is whole.
+def unwritable_figure(path: Path, why: str) -> Unreadable:
+    """A place where no figure can be written."""
+    return Unreadable(f"cannot write the figure {path}: {why}", "choose a writable place", path=path, why=why)
 
-    Raises:
-        PictureNotWritten: the folder is missing, or nothing can be written there.
-    """
+
+def write(content: bytes, path: Path) -> None:
+    """Put a file in place when it is whole."""
     try:
         _replace(path, content)
     except OSError as error:
-        raise PictureNotWritten(path, error.strerror or type(error).__name__) from error
+        raise unwritable_figure(path, error.strerror or type(error).__name__) from error
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -124,14 +119,11 @@ def save_all(charts: Mapping[str, Drawing], folder: Path) -> list[Path]:
     Args:
         charts: name of the files without their ending -> chart.
         folder: where they go.
-
-    Raises:
-        PictureNotWritten: the folder cannot be made, or nothing can be written there.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PictureNotWritten(folder, error.strerror or type(error).__name__) from error
+        raise unwritable_figure(folder, error.strerror or type(error).__name__) from error
     contents = {
         folder / f"{name}.{kind}": drawn(chart, kind) for name, chart in charts.items() for kind in get_args(Picture)
     }

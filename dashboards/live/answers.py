@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NotHere
+from neurothek.catalog.problems import Unavailable
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.memory import State, state
 from neurothek.queries.trace.along import AlongPage
@@ -21,9 +21,6 @@ MOST_RAISING = 30
 """Neurons of all layers that raise a token, which a page lists."""
 
 _MOST_ANSWERS = 60
-
-WEIGHTS_ELSEWHERE = "give their location with --weights PATH"
-"""What an answer from Python advises where weights are gone."""
 
 Asked = Mapping[str, Any]
 Answered = TypeVar("Answered")
@@ -72,8 +69,12 @@ def _answered(kind: type[Answered], method: str, model: str, asked: Asked) -> An
     with st.spinner(f"running {model} on the prompt, on this machine; the first time takes some seconds"):
         try:
             answer = _kept(state(), method, asked)
-        except NotHere as error:
-            raise NotHere(str(error).replace(WEIGHTS_ELSEWHERE, f"with others: `{_elsewhere(model)}`")) from error
+        except Unavailable as error:
+            if error.what != "weights":
+                raise
+            # An answer from Python advises an option.
+            elsewhere = f"with others: `{_elsewhere(model)}`"
+            raise Unavailable(error.message, elsewhere, what=error.what, name=error.name, why=error.why) from error
     assert isinstance(answer, kind)
     return answer
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import duckdb
 
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import NotMeasured
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import save_all
 from neurothek.dashboards.colours import model_colours
-from neurothek.dashboards.errors import NothingToCompare
 from neurothek.dashboards.papers.din import ShortcutRows, shortcut_figures
 from neurothek.dashboards.papers.figure import Figure
 from neurothek.dashboards.papers.material import Material
@@ -41,15 +42,16 @@ def write_figures(material: Material, folder: Path) -> list[Figure]:
 
     Returns:
         All figures in order, those of Voita et al. 2023 first; those that cannot be drawn say why.
-
-    Raises:
-        NothingToCompare, PictureNotWritten: nothing can be drawn, or nothing can be written there.
     """
     figures: list[Figure] = [*paper_figures(material)]
     if material.shortcuts is not None:
         figures += shortcut_figures(material.shortcuts, material.look, corpus=material.comparison.corpus)
     charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
     if not charts:
-        raise NothingToCompare
+        raise NotMeasured(
+            "no figure can be drawn: none of these models was measured on text",
+            f"measure one of them with `{command_line('ingest', 'MODEL')}`",
+            jobs=[],
+        )
     save_all(charts, folder)
     return figures

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import NotMeasured
 from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.colours import ACCENT, CONTRAST
-from neurothek.dashboards.errors import NoProfile
 from neurothek.queries.neuron.page import NeuronPage
 
 _MOST_BARS = 14
@@ -21,12 +22,18 @@ def neuron_figure(page: NeuronPage, *, on: Sequence[str] = ()) -> alt.HConcatCha
     Args:
         page: what is known of the neuron.
         on: the options of `ingest` that ask for the page's corpus; they are recommended where there is no profile.
-
-    Raises:
-        NoProfile: the neuron's positions were not measured on the page's corpus.
     """
     if page.positions.is_empty():
-        raise NoProfile(page.address, page.corpus, on)
+        model = page.address.partition("/")[0]
+        where = "on any text" if page.corpus is None else f"on {page.corpus}"
+        again = command_line("ingest", model, "--job", "positions", *on)
+        raise NotMeasured(
+            f"there is no position profile of {page.address}: the job positions was not measured {where}",
+            f"measure it with `{again}`",
+            jobs=["positions"],
+            models=[model],
+            corpus=page.corpus,
+        )
     sides = [
         tokens.token_bars(page.tokens.filter(pl.col("side") == side).head(_MOST_BARS), colour).properties(
             title=alt.TitleParams(title, fontSize=12, subtitleFontSize=11), width=150

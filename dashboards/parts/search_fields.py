@@ -50,9 +50,6 @@ def ask(models: Sequence[str]) -> Wanted:
 
     Args:
         models: the models to choose among.
-
-    Raises:
-        Invalid, BadArgument: a field does not hold what it should.
     """
     first, second = st.columns([3, 2], vertical_alignment="bottom")
     with first:

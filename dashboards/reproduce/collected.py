@@ -105,9 +105,6 @@ def collect(
         models: names of models, variants included; none: all of the family.
         family: the family; None: the only one there.
         corpus: the corpus to tell of; None: each model's shown one.
-
-    Raises:
-        NotMeasured, NotFound, Invalid: there are none of these, or several.
     """
     claims = judge_claims(connection, models, papers=[paper], family=family, corpus=corpus)
     names = claims.everybody

@@ -10,8 +10,7 @@ import polars as pl
 
 from neurothek.catalog.terminal.cells import columns_of
 from neurothek.catalog.terminal.outputs import encode_rows
-from neurothek.dashboards.charts.pictures import Picture, drawn, write
-from neurothek.dashboards.errors import PictureNotWritten
+from neurothek.dashboards.charts.pictures import Picture, drawn, unwritable_figure, write
 from neurothek.dashboards.reproduce.collected import Reproduced
 from neurothek.dashboards.reproduce.index_page import index_html
 
@@ -20,16 +19,12 @@ MOST_MARKDOWN_ROWS = 1_000
 
 
 def require_place(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written to, before anything is measured for it.
-
-    Raises:
-        PictureNotWritten: a file is in its place or in its way, or nothing can be written there.
-    """
+    """Refuse a folder that cannot be made or written to, before anything is measured for it."""
     nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not nearest.is_dir():
-        raise PictureNotWritten(folder, f"{nearest} is not a folder")
+        raise unwritable_figure(folder, f"{nearest} is not a folder")
     if not os.access(nearest, os.W_OK):
-        raise PictureNotWritten(folder, f"nothing can be written to {nearest}")
+        raise unwritable_figure(folder, f"nothing can be written to {nearest}")
 
 
 def write_paper(found: Reproduced, folder: Path) -> list[Path]:
@@ -37,14 +32,11 @@ def write_paper(found: Reproduced, folder: Path) -> list[Path]:
 
     Returns:
         The files, the page last.
-
-    Raises:
-        PictureNotWritten: the folder cannot be made, or nothing can be written there.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PictureNotWritten(folder, error.strerror or type(error).__name__) from error
+        raise unwritable_figure(folder, error.strerror or type(error).__name__) from error
     written = []
     for name, content in _contents(found):
         write(content, folder / name)

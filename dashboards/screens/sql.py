@@ -6,8 +6,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import NotMeasured
-from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.problems import NotMeasured, Unavailable
 from neurothek.catalog.terminal.cells import MISSING
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.charts.any_answer import Fit, answer_chart, fitting
@@ -73,7 +72,7 @@ def _models() -> dict[str, bool]:
     try:
         with desk().warehouse.reader() as connection:
             return {model.name: model.variant is None for model in choose_models(connection)}
-    except (WarehouseMissing, NotMeasured):
+    except (Unavailable, NotMeasured):
         return {}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.widgets.address import kept_model, start_afresh
 from neurothek.dashboards.widgets.warehouse import all_models

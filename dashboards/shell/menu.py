@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.addresses import FRONT, SECTIONS, script_of
 from neurothek.dashboards.widgets.warehouse import jobs_of_models
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.addresses import PAGES
 from neurothek.dashboards.widgets.address import address_parts
 from neurothek.dashboards.widgets.html import SHEET

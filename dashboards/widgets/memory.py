@@ -29,11 +29,7 @@ def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
 
 
 def known(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
-    """The answer of `ask(connection)` about the whole warehouse: it is leased only where it was not asked before.
-
-    Raises:
-        WarehouseMissing: there is none.
-    """
+    """The answer of `ask(connection)` about the whole warehouse: it is leased only where it was not asked before."""
     answer: Answer = _known(state(), f"{ask.__module__}.{ask.__qualname__}", ask)
     return answer
 

@@ -11,9 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
-from neurothek.catalog.errors import NeurothekError, NotHere
-from neurothek.catalog.problems import NotMeasured
-from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import kept
@@ -59,10 +57,14 @@ def said() -> Iterator[None]:
     """Say in a sentence what cannot be answered."""
     try:
         yield
-    except (WarehouseMissing, NotMeasured, NotHere) as missing:
-        st.info(told(str(missing)))
     except NeurothekError as error:
-        st.error(told(str(error)))
+        show = st.info if _is_only_missing(error) else st.error
+        show(told(str(error)))
+
+
+def _is_only_missing(error: NeurothekError) -> bool:
+    """Whether nothing is wrong with the question: there is no warehouse or model yet, or its weights are elsewhere."""
+    return isinstance(error, NotMeasured) or (isinstance(error, Unavailable) and error.what in ("warehouse", "weights"))
 
 
 def heading(title: str) -> None:

@@ -8,20 +8,12 @@ from neurothek.queries.names.models import KnownModel, choose_models
 
 
 def all_models() -> list[KnownModel]:
-    """The models, smallest first.
-
-    Raises:
-        WarehouseMissing, NotMeasured: there is none.
-    """
+    """The models, smallest first."""
     return known(choose_models)
 
 
 def jobs_of_models() -> dict[str, list[str]]:
-    """Name of each model -> names of the jobs that it was measured by.
-
-    Raises:
-        WarehouseMissing: there is no warehouse.
-    """
+    """Name of each model -> names of the jobs that it was measured by."""
     return known(_jobs)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import isfinite
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.errors import NeurothekError
 from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
@@ -61,7 +61,7 @@ class Way:
         """
         moment: Moment = "before" if pre else "after"
         if at is not None and parse_positions(at) is None:
-            raise BadArgument("at", at, "give a position as 3, several as 0-7, or all from one on as 5-")
+            raise bad_argument("at", at, "give a position as 3, several as 0-7, or all from one on as 5-")
         positions = None if at is None else at.strip()
         written = text.strip().lower()
         if written == "mean":
@@ -233,7 +233,7 @@ def require_title(name: str) -> None:
         BadArgument: it is empty, long, or holds what cannot be printed.
     """
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise BadArgument("name", name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
+        raise bad_argument("name", name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
 
 
 def request_for(
@@ -277,9 +277,11 @@ def request_for(
             force=force,
         )
     if any((one.how, one.value, one.moment, one.positions) != ("set", 0.0, "after", None) for one in made):
-        raise BadArgument("one_by_one", alone, "neurons are turned off one by one; leave set, pre and at out")
+        raise bad_argument("one_by_one", alone, "leave set, pre and at out", why="neurons are turned off one by one")
     if steering is not None:
-        raise BadArgument("one_by_one", alone, "prompts are continued with neurons changed together; leave one out")
+        raise bad_argument(
+            "one_by_one", alone, "leave one out", why="prompts are continued with neurons changed together"
+        )
     return IngestRequest(
         jobs=("neuron_effects",),
         named=("neuron_effects",),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from errno import EFBIG, EINVAL
 from pathlib import Path
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded, why_no_file
 from neurothek.catalog.spelling import is_text
@@ -71,13 +71,15 @@ def read_steering(
     names = [named(scorer)["name"] for scorer in scorers]
     for name in names:
         if names.count(name) > 1:
-            raise BadArgument("score", name, "two scorers are called so; leave one out, or give its file another name")
+            raise bad_argument(
+                "score", name, "leave one out, or give its file another name", why="two scorers are called so"
+            )
     attribute, scorer = _unwanted(scorers, unwanted)
     words = scorer.words(attribute) if banned is None else _banned(banned)
     if not words:
         raise BannedUnknown(attribute)
     if described is not None and not described.strip():
-        raise BadArgument("described", described, "say what is unwanted, or leave it out")
+        raise bad_argument("described", described, "say what is unwanted, or leave it out")
     return Steering(
         prompts=texts,
         length=length,
@@ -118,11 +120,11 @@ def _prompt(path: str, number: int, line: str) -> str:
     try:
         said = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadArgument("prompts", path, f"line {number} is not JSON; write one object a line") from error
+        raise bad_argument("prompts", path, "write one object a line", why=f"line {number} is not JSON") from error
     while isinstance(said, dict):
         said = said.get("prompt", said.get("text"))
     if not isinstance(said, str) or not said.strip() or not is_text(said):
-        raise BadArgument("prompts", path, f"line {number} has no text under `prompt` or `text`; give it one")
+        raise bad_argument("prompts", path, "give it one", why=f"line {number} has no text under `prompt` or `text`")
     return said
 
 
@@ -134,15 +136,15 @@ def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
             given = _text(expanded(given)).split("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise BadArgument(option, str(path), f"that file cannot be read ({reason})") from error
+            raise bad_argument(option, str(path), why=f"that file cannot be read ({reason})") from error
         if not any(line.strip() for line in given):
-            raise BadArgument(option, "an empty file", "put one a line into it")
+            raise bad_argument(option, "an empty file", "put one a line into it")
     found = tuple(line.removesuffix("\r") for line in given if line.strip())
     for number, line in enumerate(found, start=1):
         if not is_text(line):
-            raise BadArgument(option, line, f"text {number} holds half of a character; give whole ones")
+            raise bad_argument(option, line, "give whole ones", why=f"text {number} holds half of a character")
     if not found:
-        raise BadArgument(option, list(given), "give at least one")
+        raise bad_argument(option, list(given), "give at least one")
     return found
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from neurothek.catalog.files import written
-from neurothek.catalog.publishing.staging import StagingFull
+from neurothek.catalog.publishing.staging import unwritable_staging
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def refusals_told(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StagingFull(folder, error) from error
+        raise unwritable_staging(folder, error) from error
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import LimitExceeded
+from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.catalog.publishing.publish import FinishedRun
-from neurothek.catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
+from neurothek.catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
 from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.table import NotFinite, Table
 from neurothek.ingest.corpora.corpus import Corpus
@@ -140,7 +140,7 @@ def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None, engine: En
                 run.discard()
                 raise
             # Where the disk is full, the note that it is does not fit either.
-            with suppress(StagingFull):
+            with suppress(Unavailable):
                 run.mark("failed", str(error))
             raise
 

@@ -16,13 +16,13 @@ import torch
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.progress import Progress
-from neurothek.catalog.publishing.publish import TokenizerChanged
+from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import COUNTERPARTS
-from neurothek.catalog.upkeep.changes import ModelUnknown
-from neurothek.catalog.upkeep.verification import Agreement, NothingToVerify, Remeasured
+from neurothek.catalog.upkeep.changes import unknown_model
+from neurothek.catalog.upkeep.verification import Agreement, Remeasured, nothing_to_verify
 from neurothek.ingest.corpora import selection
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.text_memory import TextMemory
@@ -128,7 +128,7 @@ def remeasure(
     measured = measured_models(warehouse)[model]
     checkpoint, tokenizer = find_measured(measured, weights=weights)
     if tokenizer.sha256 != row["tokenizer_sha256"]:
-        raise TokenizerChanged(model)
+        raise changed_tokenizer(model)
     found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
     for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
         yield _ids_of(found, corpus_id)
@@ -148,14 +148,14 @@ def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]
         """
         rows = connection.sql(query, params={"name": model}).pl().to_dicts()
         if not rows:
-            raise ModelUnknown(model, [str(name) for (name,) in known])
+            raise unknown_model(model, [str(name) for (name,) in known])
         query = """
             select run_id, job, job_version, corpus_id, other_model_id, parameters, dtype
             from store.runs where model_id = $model_id order by run_id
         """
         runs = connection.sql(query, params={"model_id": rows[0]["model_id"]}).pl().to_dicts()
     if not runs:
-        raise NothingToVerify(model)
+        raise nothing_to_verify(model)
     return rows[0], [_Run(**{**run, "parameters": json.loads(run["parameters"])}) for run in runs]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from neurothek.catalog.progress import Progress
-from neurothek.catalog.publishing.publish import TokenizerChanged
+from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
@@ -124,7 +124,7 @@ def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
     found = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
     parts = dict.fromkeys(part for one in found for part in one.differences)
     if found and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
-        raise TokenizerChanged(work.model.name, corpus=found[0].name, parts=tuple(parts))
+        raise changed_tokenizer(work.model.name, corpus=found[0].name, parts=tuple(parts))
     return tuple(found)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import JobUnknown
-from neurothek.catalog.upkeep.changes import ModelUnknown
+from neurothek.catalog.tables.registry import unknown_job
+from neurothek.catalog.upkeep.changes import unknown_model
 from neurothek.catalog.variants import family_of, variant_of
 from neurothek.ingest.corpora.asked import asked_sources
 from neurothek.ingest.corpora.errors import unknown_domain
@@ -52,7 +52,7 @@ def check_request(request: IngestRequest) -> None:
     is_about_pairs(request)
     for name in request.jobs:
         if name not in registry.JOBS:
-            raise JobUnknown(name)
+            raise unknown_job(name)
     of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
     if of_queries and not (request.interventions or request.single_neurons):
         raise query_needed(of_queries)
@@ -157,7 +157,7 @@ def measured_as(warehouse: Warehouse, model: str) -> Measured:
     with warehouse.current_reader():
         known = measured_models(warehouse)
     if model not in known:
-        raise ModelUnknown(model, list(known))
+        raise unknown_model(model, list(known))
     return known[model]
 
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from neurothek.catalog.configurations import config_differences, configured_of, read_settings
-from neurothek.catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
+from neurothek.catalog.publishing.publish import ModelRecord, changed_tokenizer, taken_name
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.errors import config_changed, parameters_differ
@@ -186,9 +186,9 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         return
     before, now = known.row(0, named=True), model.row.row(0, named=True)
     if before["weights_sha256"] != now["weights_sha256"]:
-        raise NameTaken(model.name)
+        raise taken_name(model.name)
     if before["tokenizer_sha256"] != model.tokenizer.item(0, "sha256"):
-        raise TokenizerChanged(model.name)
+        raise changed_tokenizer(model.name)
     changed = config_differences(configured_of(before), configured_of(now))
     if changed:
         raise config_changed(model.name, changed)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.spelling import typed
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unknown_words import blank_word, unknown_token, unknown_word
@@ -78,9 +78,9 @@ def find_class(connection: duckdb.DuckDBPyConnection, one: TokenClass, tokenizer
     try:
         by_tokenizer = _lookup(connection, "tokens_of_class", asked)
     except duckdb.Error as error:
-        raise BadArgument(one.option, one.value, "give a regular expression of RE2, or a script of Unicode") from error
+        raise bad_argument(one.option, one.value, "give a regular expression of RE2, or a script of Unicode") from error
     if not by_tokenizer:
-        raise BadArgument(one.option, one.value, "no token of the selected models has it; see the view tokens")
+        raise bad_argument(one.option, one.value, "see the view tokens", why="no token of the selected models has it")
     return [Term(one.name, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 

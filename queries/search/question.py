@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
-from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
+from neurothek.catalog.arguments import bad_argument, fits, plain, require, unknown_argument
 from neurothek.catalog.spelling import readable, typed, visible
 from neurothek.queries.errors.unfit_options import concept_needed, conditions_beside, invalid_depths, invalid_layers
 from neurothek.queries.names.words import BYTES, TokenClass
@@ -120,19 +120,19 @@ class Question:
             is_row = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str)
             object.__setattr__(self, name, plain(tuple(value) if is_row else value))
             if kind == tuple[str, ...] and any(len(one) > _MOST_CHARACTERS for one in value):
-                raise BadArgument(name, value, f"give texts of at most {_MOST_CHARACTERS:,} characters")
+                raise bad_argument(name, value, f"give texts of at most {_MOST_CHARACTERS:,} characters")
         for name, (least, most) in _RANGES.items():
             if not least <= getattr(self, name) <= most:
-                raise BadArgument(name, getattr(self, name), f"give a whole number from {least} to {most}")
+                raise bad_argument(name, getattr(self, name), f"give a whole number from {least} to {most}")
         if self.layers is not None and not 0 <= self.layers[0] <= self.layers[1] <= _MOST_LAYERS:
-            raise BadArgument("layers", self.layers, "give the first and the last layer, such as layers=(3, 5)")
+            raise bad_argument("layers", self.layers, "give the first and the last layer, such as layers=(3, 5)")
         if self.depth is not None and not 0 <= self.depth[0] <= self.depth[1] <= 1:
-            raise BadArgument("depth", self.depth, "give the first and the last depth, such as depth=(0.5, 1.0)")
+            raise bad_argument("depth", self.depth, "give the first and the last depth, such as depth=(0.5, 1.0)")
         if self.suppresses and self.side != "promoted":
-            raise BadArgument("side", self.side, "with words to suppress, the other words must be promoted")
+            raise bad_argument("side", self.side, why="with words to suppress, the other words must be promoted")
         for script in self.scripts:
             if not _SCRIPT.fullmatch(script):
-                raise BadArgument("script", script, "give a script of Unicode by its name, such as Han or Cyrillic")
+                raise bad_argument("script", script, "give a script of Unicode by its name, such as Han or Cyrillic")
         self._check_concept()
 
     @property
@@ -229,9 +229,9 @@ def put_together(words: Sequence[str], /, **conditions: Unpack[Conditions]) -> Q
     for name, value in conditions.items():
         field = _FIELDS.get(name, name)
         if field == "words" or field not in get_type_hints(Question):
-            raise ArgumentUnknown("search", name, get_type_hints(Conditions))
+            raise unknown_argument("search", name, get_type_hints(Conditions))
         if field in given:
-            raise BadArgument(name, value, f"{field} is given, too; give one of the two")
+            raise bad_argument(name, value, "give one of the two", why=f"{field} is given, too")
         given[field] = _READ[field](value) if field in _READ else value
     return Question(words=tuple(words), **given)
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_type_hints
 
-from neurothek.catalog.arguments import BadArgument, require
+from neurothek.catalog.arguments import bad_argument, require
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ class Limits:
             if name == "rows" and value is None:
                 continue
             if not least <= value <= most:
-                raise BadArgument(name, value, f"give a number from {least:,} to {most:,}")
+                raise bad_argument(name, value, f"give a number from {least:,} to {most:,}")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.arguments import ArgumentUnknown, BadArgument, fits, kind_in_words, parse_size, plain, require
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.arguments import fits, kind_in_words, parse_size, plain, require, unknown_argument
+from neurothek.catalog.problems import Invalid
 
 Side = Literal["up", "down"]
 
@@ -86,22 +86,22 @@ def test_what_is_of_a_kind(value: object, kind: Any) -> None:  # noqa: ANN401 - 
 )
 def test_what_is_of_another_kind_is_named(value: object, kind: Any, sentence: str) -> None:  # noqa: ANN401 - a type
     assert not fits(value, kind)
-    with pytest.raises(BadArgument) as caught:
+    with pytest.raises(Invalid) as caught:
         require(kind, argument=value)
     assert str(caught.value) == sentence
 
 
 def test_the_first_wrong_one_of_several_is_named() -> None:
-    with pytest.raises(BadArgument, match=r"^second=3 "):
+    with pytest.raises(Invalid, match=r"^second=3 "):
         require(str, first="a", second=3, third=4)
 
 
 def test_long_values_are_cut_and_stay_on_one_line() -> None:
-    with pytest.raises(BadArgument) as caught:
+    with pytest.raises(Invalid) as caught:
         require(int, text="a\nb" * 10_000)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
-    with pytest.raises(BadArgument) as caught:
+    with pytest.raises(Invalid) as caught:
         require(int, array=np.zeros((40, 40)))
     assert "\n" not in str(caught.value)
 
@@ -124,11 +124,12 @@ def test_numbers_of_numpy_become_pythons_own() -> None:
 
 
 def test_an_unknown_argument_is_a_type_error_too() -> None:
-    error = ArgumentUnknown("search", "modle", ["model", "limit"])
+    error = unknown_argument("search", "modle", ["model", "limit"])
     assert isinstance(error, TypeError)
-    assert isinstance(error, NeurothekError)
+    assert isinstance(error, Invalid)
+    assert error.option == "modle"
     assert str(error) == "search() has no argument modle; nearest: model"
-    assert str(ArgumentUnknown("f", "zzz", ["a", "b"])) == "f() has no argument zzz; there are: a, b"
+    assert str(unknown_argument("f", "zzz", ["a", "b"])) == "f() has no argument zzz; there are: a, b"
 
 
 @pytest.mark.parametrize(

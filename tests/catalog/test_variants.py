@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.variants import (
-    FamilyInvalid,
-    VariantInvalid,
-    family_of,
-    step_of,
-    step_of_revision,
-    variant_of,
-    variant_order,
-)
+from neurothek.catalog.problems import Invalid
+from neurothek.catalog.variants import family_of, step_of, step_of_revision, variant_of, variant_order
 
 
 @pytest.mark.parametrize(
@@ -34,16 +27,14 @@ def test_variants_are_kept_in_one_form(written: str, kept: str | None) -> None:
 
 @pytest.mark.parametrize("written", ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7])
 def test_another_form_is_refused_with_those_that_are_known(written: object) -> None:
-    with pytest.raises(
-        VariantInvalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"
-    ):
+    with pytest.raises(Invalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"):
         variant_of(written)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 201, "a/b", None])
 def test_a_family_is_named_as_models_are(name: object) -> None:
     assert family_of("mini-opt.2+x") == "mini-opt.2+x"
-    with pytest.raises(FamilyInvalid, match="cannot be named"):
+    with pytest.raises(Invalid, match="cannot be named"):
         family_of(name)
 
 

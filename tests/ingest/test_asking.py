@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from neurothek.catalog.arguments import ArgumentUnknown, BadArgument
+from neurothek.catalog.arguments import WrongCall
 from neurothek.catalog.problems import Invalid
 from neurothek.ingest.asking import Wishes, requested
 from neurothek.ingest.jobs import registry
@@ -52,22 +52,22 @@ def test_words_become_fields(wishes: dict[str, Any], request_: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("wishes", "error", "sentence"),
     [
-        ({"jbo": "events"}, ArgumentUnknown, "ingest() has no argument jbo; nearest: job"),
-        ({"tokens_per_domain": 5}, ArgumentUnknown, "nearest: "),
-        ({"job": "events", "jobs": "exits"}, BadArgument, "jobs='exits' is not valid; jobs is given, too"),
+        ({"jbo": "events"}, WrongCall, "ingest() has no argument jbo; nearest: job"),
+        ({"tokens_per_domain": 5}, WrongCall, "nearest: "),
+        ({"job": "events", "jobs": "exits"}, Invalid, "jobs='exits' is not valid; jobs is given, too"),
         ({"text": TextRequest(), "tokens": 5, "packing": True}, Invalid, "text and tokens, packing both say"),
-        ({"memory": "much"}, BadArgument, "memory='much' is not valid; give a size, such as 4GB"),
-        ({"memory": 0}, BadArgument, "memory=0 is not valid; give 1 or more"),
-        ({"memory": 1.5}, BadArgument, "memory=1.5 is not valid; give a whole number"),
-        ({"sequence_length": 1}, BadArgument, "sequence_length=1 is not valid; give 2 or more"),
-        ({"examples": 0}, BadArgument, "examples=0 is not valid; give 1 or more"),
-        ({"clusters": [3, 0]}, BadArgument, "clusters=[3, 0] is not valid; give 1 or more"),
-        ({"clusters": "five"}, BadArgument, "clusters=('five',) is not valid"),
-        ({"keep": "some"}, BadArgument, "keep='some' is not valid; give 'last' or 'all'"),
-        ({"fit": "9000"}, BadArgument, "fit='9000' is not valid; give a whole number or None"),
-        ({"force": 1}, BadArgument, "force=1 is not valid; give True or False"),
-        ({"corpus": 5}, BadArgument, "corpus=(5,) is not valid"),
-        ({"staging": 5}, BadArgument, "staging=5 is not valid; give a path or None"),
+        ({"memory": "much"}, Invalid, "memory='much' is not valid; give a size, such as 4GB"),
+        ({"memory": 0}, Invalid, "memory=0 is not valid; give 1 or more"),
+        ({"memory": 1.5}, Invalid, "memory=1.5 is not valid; give a whole number"),
+        ({"sequence_length": 1}, Invalid, "sequence_length=1 is not valid; give 2 or more"),
+        ({"examples": 0}, Invalid, "examples=0 is not valid; give 1 or more"),
+        ({"clusters": [3, 0]}, Invalid, "clusters=[3, 0] is not valid; give 1 or more"),
+        ({"clusters": "five"}, Invalid, "clusters=('five',) is not valid"),
+        ({"keep": "some"}, Invalid, "keep='some' is not valid; give 'last' or 'all'"),
+        ({"fit": "9000"}, Invalid, "fit='9000' is not valid; give a whole number or None"),
+        ({"force": 1}, Invalid, "force=1 is not valid; give True or False"),
+        ({"corpus": 5}, Invalid, "corpus=(5,) is not valid"),
+        ({"staging": 5}, Invalid, "staging=5 is not valid; give a path or None"),
     ],
 )
 def test_slips_are_named(wishes: dict[str, Any], error: type[Exception], sentence: str) -> None:

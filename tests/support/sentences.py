@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 
 
 def sentence(error: NeurothekError) -> str:

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from neurothek.catalog.files import PathInvalid, expanded, why_no_file
+from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.interventions.scorers.attributes import valid_attributes
 from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
 
@@ -103,7 +104,7 @@ def _path(spec: str, argument: str) -> Path:
     try:
         path = expanded(argument)
         found = "a folder" if path.is_dir() else why_no_file(path)
-    except (PathInvalid, OSError, ValueError) as error:
+    except (Unreadable, OSError, ValueError) as error:
         raise ScorerUnusable(spec, "no file can lie there; give words:FILE") from error
     if found is not None:
         raise ScorerUnusable(spec, f"what lies there is {found}; give a file with one word or phrase a line")

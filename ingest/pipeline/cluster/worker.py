@@ -13,8 +13,8 @@ import polars as pl
 import torch
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Busy
-from neurothek.catalog.publishing.staging import StagedRun, StagingFull
+from neurothek.catalog.problems import Busy, Unavailable
+from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.chunk_pass import take_through
@@ -260,7 +260,8 @@ def _failure(error: NeurothekError | OSError) -> Failure:
     """
     if isinstance(error, NotFinite):
         return Failure("overflow", platform.node(), str(error), error.table, error.column)
-    if isinstance(error, StagingFull) or (isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT)):
+    is_disk = isinstance(error, Unavailable) and error.what == "staging"
+    if is_disk or (isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT)):
         return Failure("disk", platform.node(), str(error))
     if isinstance(error, OSError):
         raise error

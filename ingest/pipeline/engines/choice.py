@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.problems import Invalid, MissingExtra
 from neurothek.ingest.pipeline.cluster.environment import environment
 from neurothek.ingest.request import IngestRequest
@@ -56,9 +56,9 @@ def require_engine(request: IngestRequest) -> None:
             )
         gpus = request.gpus_per_worker
         if gpus is not None and not math.isfinite(gpus):
-            raise BadArgument("gpus_per_worker", gpus, "give a number such as 1 or 0.5")
+            raise bad_argument("gpus_per_worker", gpus, "give a number such as 1 or 0.5")
         if request.address is not None and not request.address.strip():
-            raise BadArgument("address", request.address, "give HOST:PORT or auto, or leave it out")
+            raise bad_argument("address", request.address, "give HOST:PORT or auto, or leave it out")
         if gpus is not None and {"cpu": gpus > 0, "cuda": gpus == 0}.get(request.device, False):
             raise Invalid(
                 f"--device {request.device} and --gpus-per-worker {gpus:g} cannot both hold",

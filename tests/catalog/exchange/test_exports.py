@@ -8,9 +8,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from neurothek.catalog.exchange.exports import INTERNAL, FolderInUse, export, store_tables
+from neurothek.catalog.exchange.exports import INTERNAL, export, store_tables
 from neurothek.catalog.exchange.imports import import_folder
-from neurothek.catalog.store.errors import WarehouseMissing
+from neurothek.catalog.problems import Conflict, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 
 pytestmark = pytest.mark.long
@@ -64,9 +64,9 @@ def test_polars_pandas_and_datasets_read_it(
 def test_a_folder_that_holds_something_is_left_alone(full: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(FolderInUse, match="not empty; choose a new folder"):
+    with pytest.raises(Conflict, match="not empty; choose a new folder"):
         export(full, tmp_path / "mine")
-    with pytest.raises(FolderInUse):
+    with pytest.raises(Conflict, match="not empty; choose a new folder"):
         export(full, tmp_path / "mine" / "notes.txt")
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "notes.txt"]
     (tmp_path / "empty").mkdir()
@@ -77,6 +77,6 @@ def test_a_folder_that_holds_something_is_left_alone(full: Warehouse, tmp_path: 
 def test_an_export_that_fails_leaves_nothing(full: Warehouse, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         export(full, tmp_path / "out", texts={"tables": "a text where there is a folder"})
-    with pytest.raises(WarehouseMissing):
+    with pytest.raises(Unavailable, match="there is no warehouse at"):
         export(Warehouse(tmp_path / "none.duckdb"), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

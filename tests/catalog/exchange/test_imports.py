@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.exchange.exports import export, store_tables
-from neurothek.catalog.exchange.imports import WarehouseNotEmpty, import_folder
-from neurothek.catalog.exchange.manifest import ExportInvalid
+from neurothek.catalog.exchange.imports import import_folder
 from neurothek.catalog.files import sha256_of
+from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.checks import check
@@ -65,7 +65,7 @@ def test_only_a_new_or_empty_warehouse_takes_an_import(
     with other.writer() as connection:
         connection.execute(change)
     before = other.path.read_bytes()
-    with pytest.raises(WarehouseNotEmpty, match="neurothek merge"):
+    with pytest.raises(Conflict, match="neurothek merge"):
         import_folder(other, exported)
     assert other.path.read_bytes() == before
 
@@ -143,7 +143,7 @@ def test_a_value_that_no_column_takes_is_refused_and_no_row_stays(copy: Path, tm
     rows = pl.read_parquet(copy / "tables" / "postings" / "model-1.parquet")
     replace(copy, rows.with_columns(pl.lit("neither").alias("side")))
     back = Warehouse(tmp_path / "back.duckdb")
-    with pytest.raises(ExportInvalid, match="the table postings has a value that its column does not take"):
+    with pytest.raises(Unreadable, match="the table postings has a value that its column does not take"):
         import_folder(back, copy)
     with back.reader() as connection:
         assert [
@@ -166,7 +166,7 @@ def test_rows_that_repeat_a_key_are_refused_and_no_row_stays(copy: Path, tmp_pat
 
     edit(copy, twice)
     back = Warehouse(tmp_path / "back.duckdb")
-    with pytest.raises(ExportInvalid, match="the rows of postings repeat a key"):
+    with pytest.raises(Unreadable, match="the rows of postings repeat a key"):
         import_folder(back, copy)
     with back.reader() as connection:
         assert connection.execute("select count(*) from store.models").fetchall() == [(0,)]
@@ -176,7 +176,7 @@ def test_rows_that_repeat_a_key_are_refused_and_no_row_stays(copy: Path, tmp_pat
 def test_a_damaged_folder_is_refused_and_nothing_is_written(damage: str, copy: Path, tmp_path: Path) -> None:
     act, sentence = DAMAGES[damage]
     act(copy)
-    with pytest.raises(ExportInvalid, match=sentence):
+    with pytest.raises(Unreadable, match=sentence):
         import_folder(Warehouse(tmp_path / "back.duckdb"), copy)
     assert [path.name for path in tmp_path.iterdir() if path.name != "copy"] == []
 

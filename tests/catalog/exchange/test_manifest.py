@@ -13,10 +13,10 @@ from neurothek.catalog.exchange.manifest import (
     ExportedColumn,
     ExportedFile,
     ExportedTable,
-    ExportInvalid,
     Manifest,
     read_manifest,
 )
+from neurothek.catalog.problems import Unreadable
 
 COLUMNS = {
     "token_id": ExportedColumn("INTEGER", "a token", is_nullable=False),
@@ -56,7 +56,7 @@ def test_an_export_of_an_earlier_release_has_no_matrices(folder: Path) -> None:
 
 
 def told(folder: Path) -> str:
-    with pytest.raises(ExportInvalid) as refused:
+    with pytest.raises(Unreadable) as refused:
         read_manifest(folder)
     sentence, command = str(refused.value).removesuffix("`").split("; export the warehouse again with `")
     assert shlex.split(command) == ["neurothek", "export", "NEW_FOLDER", "--warehouse", "FILE"]

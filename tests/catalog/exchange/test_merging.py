@@ -9,15 +9,8 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.exchange.exports import store_tables
-from neurothek.catalog.exchange.merging import (
-    _OWNED,
-    MergeWithItself,
-    ModelsDiffer,
-    OtherUnsound,
-    RunsDiffer,
-    merge,
-)
-from neurothek.catalog.store.errors import WarehouseMissing, WarehouseOutdated
+from neurothek.catalog.exchange.merging import _OWNED, merge
+from neurothek.catalog.problems import Conflict, Damaged, Invalid, Unavailable, Unreadable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
 from neurothek.catalog.upkeep import checks
@@ -142,7 +135,7 @@ def refused(ours: Warehouse, theirs: Path, kind: type[Exception], sentence: str)
 
 def test_one_name_for_other_weights_is_refused(ours: Warehouse, theirs: Warehouse) -> None:
     rename(theirs, "other", "tiny")
-    refused(ours, theirs.path, ModelsDiffer, "a model tiny, with different weights; give one .* `neurothek rename tiny")
+    refused(ours, theirs.path, Conflict, "a model tiny, with different weights; give one .* `neurothek rename tiny")
     rename(theirs, "tiny", "another")
     assert merge(ours, theirs.path).models == ("gpt", "another")
 
@@ -154,7 +147,7 @@ def test_one_model_with_two_tokenizers_of_one_vocabulary_is_refused(
     remove(ours, "tiny", job="contexts")
     with other.transaction() as connection:
         connection.execute('update store.runs set tokenizer_identity = \'{"model": "another"}\'')
-    refused(ours, other.path, ModelsDiffer, "a model tiny, with different tokenizers; give one .* `neurothek rename")
+    refused(ours, other.path, Conflict, "a model tiny, with different tokenizers; give one .* `neurothek rename")
     with other.transaction() as connection:
         # An earlier release did not know.
         connection.execute("update store.runs set tokenizer_identity = null")
@@ -165,21 +158,19 @@ def test_the_same_job_measured_otherwise_is_refused(folder: Path, ours: Warehous
     whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
     with whole.writer() as connection:
         connection.execute("update store.runs set run_key = 'other' where job = 'contexts'")
-    refused(ours, whole.path, RunsDiffer, "both warehouses measured contexts of tiny, with different parameters")
+    refused(ours, whole.path, Conflict, "both warehouses measured contexts of tiny, with different parameters")
 
 
 def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_path: Path) -> None:
-    refused(ours, ours.path, MergeWithItself, "cannot be merged with itself")
-    refused(ours, tmp_path / "none.duckdb", WarehouseMissing, "there is no warehouse at")
+    refused(ours, ours.path, Invalid, "cannot be merged with itself")
+    refused(ours, tmp_path / "none.duckdb", Unavailable, "there is no warehouse at")
     with theirs.writer() as connection:
         connection.execute("update store.postings set run_id = 999 where rowid = 0")
     fresh = Warehouse(tmp_path / "fresh.duckdb")
-    refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
+    refused(fresh, theirs.path, Damaged, "breaks the rule: .*neurothek check --warehouse")
     with theirs.writer() as connection:
         connection.execute(BEFORE_THE_LATEST)
-    refused(
-        ours, theirs.path, WarehouseOutdated, "was written by an earlier release and has not been brought up to date"
-    )
+    refused(ours, theirs.path, Unreadable, "was written by an earlier release and has not been brought up to date")
 
 
 NOTHING = {"concept": None}

@@ -7,11 +7,11 @@ import pytest
 
 from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.imports import import_folder
-from neurothek.catalog.exchange.merging import RunsDiffer, merge
-from neurothek.catalog.publishing.publish import PairChanged
+from neurothek.catalog.exchange.merging import merge
+from neurothek.catalog.problems import Conflict, Invalid
 from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.upkeep.changes import CorpusNotRead, remove, rename
+from neurothek.catalog.upkeep.changes import remove, rename
 from neurothek.catalog.upkeep.checks import check
 from neurothek.queries.views import install
 from tests.support import publications as made
@@ -101,7 +101,7 @@ def test_other_jobs_and_corpora_leave_pairs_alone(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny", corpus="text")
     remove(warehouse, "tiny", job="clusters")
     assert rows(warehouse, PAIRS) == before
-    with pytest.raises(CorpusNotRead, match="counterparts reads no text"):
+    with pytest.raises(Invalid, match="counterparts reads no text"):
         remove(warehouse, "tiny", job="counterparts", corpus="text")
 
 
@@ -123,7 +123,7 @@ def test_the_same_lists_measured_again_keep_their_pairs(warehouse: Warehouse) ->
 
 def test_lists_that_changed_meanwhile_are_not_published_on(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny", job="projections")
-    with pytest.raises(PairChanged, match="tiny or other was removed or measured again"):
+    with pytest.raises(Conflict, match="tiny or other was removed or measured again"):
         compare(warehouse, "tiny", "other")
     assert rows(warehouse, PAIRS) == pairs(("other", "third"))
     assert broken(warehouse) == set()
@@ -171,7 +171,7 @@ def test_a_pair_compared_otherwise_is_refused(warehouse: Warehouse, tmp_path: Pa
     ours = filled(tmp_path / "ours.duckdb", "tiny", "other")
     compare(ours, "tiny", "other", key="otherwise")
     before = ours.path.read_bytes()
-    with pytest.raises(RunsDiffer, match="both warehouses measured counterparts of "):
+    with pytest.raises(Conflict, match="both warehouses measured counterparts of "):
         merge(ours, warehouse.path)
     assert ours.path.read_bytes() == before
 

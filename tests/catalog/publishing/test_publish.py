@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.catalog.publishing.publish import NameTaken, TokenizerChanged
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME, FACTS
 from tests.support import publications as made
@@ -72,9 +72,9 @@ def test_a_failing_publication_leaves_everything_as_it_was(warehouse: Warehouse)
 
 def test_a_name_stands_for_one_set_of_weights(warehouse: Warehouse) -> None:
     made.publish_job(warehouse, "projections", made.weights_frames())
-    with pytest.raises(NameTaken, match="already has a model tiny with other weights"):
+    with pytest.raises(Conflict, match="already has a model tiny with other weights"):
         made.publish_job(warehouse, "projections", made.weights_frames(), record=made.model(weights="w1"))
-    with pytest.raises(TokenizerChanged, match="a different tokenizer"):
+    with pytest.raises(Conflict, match="a different tokenizer"):
         made.publish_job(warehouse, "projections", made.weights_frames(), record=made.model(tokenizer="t1"))
     assert rows(warehouse, "select count(*) from store.tokenizers") == [(1,)]
 

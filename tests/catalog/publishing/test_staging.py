@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from neurothek.catalog.publishing.staging import RunBusy, RunManifest, StagingFull, now, staged_manifests, staged_run
+from neurothek.catalog.problems import Busy, Unavailable
+from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
 from neurothek.catalog.tables.weights import POSTINGS
 from tests.support import publications as made
 
@@ -46,7 +47,7 @@ def test_half_written_files_of_a_killed_process_are_removed(tmp_path: Path) -> N
 def test_one_process_measures_a_run(tmp_path: Path) -> None:
     with (
         staged_run(tmp_path, MANIFEST),
-        pytest.raises(RunBusy, match="projections of tiny is being measured"),
+        pytest.raises(Busy, match="projections of tiny is being measured"),
         staged_run(tmp_path, MANIFEST),
     ):
         pass
@@ -112,12 +113,15 @@ def test_a_disk_that_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     with staged_run(tmp_path, MANIFEST) as run:
         monkeypatch.setattr(pl.DataFrame, "write_parquet", refuse)
-        with pytest.raises(StagingFull, match="No space left on device"):
+        with pytest.raises(Unavailable, match="No space left on device"):
             run.write("a", made.weights_frames())
         assert [path.name for path in run.folder.iterdir()] == ["manifest.json"]
 
 
 def test_a_staging_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StagingFull), staged_run(tmp_path / "file" / str(os.getpid()), MANIFEST):
+    with (
+        pytest.raises(Unavailable, match="a measurement could not be written to"),
+        staged_run(tmp_path / "file" / str(os.getpid()), MANIFEST),
+    ):
         pass

@@ -7,11 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Damaged, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.blocks import require_whole
-from neurothek.catalog.store.damage import WarehouseDamaged
 from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
-from neurothek.catalog.store.errors import WarehouseInvalid
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from tests.support import damage
@@ -38,7 +37,7 @@ def copy(path: Path, tmp_path: Path) -> Path:
 def is_found(path: Path) -> bool:
     try:
         Warehouse(path).require_whole()
-    except (WarehouseDamaged, WarehouseInvalid):
+    except Unreadable:
         return True
     return False
 
@@ -79,7 +78,7 @@ def test_a_flip_in_any_block_in_use_is_found_and_in_no_other(path: Path, copy: P
 def test_a_block_is_named_with_its_place_and_its_table(path: Path) -> None:
     place = damage.a_block_of(path, "projections")
     n_blocks, first = (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES, place - 100
-    with flipped(path, place), pytest.raises(WarehouseDamaged) as refused:
+    with flipped(path, place), pytest.raises(Damaged, match="is damaged: ") as refused:
         check(Warehouse(path))
     assert str(refused.value) == (
         f"{path} is damaged: 1 of its {n_blocks} blocks, with rows of projections, is not what was written, at byte"
@@ -112,7 +111,7 @@ def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, mon
 def test_pieces_beyond_the_end_are_missing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neurothek.catalog.store.blocks._READ_BYTES", BLOCK_BYTES)
     copy.write_bytes(copy.read_bytes()[: -2 * BLOCK_BYTES])
-    with pytest.raises(WarehouseDamaged):
+    with pytest.raises(Damaged, match="is damaged: "):
         Warehouse(copy).require_whole()
 
 
@@ -121,7 +120,7 @@ def judged(path: Path) -> str:
     with duckdb.connect(str(path), read_only=True) as connection:
         try:
             require_whole(connection, path, progress=Silent())
-        except WarehouseDamaged as error:
+        except Damaged as error:
             return str(error)
     return ""
 
@@ -141,7 +140,7 @@ def test_several_blocks_are_counted_and_the_first_is_placed(copy: Path) -> None:
     with duckdb.connect(str(copy), read_only=True) as connection:
         for block in broken:
             damage.flip(copy, HEADER_BYTES + block * BLOCK_BYTES + 8)
-        with pytest.raises(WarehouseDamaged) as refused:
+        with pytest.raises(Damaged, match="is damaged: ") as refused:
             require_whole(connection, copy, progress=Silent())
     n_blocks = (copy.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
     assert (

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.errors import MemoryRefused
 from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.merging import merge
-from neurothek.catalog.store.damage import WarehouseDamaged, require_log_head
+from neurothek.catalog.problems import Damaged, LimitExceeded, Unreadable
+from neurothek.catalog.store.damage import require_log_head
 from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
-from neurothek.catalog.store.errors import WarehouseUnwritable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.threads import Aside
@@ -63,7 +62,7 @@ def test_damage_is_told_however_deep_in_a_lease_it_is_met(path: Path, asked: str
     place = damage.a_block_of(path, "projections")
     with flipped(path, place):
         found = f"at byte {place - 100:,} is not what was"
-        with pytest.raises(WarehouseDamaged, match=found), Warehouse(path).reader() as connection:
+        with pytest.raises(Damaged, match=found), Warehouse(path).reader() as connection:
             ASKED[asked](connection)
         # Nobody is in the way of whoever asks next.
         with Warehouse(path).reader() as connection:
@@ -77,7 +76,7 @@ def test_rows_that_arrow_fetches_late_are_told_too(tmp_path: Path) -> None:
     with warehouse.writer() as connection:
         connection.execute("create table store.long as select hash(range) as h from range(1_000_000)")
     damage.flip(warehouse.path, damage.a_block_of(warehouse.path, "long"))
-    with pytest.raises(WarehouseDamaged, match="is not what was") as refused, warehouse.reader() as connection:
+    with pytest.raises(Damaged, match="is not what was") as refused, warehouse.reader() as connection:
         list(connection.sql("select h from store.long").to_arrow_reader(10_000))
     assert isinstance(refused.value.__cause__, OSError)
 
@@ -87,12 +86,12 @@ def test_a_file_that_breaks_off_is_damaged_for_readers_writers_and_check(copy: P
     whole = copy.read_bytes()
     size = int(left * len(whole)) if 0 < left < 1 else int(left) % len(whole)
     copy.write_bytes(whole[:size])
-    with pytest.raises(WarehouseDamaged):
+    with pytest.raises(Damaged, match="is damaged: "):
         Warehouse(copy).require_whole()
     # Where what is left holds all that opening needs, only what reads the rest can tell.
     if left in (12, 4096, 12_288, 20_000):
         for lease in (Warehouse(copy).reader, Warehouse(copy).writer, Warehouse(copy).transaction):
-            with pytest.raises(WarehouseDamaged, match=f"it breaks off after {size:,} bytes; restore"), lease():
+            with pytest.raises(Damaged, match=f"it breaks off after {size:,} bytes; restore"), lease():
                 pass
     assert copy.stat().st_size == size
 
@@ -100,10 +99,10 @@ def test_a_file_that_breaks_off_is_damaged_for_readers_writers_and_check(copy: P
 def test_damage_that_a_transaction_meets_is_no_full_disk(copy: Path) -> None:
     damage.flip(copy, damage.a_block_of(copy, "projections"))
     before = copy.read_bytes()
-    with pytest.raises(WarehouseDamaged), Warehouse(copy).transaction() as connection:
+    with pytest.raises(Damaged, match="is damaged: "), Warehouse(copy).transaction() as connection:
         connection.execute("create table store.more as from store.projections")
     assert copy.read_bytes() == before
-    with pytest.raises(WarehouseUnwritable, match="No space left"), Warehouse(copy).transaction() as connection:
+    with pytest.raises(Unreadable, match="No space left"), Warehouse(copy).transaction() as connection:
         raise OSError(28, "No space left on device")
 
 
@@ -112,14 +111,14 @@ def test_of_two_files_the_damaged_one_is_named(path: Path, copy: Path, tmp_path:
     damage.flip(copy, place)
     broken = Warehouse(copy)
     for inner, outer in ((whole, broken), (broken, whole)):
-        with pytest.raises(WarehouseDamaged) as refused, outer.reader() as one, inner.reader() as other:
+        with pytest.raises(Damaged, match="is damaged: ") as refused, outer.reader() as one, inner.reader() as other:
             one.execute(QUERY).fetchall()
             other.execute(QUERY).fetchall()
         assert str(refused.value).startswith(f"{copy} is damaged")
     target = Warehouse(tmp_path / "new.duckdb")
     for warehouse, taken in ((target, copy), (broken, path)):
         before = copy.read_bytes()
-        with pytest.raises(WarehouseDamaged) as refused:
+        with pytest.raises(Damaged, match="is damaged: ") as refused:
             merge(warehouse, taken)
         assert str(refused.value).startswith(f"{copy} is damaged")
         assert copy.read_bytes() == before
@@ -127,7 +126,7 @@ def test_of_two_files_the_damaged_one_is_named(path: Path, copy: Path, tmp_path:
 
 
 def test_an_export_of_a_damaged_file_leaves_nothing(path: Path, tmp_path: Path) -> None:
-    with flipped(path, damage.a_block_of(path, "postings")), pytest.raises(WarehouseDamaged, match="is damaged"):
+    with flipped(path, damage.a_block_of(path, "postings")), pytest.raises(Damaged, match="is damaged"):
         export(Warehouse(path), tmp_path / "out" / "folder")
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -155,7 +154,7 @@ def test_a_log_that_is_not_what_was_written_is_damage(copy: Path, log: Path) -> 
     damage.flip(log, log.stat().st_size // 2)
     before = log.read_bytes()
     for lease in (Warehouse(copy).reader, Warehouse(copy).writer):
-        with pytest.raises(WarehouseDamaged, match=r"its log copy\.duckdb\.wal is not what was written"), lease():
+        with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is not what was written"), lease():
             pass
     assert log.read_bytes() == before
 
@@ -176,9 +175,9 @@ def test_no_byte_of_a_logs_head_hides_what_was_committed(copy: Path, log: Path) 
             changed = bytearray(whole)
             changed[place] ^= bit
             log.write_bytes(changed)
-            with pytest.raises(WarehouseDamaged, match=r"its log copy\.duckdb\.wal is not what was written"):
+            with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is not what was written"):
                 family_of(copy)
-    with pytest.raises(WarehouseDamaged), Warehouse(copy).writer():
+    with pytest.raises(Damaged, match="is damaged: "), Warehouse(copy).writer():
         pass
     assert log.read_bytes() == changed
     log.write_bytes(whole)
@@ -200,7 +199,7 @@ def test_the_head_of_any_files_log_is_passed(
     path.with_name("any.duckdb.wal").write_bytes(head + bytes(40))
     require_log_head(path)
     path.with_name("any.duckdb.wal").write_bytes(head[:-1] + bytes(40))
-    with pytest.raises(WarehouseDamaged):
+    with pytest.raises(Damaged, match="is damaged: "):
         require_log_head(path)
 
 
@@ -228,7 +227,7 @@ def test_want_of_memory_is_not_told_as_damage(tmp_path: Path, monkeypatch: pytes
     warehouse = Warehouse(tmp_path / "w.duckdb")
     with warehouse.writer():
         pass
-    with pytest.raises(MemoryRefused, match=r"not enough memory \(Out of Memory Error"), warehouse.reader():
+    with pytest.raises(LimitExceeded, match=r"not enough memory \(Out of Memory Error"), warehouse.reader():
         raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
 
     def refuse(*_: object, **__: object) -> None:
@@ -236,5 +235,5 @@ def test_want_of_memory_is_not_told_as_damage(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(duckdb, "connect", refuse)
     for lease in (warehouse.reader, warehouse.writer):
-        with pytest.raises(MemoryRefused), lease():
+        with pytest.raises(LimitExceeded, match="not enough memory"), lease():
             pass

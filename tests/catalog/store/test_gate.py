@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from neurothek.catalog.problems import Busy, Unreadable
 from neurothek.catalog.store import gate as gate_module
-from neurothek.catalog.store.gate import Gate, GateTimeout, GateUnwritable, Wait
+from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.warehouse import Warehouse
 
 SOON_SECONDS = 0.1
@@ -34,7 +35,7 @@ def gate(tmp_path: Path) -> Gate:
 
 
 def test_a_waiting_publisher_keeps_later_readers_out(gate: Gate) -> None:
-    with gate.exclusive(later()), pytest.raises(GateTimeout), gate.shared(soon()):
+    with gate.exclusive(later()), pytest.raises(Busy, match="by another neurothek process"), gate.shared(soon()):
         pass
     with gate.shared(later()), gate.shared(later()):
         pass
@@ -46,7 +47,7 @@ def test_publishers_and_readers_keep_each_other_out_until_the_deadline(gate: Gat
     for holder in (gate.exclusive, gate.shared):
         with holder(later()):
             started = time.monotonic()
-            with pytest.raises(GateTimeout) as refused, gate.exclusive(soon()):
+            with pytest.raises(Busy, match="by another neurothek process") as refused, gate.exclusive(soon()):
                 pass
             assert SOON_SECONDS - ROUNDING_SECONDS <= time.monotonic() - started < LONG_SECONDS
     path = tmp_path / "w.duckdb"
@@ -105,7 +106,7 @@ def test_who_waits_passes_once_the_holder_is_done(gate: Gate) -> None:
 
 def test_a_folder_that_takes_no_lock_is_told(tmp_path: Path) -> None:
     path = tmp_path / "none" / "w.duckdb"
-    with pytest.raises(GateUnwritable) as refused, Gate(path).exclusive(soon()):
+    with pytest.raises(Unreadable, match="could not be written") as refused, Gate(path).exclusive(soon()):
         pass
     assert str(refused.value).startswith(f"{path} could not be written (")
     assert str(refused.value).endswith("); choose another place with --warehouse")
@@ -113,7 +114,7 @@ def test_a_folder_that_takes_no_lock_is_told(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_a_folder_is_told(gate: Gate, tmp_path: Path) -> None:
     (tmp_path / "w.duckdb.lock").mkdir()
-    with pytest.raises(GateUnwritable, match="could not be written"), gate.exclusive(soon()):
+    with pytest.raises(Unreadable, match="could not be written"), gate.exclusive(soon()):
         pass
 
 
@@ -167,6 +168,10 @@ def test_who_waits_longer_says_once_for_whom(
 def test_a_short_wait_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As when the views of an earlier release may stay: two seconds are what such a lease waits at most."""
     path = tmp_path / "w.duckdb"
-    with Gate(path).exclusive(later()), pytest.raises(GateTimeout), Gate(path).exclusive(Wait(path, SOON_SECONDS)):
+    with (
+        Gate(path).exclusive(later()),
+        pytest.raises(Busy, match="by another neurothek process"),
+        Gate(path).exclusive(Wait(path, SOON_SECONDS)),
+    ):
         pass
     assert capsys.readouterr().err == ""

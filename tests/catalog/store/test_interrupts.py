@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.errors import MemoryRefused
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.store import interrupts
 from neurothek.catalog.store.interrupts import keyboard_interrupts
 from neurothek.catalog.store.warehouse import Warehouse
@@ -120,7 +120,7 @@ def test_a_thread_that_cannot_be_started_is_told_as_want_of_memory(monkeypatch: 
     monkeypatch.setattr(interrupts, "_ear", interrupts._Ear)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     connection = duckdb.connect()
-    with pytest.raises(MemoryRefused, match="not enough memory"), keyboard_interrupts(connection):
+    with pytest.raises(LimitExceeded, match="not enough memory"), keyboard_interrupts(connection):
         pass
     connection.close()
 

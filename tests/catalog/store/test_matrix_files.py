@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from neurothek.catalog.problems import Damaged, Unavailable
 from neurothek.catalog.store.matrices import KeptMap
-from neurothek.catalog.store.matrix_files import TENSOR, MapChanged, MapMissing, as_file, matrix_of
+from neurothek.catalog.store.matrix_files import TENSOR, as_file, matrix_of
 
 MATRIX = np.array([[1.5, -0.0, 3e38], [1e-45, 0.1, -1.0], [0.0, 2.0, 4.0]], np.float32)
 
@@ -69,7 +70,7 @@ def test_its_bytes_are_the_same_in_every_process() -> None:
 
 def test_what_is_missing_is_told_with_the_command_that_makes_it_again(tmp_path: Path) -> None:
     one = kept(b"matrix")
-    with pytest.raises(MapMissing) as refused:
+    with pytest.raises(Unavailable, match=r"the matrix .* is missing") as refused:
         matrix_of(one, tmp_path)
     assert str(one.path(tmp_path)) in str(refused.value)
     assert str(refused.value).endswith(f"`{one.again()}`")
@@ -85,7 +86,7 @@ def test_a_file_that_is_another_is_not_read(tmp_path: Path, n_left: int) -> None
     one = kept(content)
     for changed in (other(content), content[:n_left], content + b"\0"):
         put(one, tmp_path, changed)
-        with pytest.raises(MapChanged, match="changed or damaged") as refused:
+        with pytest.raises(Damaged, match="changed or damaged") as refused:
             matrix_of(one, tmp_path)
         assert one.again() in str(refused.value)
 
@@ -95,5 +96,5 @@ def test_a_file_that_never_held_a_matrix_is_told_alike(tmp_path: Path, content: 
     """Its fingerprint is the one that was kept: somebody kept something else."""
     one = kept(content)
     put(one, tmp_path, content)
-    with pytest.raises(MapChanged):
+    with pytest.raises(Damaged, match="changed or damaged"):
         matrix_of(one, tmp_path)

@@ -13,15 +13,7 @@ import duckdb
 import pytest
 
 import neurothek.catalog.store.warehouse
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.store.damage import WarehouseDamaged
-from neurothek.catalog.store.errors import (
-    WarehouseBusy,
-    WarehouseHeld,
-    WarehouseInvalid,
-    WarehouseMissing,
-    WarehouseUnwritable,
-)
+from neurothek.catalog.problems import Busy, Conflict, Damaged, NeurothekError, Unavailable, Unreadable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.migrations import LATEST
 from tests.support import publications as made
@@ -77,8 +69,12 @@ def test_readers_share_one_process_and_leave_nothing_open(warehouse: Warehouse) 
 def test_a_connection_of_somebody_else_in_this_process_is_told(warehouse: Warehouse, read_only: bool) -> None:
     with duckdb.connect(str(warehouse.path), read_only=read_only) as foreign:
         for lease in (warehouse.reader, warehouse.writer):
-            with pytest.raises(WarehouseHeld, match=r"is open in this process through duckdb\.connect; close"), lease():
+            with (
+                pytest.raises(Conflict, match=r"is open in this process through duckdb\.connect; close") as refused,
+                lease(),
+            ):
                 pytest.fail("the file was opened")
+            assert refused.value.name == warehouse.path
         assert foreign.execute("select count(*) from store.models").fetchall() == [(1,)]
     with warehouse.reader() as connection:
         assert connection.execute("select count(*) from store.models").fetchall() == [(1,)]
@@ -117,7 +113,7 @@ def test_a_failed_transaction_changes_nothing(warehouse: Warehouse) -> None:
 
 
 def test_a_missing_warehouse_is_not_created_by_reading(tmp_path: Path) -> None:
-    with pytest.raises(WarehouseMissing, match="neurothek demo"), Warehouse(tmp_path / "none.duckdb").reader():
+    with pytest.raises(Unavailable, match="neurothek demo"), Warehouse(tmp_path / "none.duckdb").reader():
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -127,7 +123,7 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table mine (a integer)")
     for lease in (Warehouse(path).reader, Warehouse(path).writer):
-        with pytest.raises(WarehouseInvalid, match="something else"), lease():
+        with pytest.raises(Unreadable, match="something else"), lease():
             pass
 
 
@@ -135,7 +131,7 @@ def test_a_newer_schema_is_refused(warehouse: Warehouse) -> None:
     with duckdb.connect(str(warehouse.path)) as connection:
         connection.execute(f"insert into store.schema_versions values ({LATEST + 1}, timestamp '2030-01-01')")
     for lease in (warehouse.reader, warehouse.writer):
-        with pytest.raises(WarehouseInvalid, match="a newer neurothek wrote it"), lease():
+        with pytest.raises(Unreadable, match="a newer neurothek wrote it"), lease():
             pass
 
 
@@ -157,7 +153,7 @@ def test_a_full_disk_is_said_and_loses_nothing(warehouse: Warehouse, monkeypatch
     def refuse(*_: object) -> None:
         raise duckdb.IOException("IO Error: Could not write file: No space left on device")
 
-    with pytest.raises(WarehouseUnwritable, match="No space left on device"), warehouse.transaction() as connection:
+    with pytest.raises(Unreadable, match="No space left on device"), warehouse.transaction() as connection:
         connection.execute("delete from store.models")
         refuse()
     with warehouse.reader() as reader:
@@ -168,8 +164,10 @@ def test_a_foreign_holder_is_named(warehouse: Warehouse) -> None:
     impatient = Warehouse(warehouse.path, wait_seconds=0.3)
     with _foreign_writer(warehouse.path) as process_id:
         for lease in (impatient.reader, impatient.writer):
-            with pytest.raises(WarehouseBusy, match=f"the process {process_id}"), lease():
+            held = rf"w\.duckdb was still in use by the process {process_id} after 0 s; close it there"
+            with pytest.raises(Busy, match=held) as refused, lease():
                 pass
+            assert refused.value.path == warehouse.path
 
 
 @contextmanager
@@ -246,7 +244,7 @@ def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(ware
         path = folder / f"{name}.duckdb"
         path.write_bytes(content)
         started = time.monotonic()
-        with pytest.raises(WarehouseDamaged, match="damaged"), Warehouse(path).reader():
+        with pytest.raises(Damaged, match="damaged"), Warehouse(path).reader():
             pass
         assert time.monotonic() - started < 10
 

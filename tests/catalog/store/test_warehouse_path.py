@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.store.errors import WarehouseInvalid
+from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.store.leases import sole_writer
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.store.warehouse_path import followed, refuse_file
@@ -24,7 +24,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "pipe.duckdb"
     os.mkfifo(path)
-    with pytest.raises(WarehouseInvalid, match="it is not a DuckDB file"), Warehouse(path).reader():
+    with pytest.raises(Unreadable, match="it is not a DuckDB file"), Warehouse(path).reader():
         pass
 
 
@@ -32,21 +32,21 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     path.write_text("notes" * 5000)
     for lease in (Warehouse(path).reader, Warehouse(path).writer):
-        with pytest.raises(WarehouseInvalid, match="it is not a DuckDB file"), lease():
+        with pytest.raises(Unreadable, match="it is not a DuckDB file"), lease():
             pass
     assert path.read_text() == "notes" * 5000
 
 
 def test_a_file_called_store_and_a_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "store.duckdb", tmp_path):
-        with pytest.raises(WarehouseInvalid), Warehouse(path).writer():
+        with pytest.raises(Unreadable, match="cannot be used as a warehouse"), Warehouse(path).writer():
             pass
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["Store.duckdb", "STORE.db"])
 def test_a_file_called_store_is_refused_in_any_case(tmp_path: Path, name: str) -> None:
-    with pytest.raises(WarehouseInvalid, match="schema store"), Warehouse(tmp_path / name).writer():
+    with pytest.raises(Unreadable, match="schema store"), Warehouse(tmp_path / name).writer():
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -74,7 +74,7 @@ def test_a_circle_of_links_is_said(tmp_path: Path, asked: str) -> None:
     for link, target in (("one", "other"), ("other", "one"), ("itself", "itself"), ("to-one", "one")):
         (tmp_path / f"{link}.duckdb").symlink_to(f"{target}.duckdb")
     for look in (followed, Warehouse):
-        with pytest.raises(WarehouseInvalid) as refused:
+        with pytest.raises(Unreadable, match="cannot be used as a warehouse") as refused:
             look(tmp_path / asked)
         assert str(refused.value) == (
             f"{tmp_path / asked} cannot be used as a warehouse: it is a link that leads back to itself; name another"
@@ -110,14 +110,14 @@ def almost(path: Path) -> None:
 def test_what_is_no_database_is_refused_unopened(tmp_path: Path, make: Callable[[Path], None], found: str) -> None:
     path = tmp_path / "w.duckdb"
     make(path)
-    with pytest.raises(WarehouseInvalid) as refused:
+    with pytest.raises(Unreadable, match="cannot be used as a warehouse") as refused:
         refuse_file(path)
     assert str(refused.value) == f"{path} cannot be used as a warehouse: {found}; name another file with --warehouse"
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.duckdb"))
-    with pytest.raises(WarehouseInvalid, match="its name is not UTF-8, which DuckDB requires"):
+    with pytest.raises(Unreadable, match="its name is not UTF-8, which DuckDB requires"):
         refuse_file(path)
 
 
@@ -140,7 +140,7 @@ def test_a_file_that_this_process_has_open_is_not_read_again(tmp_path: Path) -> 
     path.write_bytes(b"")
     with sole_writer(path):
         refuse_file(path)
-    with pytest.raises(WarehouseInvalid):
+    with pytest.raises(Unreadable, match="cannot be used as a warehouse"):
         refuse_file(path)
 
 
@@ -150,8 +150,8 @@ def test_a_question_mark_in_a_path_is_no_damage(tmp_path: Path, warehouse: Wareh
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(warehouse.path.read_bytes())
     for lease in (Warehouse(path).reader, Warehouse(path).writer):
-        with pytest.raises(WarehouseInvalid, match="question mark"), lease():
+        with pytest.raises(Unreadable, match="question mark"), lease():
             pass
     path.unlink()
-    with pytest.raises(WarehouseInvalid, match="question mark"):
+    with pytest.raises(Unreadable, match="question mark"):
         Warehouse(path).require_writable()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.terminal import outputs
 from neurothek.catalog.terminal.outputs import RowFormat, encode_rows, is_unicode, records
 
@@ -177,5 +178,5 @@ def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:
         yield pl.DataFrame({"n": range(outputs._GROUP_ROWS)})
         yield long
 
-    with pytest.raises(outputs.NumbersTooLong, match="cast it to double or varchar and run the query again"):
+    with pytest.raises(LimitExceeded, match="cast it to double or varchar and run the query again"):
         outputs.encode_rows(later(), "parquet", io.BytesIO())

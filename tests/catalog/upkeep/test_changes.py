@@ -8,24 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
+from neurothek.catalog.problems import Conflict, Invalid, NotFound, NotMeasured, Unavailable
 from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
-from neurothek.catalog.store.errors import WarehouseMissing
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import JOB_TABLES, JobUnknown
-from neurothek.catalog.upkeep.changes import (
-    ClusteringMissing,
-    CorpusAmbiguous,
-    CorpusNotMeasured,
-    CorpusNotRead,
-    ModelUnknown,
-    NameInUse,
-    NameInvalid,
-    count_annotations,
-    pin,
-    remove,
-    rename,
-)
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.upkeep.changes import count_annotations, pin, remove, rename
 from neurothek.catalog.upkeep.checks import check
 from neurothek.queries.annotate.annotations import annotate
 from neurothek.queries.views import install
@@ -66,7 +54,7 @@ def test_a_rename_changes_addresses_and_no_number(warehouse: Warehouse) -> None:
     rename(warehouse, "tiny", "renamed-1")
     assert rows(warehouse, "select * exclude (address) from store.neuron_facts") == before
     assert rows(warehouse, "select address from store.neuron_facts limit 1") == [("renamed-1/L0N0",)]
-    with pytest.raises(ModelUnknown, match="did you mean renamed-1"):
+    with pytest.raises(NotFound, match="did you mean renamed-1"):
         rename(warehouse, "renamed", "x")
 
 
@@ -132,7 +120,7 @@ def test_annotations_go_with_their_model_alone(warehouse: Warehouse) -> None:
     assert (deleted["annotations"], deleted["plausibility_judgements"]) == (6, 1)
     assert rows(warehouse, "select model_id from store.plausibility_judgements") == [(1,)]
     assert rows(warehouse, "select model_id, count(*) from store.annotations group by model_id") == [(1, 6)]
-    with pytest.raises(ModelUnknown):
+    with pytest.raises(NotFound, match="there is no model"):
         count_annotations(warehouse, "renamed")
 
 
@@ -141,9 +129,7 @@ def test_the_clustering_with_most_clusters_is_shown_unless_another_is_pinned(war
     assert rows(warehouse, shown) == [(0, 2)]
     pin(warehouse, "tiny", clusters=4)
     assert rows(warehouse, shown) == [(1, 3)]
-    with pytest.raises(
-        ClusteringMissing, match="no clustering into 5 clusters; it has clusterings into 4, 6: measure one"
-    ):
+    with pytest.raises(NotMeasured, match="no clustering into 5 clusters; it has clusterings into 4, 6: measure one"):
         pin(warehouse, "tiny", clusters=5)
     assert rows(warehouse, shown) == [(1, 3)]
 
@@ -204,21 +190,21 @@ def test_after_removing_all_a_model_can_come_back(warehouse: Warehouse) -> None:
 
 
 def test_wrong_names_are_told(warehouse: Warehouse) -> None:
-    with pytest.raises(ModelUnknown, match="there is no model huge in the warehouse; it has tiny"):
+    with pytest.raises(NotFound, match="there is no model huge in the warehouse; it has tiny"):
         pin(warehouse, "huge", "text")
-    with pytest.raises(CorpusNotMeasured, match="was not measured on a corpus txt; it was measured on text"):
+    with pytest.raises(NotFound, match="was not measured on a corpus txt; it was measured on text"):
         pin(warehouse, "tiny", "txt")
-    with pytest.raises(NameInvalid, match="use letters"):
+    with pytest.raises(Invalid, match="use letters"):
         rename(warehouse, "tiny", "my model")
-    with pytest.raises(NameInUse):
+    with pytest.raises(Conflict, match="there is already a model"):
         rename(warehouse, "tiny", "tiny")
-    with pytest.raises(JobUnknown, match="did you mean contexts"):
+    with pytest.raises(NotFound, match="did you mean contexts"):
         remove(warehouse, "tiny", job="context")
 
 
 def test_nothing_is_created_for_a_warehouse_that_is_not_there(tmp_path: Path) -> None:
     for act in (lambda w: pin(w, "a", "b"), lambda w: rename(w, "a", "b"), lambda w: remove(w, "a")):
-        with pytest.raises(WarehouseMissing):
+        with pytest.raises(Unavailable, match="there is no warehouse at"):
             act(Warehouse(tmp_path / "none.duckdb"))
     assert list(tmp_path.iterdir()) == []
 
@@ -232,16 +218,16 @@ def test_a_corpus_of_two_with_one_name_is_named_by_its_tokens(warehouse: Warehou
             "insert into store.runs select * replace (99 as run_id, 9 as corpus_id) from store.runs"
             " where job = 'activity'"
         )
-    with pytest.raises(CorpusAmbiguous, match=r"2 corpora called text; choose one by its tokens: text@\d+ or text@7"):
+    with pytest.raises(Invalid, match=r"2 corpora called text; choose one by its tokens: text@\d+ or text@7"):
         pin(warehouse, "tiny", "text")
-    with pytest.raises(CorpusAmbiguous):
+    with pytest.raises(Invalid, match="2 corpora called text"):
         remove(warehouse, "tiny", corpus="text")
     pin(warehouse, "tiny", "text@7")
     assert rows(warehouse, "select corpus_id from store.pins") == [(9,)]
 
 
 def test_a_job_that_reads_no_text_has_no_corpus_to_be_removed_of(warehouse: Warehouse) -> None:
-    with pytest.raises(CorpusNotRead, match="projections reads no text"):
+    with pytest.raises(Invalid, match="projections reads no text"):
         remove(warehouse, "tiny", job="projections", corpus="text")
 
 

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurothek.catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Table
-from neurothek.catalog.upkeep.verification import TOLERANCE, Agreement, NothingToVerify, Remeasured, agreement, combined
+from neurothek.catalog.upkeep.verification import (
+    TOLERANCE,
+    Agreement,
+    Remeasured,
+    agreement,
+    combined,
+    nothing_to_verify,
+)
 
 RUN = 7
 
@@ -223,6 +230,6 @@ def test_parts_of_a_table_become_one_in_the_order_in_which_they_came() -> None:
 
 
 def test_what_was_never_measured_is_told_with_the_command_that_measures_it() -> None:
-    assert str(NothingToVerify("my model")) == (
+    assert str(nothing_to_verify("my model")) == (
         "my model was not measured yet; measure it with `neurothek ingest 'my model'`"
     )

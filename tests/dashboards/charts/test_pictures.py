@@ -8,8 +8,9 @@ import altair as alt
 import polars as pl
 import pytest
 
+from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.dashboards.charts import pictures
-from neurothek.dashboards.errors import PictureNotWritten, UnknownPicture
+from tests.support.sentences import sentence
 
 CHART = alt.Chart(pl.DataFrame({"x": [1, 2], "y": [1, 3]})).mark_line().encode(x="x:Q", y="y:Q")
 
@@ -34,16 +35,29 @@ def test_png_is_twice_as_dense_as_svg_is_large(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
 def test_other_kinds_are_refused_before_anything_is_drawn(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UnknownPicture, match=r"use \.png or \.svg"):
+    with pytest.raises(Invalid, match=r"use \.png or \.svg"):
         pictures.save(CHART, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "ending"), [("a.gif", ".gif"), ("a.tar.gz", ".gz"), ("a b.PNG2", ".PNG2"), (".hidden", "")]
+)
+def test_the_ending_that_is_none_is_named(name: str, ending: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        pictures.kind_of(Path(name))
+    said = sentence(refused.value)
+    assert name in said
+    assert f"ends in {ending}" in said if ending else "has no ending" in said
+    assert said.endswith("; use .png or .svg")
+
+
 def test_a_place_that_takes_no_files_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(PictureNotWritten, match="No such file or directory"):
+    with pytest.raises(Unreadable, match="No such file or directory") as refused:
         pictures.save(CHART, tmp_path / "absent" / "a.png")
+    assert str(tmp_path / "absent" / "a.png") in sentence(refused.value)
     (tmp_path / "folder.png").mkdir()
-    with pytest.raises(PictureNotWritten, match="Is a directory"):
+    with pytest.raises(Unreadable, match="Is a directory"):
         pictures.save(CHART, tmp_path / "folder.png")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
 

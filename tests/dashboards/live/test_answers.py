@@ -4,7 +4,7 @@ import pytest
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.live import answers
 from neurothek.dashboards.live.answers import MOST_POSITIONS, activations_of, grid_of, switch_of, trace_of
 from neurothek.dashboards.session import hand_over

@@ -6,11 +6,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from neurothek import main
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.errors import NothingToCompare
 from neurothek.dashboards.papers.files import material_of, write_figures
 from neurothek.queries.compare.comparison import compare
 from neurothek.queries.names.models import choose_models
+from tests.support.sentences import commands
 
 
 def ask(path: Path, *arguments: str) -> Result:
@@ -73,6 +74,7 @@ def test_positional_neurons_are_those_of_the_corpus(full_path: Path) -> None:
 def test_where_nothing_can_be_drawn_nothing_is_written(full_path: Path, tmp_path: Path) -> None:
     with Warehouse(full_path).reader() as connection:
         material = material_of(connection, compare(connection, ["weights-only"]))
-    with pytest.raises(NothingToCompare):
+    with pytest.raises(NotMeasured, match="no figure can be drawn") as raised:
         write_figures(material, tmp_path / "figures")
+    assert commands(raised.value) == [["ingest", "MODEL"]]
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,6 @@
 """The figure of one neuron: its profile, what the subtitle says, and the command that writes it."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from neurothek import main
+from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.positions import position_profile
-from neurothek.dashboards.errors import NoProfile
 from neurothek.dashboards.papers.neuron import neuron_figure, subtitle
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
+from tests.support.sentences import commands, sentence
 from tests.support.tiny import POSITION_SEQUENCES
 from tests.support.warehouse import hand_made
 
@@ -68,9 +70,22 @@ def test_the_subtitle_says_kind_information_and_sequences(
 
 def test_a_neuron_without_a_profile_is_refused(full_path: Path) -> None:
     with pytest.raises(
-        NoProfile, match="not measured on any text; measure it with `neurothek ingest weights-only --job"
+        NotMeasured, match="not measured on any text; measure it with `neurothek ingest weights-only --job"
     ):
         neuron_figure(page(full_path, "weights-only/L0N0"))
+
+
+@pytest.mark.parametrize(("corpus", "on"), [(None, []), ("a text", ["--corpus", "a text"])])
+def test_a_neuron_without_a_profile_is_told_with_the_command_of_its_model(
+    full_path: Path, corpus: str | None, on: list[str]
+) -> None:
+    without = dataclasses.replace(page(full_path, "weights-only/L0N0"), address="my-model/L3N7", corpus=corpus)
+    with pytest.raises(NotMeasured) as refused:
+        neuron_figure(without, on=on)
+    assert "my-model/L3N7" in sentence(refused.value)
+    assert commands(refused.value) == [["ingest", "my-model", "--job", "positions", *on]]
+    assert (refused.value.jobs, refused.value.models, refused.value.corpus) == (["positions"], ["my-model"], corpus)
+    assert corpus is None or corpus in refused.value.message
 
 
 def ask(path: Path, *arguments: str) -> Result:

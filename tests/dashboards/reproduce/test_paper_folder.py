@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from neurothek.dashboards.errors import PictureNotWritten
+from neurothek.catalog.problems import Unreadable
 from neurothek.dashboards.reproduce.paper_folder import (
     MOST_MARKDOWN_ROWS,
     as_csv,
@@ -46,14 +46,14 @@ def test_it_is_written_over_an_earlier_one(found: Found, tmp_path: Path) -> None
 
 def test_a_place_that_takes_no_folder_is_refused(found: Found, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    with pytest.raises(PictureNotWritten, match="taken"):
+    with pytest.raises(Unreadable, match="taken"):
         write_paper(found["din"], tmp_path / "taken")
 
 
 def test_a_place_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     for place in ("taken", "taken/below"):
-        with pytest.raises(PictureNotWritten, match="is not a folder"):
+        with pytest.raises(Unreadable, match="is not a folder"):
             require_place(tmp_path / place)
     require_place(tmp_path / "new" / "below")
     assert not (tmp_path / "new").exists()

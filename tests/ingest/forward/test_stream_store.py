@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from neurothek.catalog.publishing.staging import StagingFull
+from neurothek.catalog.problems import Unavailable
 from neurothek.ingest.forward.batches import RightPadded
 from neurothek.ingest.forward.stream_store import MemoryStreams, StreamFile
 from neurothek.ingest.models.transformer import Transformer
@@ -56,7 +56,7 @@ def test_memory_keeps_the_last_stream_of_each_batch() -> None:
 
 def test_a_disk_that_refuses_is_one_sentence(tmp_path: Path) -> None:
     streams = StreamFile(tmp_path / "gone" / "streams", transformer(torch.float32))
-    with pytest.raises(StagingFull, match="No such file or directory"):
+    with pytest.raises(Unavailable, match="No such file or directory"):
         streams.reserve(1)
-    with pytest.raises(StagingFull, match="No such file or directory"):
+    with pytest.raises(Unavailable, match="No such file or directory"):
         streams.save(cut()[0], torch.zeros(2, 3, WIDTH))

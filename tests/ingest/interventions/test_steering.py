@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 from neurothek.ingest.interventions.steering import BannedUnknown, UnwantedUnnamed, read_steering
 
 
@@ -88,9 +88,9 @@ def test_a_file_that_holds_no_prompts_is_refused(
     file = tmp_path / "prompts.txt"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(BadArgument, match=sentence):
+    with pytest.raises(Invalid, match=sentence):
         read_steering(file, score=[bad])
-    with pytest.raises(BadArgument, match=sentence):
+    with pytest.raises(Invalid, match=sentence):
         read_steering(["a"], score=[bad], banned=file)
 
 
@@ -113,9 +113,9 @@ def test_a_line_ends_at_its_end_alone(tmp_path: Path, bad: str) -> None:
 def test_half_a_character_is_refused_by_number(tmp_path: Path, bad: str) -> None:
     file = tmp_path / "prompts.jsonl"
     file.write_text('"good"\n{"prompt": "a\\ud800b"}\n')
-    with pytest.raises(BadArgument, match="line 2 has no text"):
+    with pytest.raises(Invalid, match="line 2 has no text"):
         read_steering(file, score=[bad])
-    with pytest.raises(BadArgument, match="text 2 holds half of a character"):
+    with pytest.raises(Invalid, match="text 2 holds half of a character"):
         read_steering(["good", "a\ud800b"], score=[bad])
 
 
@@ -132,12 +132,12 @@ def test_scorers_of_one_name_are_refused(tmp_path: Path, bad: str) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "bad.txt").write_text("worse\n")
     for two in (["domains", "domains"], [bad, f"words:{tmp_path / 'other' / 'bad.txt'}"]):
-        with pytest.raises(BadArgument, match="two scorers are called so"):
+        with pytest.raises(Invalid, match="two scorers are called so"):
             read_steering(["a"], score=two, unwanted="code" if two[0] == "domains" else "bad")
 
 
 def test_a_device_is_refused_and_a_pipe_is_read(tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadArgument, match="it is a device"):
+    with pytest.raises(Invalid, match="it is a device"):
         read_steering("/dev/zero", score=[bad])
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -147,15 +147,15 @@ def test_a_device_is_refused_and_a_pipe_is_read(tmp_path: Path, bad: str, monkey
     writer.join()
     monkeypatch.setattr("neurothek.ingest.interventions.steering._MOST_BYTES", 1 << 20)
     (tmp_path / "large.txt").write_bytes(b"x\n" * (1 << 20))
-    with pytest.raises(BadArgument, match="it is larger than 1 MiB"):
+    with pytest.raises(Invalid, match="it is larger than 1 MiB"):
         read_steering(tmp_path / "large.txt", score=[bad])
 
 
 def test_a_blank_description_is_refused(bad: str) -> None:
-    with pytest.raises(BadArgument, match="say what is unwanted"):
+    with pytest.raises(Invalid, match="say what is unwanted"):
         read_steering(["a"], score=[bad], described="  ")
 
 
 def test_no_prompts_at_all_are_refused(bad: str) -> None:
-    with pytest.raises(BadArgument, match="give at least one"):
+    with pytest.raises(Invalid, match="give at least one"):
         read_steering([], score=[bad])

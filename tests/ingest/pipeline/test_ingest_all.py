@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from neurothek.catalog.problems import Conflict, Invalid
+from neurothek.catalog.problems import Conflict, Invalid, NotFound
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import JobUnknown
 from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
 from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.planning.model_plan import plan_model
@@ -90,7 +89,7 @@ def test_a_model_that_fails_does_not_stop_the_others(tmp_path: Path, warehouse: 
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
-        (IngestRequest(jobs=("projections", "activty")), JobUnknown),
+        (IngestRequest(jobs=("projections", "activty")), NotFound),
         (IngestRequest(active_above=float("nan")), Invalid),
         (IngestRequest(active_above=float("inf")), Invalid),
         (IngestRequest(active_above=-1e308), Invalid),

@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from neurothek.catalog.problems import LimitExceeded
-from neurothek.catalog.publishing.staging import RunBusy, StagedRun, StagingFull, staged_manifests
-from neurothek.catalog.store.errors import WarehouseBusy
+from neurothek.catalog.problems import Busy, LimitExceeded, Unavailable
+from neurothek.catalog.publishing.staging import StagedRun, staged_manifests
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus
 from neurothek.ingest.forward.sweep import Order
@@ -260,7 +259,7 @@ def test_a_full_disk_keeps_what_was_finished(
 
     with monkeypatch.context() as patch:
         patch.setattr(pl.DataFrame, "write_parquet", full)
-        with pytest.raises(StagingFull, match="No space left on device"):
+        with pytest.raises(Unavailable, match="No space left on device"):
             ingests.measure(warehouse, reference.model, reference.asked)
     states = {manifest["job"]: manifest for manifest in staged_manifests(warehouse.staging)}
     assert {manifest["state"] for manifest in states.values()} == {"failed"}
@@ -291,7 +290,7 @@ def test_work_is_kept_while_another_program_holds_the_warehouse(
         assert stdout.readline() == "held\n"
 
     impatient = dataclasses.replace(warehouse, wait_seconds=0.3)
-    with pytest.raises(WarehouseBusy) as caught:
+    with pytest.raises(Busy) as caught:
         ingest_model(
             impatient,
             reference.asked,
@@ -313,7 +312,7 @@ def test_a_run_that_another_process_measures_is_refused(reference: Reference, wa
     problems = []
 
     def second() -> None:
-        with pytest.raises(RunBusy) as caught:
+        with pytest.raises(Busy) as caught:
             ingests.measure(warehouse, reference.model, reference.asked)
         problems.append(str(caught.value))
 

@@ -14,12 +14,10 @@ from click.testing import CliRunner
 import neurothek
 from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.imports import import_folder
-from neurothek.catalog.exchange.manifest import ExportInvalid
 from neurothek.catalog.exchange.merging import merge
-from neurothek.catalog.problems import Conflict, LimitExceeded, NotFound, NotMeasured
+from neurothek.catalog.problems import Conflict, Damaged, LimitExceeded, NotFound, NotMeasured, Unavailable, Unreadable
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.store.matrices import kept_maps
-from neurothek.catalog.store.matrix_files import MapChanged, MapMissing
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import remove, rename
 from neurothek.catalog.upkeep.checks import FILES, check
@@ -268,7 +266,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
 ) -> None:
     before = files(warehouse)
     a_file(warehouse).unlink()
-    with pytest.raises(MapMissing, match=r"make it again with `(neurothek .*)`") as missing:
+    with pytest.raises(Unavailable, match=r"make it again with `(neurothek .*)`") as missing:
         door(warehouse).shortcut("tiny", state=1)
     command = str(missing.value).split("`")[1]
     said = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
@@ -288,7 +286,9 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
 def test_a_copy_of_the_file_alone_says_which_folder_it_needs(whole: Warehouse, tmp_path: Path) -> None:
     copy = copied(whole, tmp_path / "copy.duckdb", maps=False)
     name = "copy.duckdb.shortcuts"
-    with pytest.raises(MapMissing, match=f"needs its folder {name} beside it; copy that folder to {tmp_path / name}, "):
+    with pytest.raises(
+        Unavailable, match=f"needs its folder {name} beside it; copy that folder to {tmp_path / name}, "
+    ):
         door(copy).shortcut("tiny", state=1)
     shutil.copytree(whole.maps, tmp_path / name)
     assert np.array_equal(door(copy).shortcut("tiny", state=1), door(whole).shortcut("tiny", state=1))
@@ -320,7 +320,7 @@ def test_a_changed_matrix_is_refused(warehouse: Warehouse) -> None:
     damaged = bytearray(path.read_bytes())
     damaged[-1] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(MapChanged, match="changed or damaged; delete it and make it again with `neurothek ingest"):
+    with pytest.raises(Damaged, match="changed or damaged; delete it and make it again with `neurothek ingest"):
         door(warehouse).shortcut("tiny", state=1)
     (finding,) = check(warehouse)
     assert (finding.name, finding.n_rows, finding.example) == (FILES, 1, "tiny, states 1 to 2")
@@ -353,7 +353,7 @@ def test_a_damaged_matrix_is_not_imported(damage: Callable[[Path], object], whol
     export(whole, tmp_path / "out")
     damage(next((tmp_path / "out" / "shortcuts").rglob("0001-*.safetensors")))
     back = ingests.open_warehouse(tmp_path / "back.duckdb")
-    with pytest.raises(ExportInvalid, match=r"0001-0002\.safetensors is missing, was changed or is damaged"):
+    with pytest.raises(Unreadable, match=r"0001-0002\.safetensors is missing, was changed or is damaged"):
         import_folder(back, tmp_path / "out")
     assert ingests.table(back, "models").is_empty()
 

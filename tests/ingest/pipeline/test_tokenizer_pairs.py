@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Silent
-from neurothek.catalog.publishing.publish import TokenizerChanged
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep import checks
 from neurothek.catalog.upkeep.verification import Agreement
@@ -177,7 +177,7 @@ def test_a_repaired_tokenizer_is_noticed(kind: Kind, tmp_path: Path) -> None:
     (found,) = verified(warehouse, "model")
     assert isinstance(found, Agreement)
     assert found.n_different > 0
-    with pytest.raises(TokenizerChanged, match=r"model was measured with a different tokenizer .* \(model differs\)"):
+    with pytest.raises(Conflict, match=r"model was measured with a different tokenizer .* \(model differs\)"):
         ingests.measure(warehouse, model, requested(tmp_path))
     report = ingests.measure(warehouse, model, requested(tmp_path, force=True))
     assert report.jobs == ("activity",)
@@ -249,7 +249,7 @@ def test_the_files_own_tokenizer_is_offered_where_transformers_replaces_it(tmp_p
     # Whoever asks by the name goes on with the file's, and verify and trace do as well.
     assert ingests.measure(warehouse, "file", requested(tmp_path)).jobs == ()
     assert [part.n_different for part in verified(warehouse, "file") if isinstance(part, Agreement)] == [0]
-    with pytest.raises(TokenizerChanged, match="--tokenizer-from-file"):
+    with pytest.raises(Conflict, match="--tokenizer-from-file"):
         ingests.measure(warehouse, f"file={model}", requested(tmp_path))
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.search.by_word import COLUMNS, SearchResult, search
@@ -155,7 +154,7 @@ def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.D
         assert found.left_out == ()
         assert "left out" not in repr(found)
         assert "tiny-2m-nopos" in set(found.neurons["model"])
-    with pytest.raises(BadArgument, match="give True or False"):
+    with pytest.raises(Invalid, match="give True or False"):
         Question(words=("school",), variants="yes")  # type: ignore[arg-type]
 
 
@@ -399,7 +398,7 @@ def test_any_is_said_with_or_and_all_with_and(
 ) -> None:
     found = search(full, Question(words=words, match_all=match_all)).title.replace("promotes", "promote")
     assert found.endswith(title)
-    with pytest.raises(BadArgument, match="side='suppressed'"):
+    with pytest.raises(Invalid, match="side='suppressed'"):
         Question(words=("a",), suppresses=("b",), side="suppressed")
 
 

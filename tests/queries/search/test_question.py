@@ -6,7 +6,6 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.problems import Invalid
 from neurothek.queries.errors.refused_sql import failed_query
@@ -48,7 +47,7 @@ from neurothek.queries.search.question import Conditions, Question, parse_layers
 )
 def test_slips_are_named(asked: dict[str, Any], sentence: str) -> None:
     pattern = ".*".join(map(re.escape, sentence.split(".*")))
-    with pytest.raises(BadArgument, match=pattern) as caught:
+    with pytest.raises(Invalid, match=pattern) as caught:
         Question(**{"words": ("school",), **asked})
     assert "\n" not in str(caught.value)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.spelling import visible
 from neurothek.queries.names.words import find_terms
 from neurothek.queries.search.by_word import search
@@ -61,10 +61,10 @@ def test_a_class_is_joined_with_words(full: duckdb.DuckDBPyConnection) -> None:
 
 def test_what_is_no_class_is_refused(full: duckdb.DuckDBPyConnection) -> None:
     for asked in ({"patterns": ("(",)}, {"patterns": ("^zzzzzz$",)}, {"scripts": ("Nowhere",)}):
-        with pytest.raises(BadArgument):
+        with pytest.raises(Invalid, match=" is not valid; "):
             search(full, Question(words=(), models=("tiny-1m",), **asked))  # type: ignore[arg-type]
     assert search(full, Question(words=(), models=("tiny-1m",), bytes=True)).neurons.height
-    with pytest.raises(BadArgument, match="script"):
+    with pytest.raises(Invalid, match="script"):
         Question(words=(), scripts=("Han}|(.*",))
 
 

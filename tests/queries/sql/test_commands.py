@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from neurothek.catalog.arguments import BadArgument
-from neurothek.catalog.problems import Refused
+from neurothek.catalog.problems import Invalid, Refused
 from neurothek.queries.sql import prompt
 from neurothek.queries.sql.limits import Limits
 
@@ -43,7 +42,7 @@ def test_what_is_piped_is_text() -> None:
 
 @pytest.mark.parametrize("limits", [None, Limits()])
 def test_what_is_asked_in_python_is_text(limits: Limits | None) -> None:
-    with pytest.raises(BadArgument, match="give UTF-8 text"):
+    with pytest.raises(Invalid, match="give UTF-8 text"):
         neurothek.open().sql("select '\udcff'", limits=limits)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.problems import Invalid
 from neurothek.queries.sql.limits import Answer, Limits
 
 
@@ -25,7 +25,7 @@ def test_a_limit_lies_in_its_range(name: str, least: float, most: float) -> None
         assert getattr(Limits(**{name: value}), name) == value
     beyond: list[Any] = [0, -1, least / 2, most * 2, math.nan, math.inf, -math.inf, True, "5", [5]]
     for value in beyond:
-        with pytest.raises(BadArgument) as refused:
+        with pytest.raises(Invalid) as refused:
             Limits(**{name: value})
         in_range = f"give a number from {least:,} to {most:,}"
         assert str(refused.value).endswith((in_range, "give a number", "give a whole number", "whole number or None"))
@@ -34,7 +34,7 @@ def test_a_limit_lies_in_its_range(name: str, least: float, most: float) -> None
 def test_all_rows_are_asked_with_none_and_nothing_else_is_without_bound() -> None:
     assert Limits().rows is None
     for name in ("seconds", "memory_bytes", "threads"):
-        with pytest.raises(BadArgument):
+        with pytest.raises(Invalid, match=f"^{name}=None is not valid"):
             Limits(**{name: None})  # type: ignore[arg-type]  # as it is asked for rows
 
 

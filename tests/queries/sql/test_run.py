@@ -20,9 +20,8 @@ import polars as pl
 import psutil
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, LimitExceeded, NotFound, Refused
+from neurothek.catalog.problems import Failed, Invalid, LimitExceeded, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.sql import processes, run
 from neurothek.queries.sql.limits import Limits
@@ -324,5 +323,5 @@ def test_a_comment_may_stand_anywhere(warehouse: Warehouse, query: str) -> None:
 )
 def test_limits_that_bound_nothing_are_refused(bound: dict[str, Any]) -> None:
     (name,) = bound
-    with pytest.raises(BadArgument, match=f"{name}=.* is not valid; give a (whole )?number"):
+    with pytest.raises(Invalid, match=f"{name}=.* is not valid; give a (whole )?number"):
         Limits(**bound)

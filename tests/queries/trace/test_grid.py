@@ -7,7 +7,6 @@ import pytest
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.spelling import visible
@@ -129,7 +128,7 @@ def test_with_a_neuron_switched_it_predicts_what_the_switch_says(door: Neurothek
     assert changed.cells.filter(layer=0)["predicted"].equals(page.cells.filter(layer=0)["predicted"])
     with pytest.raises(Invalid):
         door.trace_grid("tiny", PROMPT, neuron="bare/L1N3")
-    with pytest.raises(BadArgument, match="set=nan"):
+    with pytest.raises(Invalid, match="set=nan"):
         door.trace_grid("tiny", PROMPT, neuron="L1N3", set=float("nan"))
 
 
@@ -137,7 +136,7 @@ def test_what_makes_no_sense_is_refused(door: Neurothek) -> None:
     with pytest.raises(NotFound):
         door.trace_grid("tinny", PROMPT)
     for options in ({"top": 0}, {"most": 0}):
-        with pytest.raises(BadArgument, match="give 1 or more"):
+        with pytest.raises(Invalid, match="give 1 or more"):
             door.trace_grid("tiny", PROMPT, **options)  # type: ignore[arg-type]  # of either kind
     with pytest.raises(NeurothekError, match="lens"):
         door.trace_grid("tiny", PROMPT, lens="other")  # type: ignore[arg-type]  # on purpose

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek import Neurothek, main
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import visible
@@ -124,7 +123,7 @@ def test_neurons_that_are_not_of_the_model_are_refused(
     ],
 )
 def test_numbers_out_of_range_are_refused(door: Neurothek, arguments: dict[str, float], said: str) -> None:
-    with pytest.raises(BadArgument, match=said):
+    with pytest.raises(Invalid, match=said):
         door.switch("tiny", PROMPT, "L0N0", **arguments)  # type: ignore[arg-type]  # of either kind
 
 
@@ -151,5 +150,5 @@ def test_the_command_shows_before_and_after_of_each_neuron_and_of_all(door: Neur
     refused = CliRunner().invoke(main, ["switch", "tiny", PROMPT, "other/L0N1", "L0N1", "--warehouse", str(door.path)])
     assert isinstance(refused.exception, NeurothekError | SystemExit)
     assert "other/L0N1 is not a neuron of tiny" in refused.output + str(refused.exception)
-    with pytest.raises(BadArgument, match="neurons"):
+    with pytest.raises(Invalid, match="neurons"):
         door.switch_together("tiny", PROMPT)

@@ -17,7 +17,6 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.problems import Conflict, LimitExceeded, Unavailable
-from neurothek.catalog.store.errors import WarehouseMissing
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.changes import remove
@@ -288,7 +287,7 @@ def test_what_cannot_be_compared_is_told_in_a_sentence(folder: Path, warehouse: 
             ingests.compare(warehouse, *names)
     with pytest.raises(LimitExceeded, match="measuring counterparts needs at least"):
         ingests.compare(warehouse, "small", "large", memory_bytes=1 << 20)
-    with pytest.raises(WarehouseMissing):
+    with pytest.raises(Unavailable, match="there is no warehouse at"):
         ingests.compare(ingests.open_warehouse(tmp_path / "none.duckdb"), "small", "large")
     # Whatever was refused left nothing behind.
     assert not warehouse.staging.exists()

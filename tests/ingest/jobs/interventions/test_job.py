@@ -16,8 +16,8 @@ import torch
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, Unsupported
-from neurothek.catalog.publishing.staging import RunBusy, adding
+from neurothek.catalog.problems import Busy, Invalid, Unsupported
+from neurothek.catalog.publishing.staging import adding
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.interventions.planned import Way, interventions
 from neurothek.ingest.interventions.shared import Shared
@@ -339,7 +339,7 @@ def test_nobody_adds_while_somebody_else_adds(door: Neurothek) -> None:
     """Each would publish what it found and what was there before it began, without what the other found."""
     with (
         adding(door.warehouse.staging, "opt"),
-        pytest.raises(RunBusy, match="of opt is being measured by another process; wait for it"),
+        pytest.raises(Busy, match="of opt is being measured by another process; wait for it"),
     ):
         door.carry_out(door.plan_intervention("opt", where="neuron = 1", tokens=90, sets=2))
     (one,) = door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=2).request.interventions

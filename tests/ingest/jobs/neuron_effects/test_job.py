@@ -10,7 +10,7 @@ from torch import Tensor
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.arguments import BadArgument
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.jobs.additive import OtherSettings
 from neurothek.ingest.jobs.neuron_effects import job as effects_job
@@ -152,5 +152,5 @@ def test_a_neuron_that_never_fires_is_worth_nothing_to_the_bit(folder: Path, tmp
     "asked", [{"set": 3}, {"pre": True}, {"set": "mean"}, {"at": "0-3"}, {"prompts": ["river"], "unwanted": "code"}]
 )
 def test_one_by_one_neurons_are_turned_off_and_nothing_else(door: Neurothek, asked: dict[str, Any]) -> None:
-    with pytest.raises(BadArgument, match=r"one_by_one=True is not valid"):
+    with pytest.raises(Invalid, match=r"one_by_one=True is not valid"):
         door.plan_intervention("opt", where="neuron = 1", **ASKED, **asked)

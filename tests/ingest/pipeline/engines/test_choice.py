@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from neurothek.catalog.arguments import BadArgument
 from neurothek.catalog.problems import Invalid, MissingExtra
 from neurothek.ingest.pipeline.engines import choice
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
@@ -60,7 +59,7 @@ def test_what_names_no_cluster_is_refused(
     monkeypatch: pytest.MonkeyPatch, asked: dict[str, object], sentence: str
 ) -> None:
     monkeypatch.setattr(choice, "find_spec", lambda name: object())
-    with pytest.raises(BadArgument) as caught:
+    with pytest.raises(Invalid) as caught:
         require_engine(IngestRequest(engine="ray", **asked))  # type: ignore[arg-type]
     assert str(caught.value) == sentence
 
