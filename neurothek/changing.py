@@ -80,8 +80,9 @@ class Changing(Opened):
             one_by_one: turn each neuron off alone instead of all together.
 
         Raises:
-            NeurothekError: neurons are chosen in no way or in several, there are none, they cannot be changed so, or
-                prompts cannot be continued or scored so.
+            Invalid: neurons are chosen in no way or in several, they cannot be changed so, or prompts cannot be
+                continued or scored so.
+            NotFound: there are no such neurons.
 
         Example:
             >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3")

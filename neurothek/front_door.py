@@ -37,7 +37,8 @@ def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek
         path: the DuckDB file; None: what the variable NEUROTHEK_WAREHOUSE names, else ./neurothek.duckdb.
 
     Raises:
-        NeurothekError: that is not a path.
+        Invalid: that is not a path.
+        Unreadable: no file can have that path.
 
     Example:
         >>> neurothek.open("neurothek.duckdb")

@@ -34,7 +34,9 @@ class Keeping(Opened):
             The path of the file.
 
         Raises:
-            NeurothekError: its positions were not measured, or there can be no such picture.
+            NotMeasured: its positions were not measured.
+            Invalid: the file is called neither .png nor .svg.
+            Unreadable: nothing can be written there.
 
         Example:
             >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
@@ -63,7 +65,8 @@ class Keeping(Opened):
             All figures in order; those that cannot be drawn say why.
 
         Raises:
-            NeurothekError: nothing can be drawn, or nothing can be written there.
+            NotMeasured: nothing can be drawn.
+            Unreadable: nothing can be written there.
 
         Example:
             >>> figures = warehouse.draw_comparison(warehouse.compare(), "figures")
@@ -148,7 +151,9 @@ class Keeping(Opened):
             The files: pictures as PNG and SVG, tables as CSV and Markdown with their SQL, and the page, which is last.
 
         Raises:
-            NeurothekError: there are no such models, they are of several families, or nothing can be written there.
+            NotFound: there are no such models.
+            Invalid: they are of several families.
+            Unreadable: nothing can be written there.
 
         Example:
             >>> warehouse.reproduce("voita", to="voita")[-1].name
@@ -200,7 +205,8 @@ class Keeping(Opened):
             What was read.
 
         Raises:
-            NeurothekError: the folder is no export or is damaged, or the warehouse has other rows or takes no writing.
+            Unreadable: the folder is no export or is damaged, or the warehouse takes no writing.
+            Conflict: the warehouse has other rows.
 
         Example:
             >>> copy = neurothek.open("copy.duckdb")
@@ -224,7 +230,8 @@ class Keeping(Opened):
             What the model is now.
 
         Raises:
-            NeurothekError: there is no such model, or it cannot be labelled so.
+            NotFound: there is no such model.
+            Invalid: it cannot be labelled so.
 
         Example:
             >>> warehouse.label("mini-opt-2m", family="mini-opt")
@@ -246,7 +253,9 @@ class Keeping(Opened):
             What was added.
 
         Raises:
-            NeurothekError: the two contradict each other, or one of the files cannot be used; nothing is written.
+            Conflict: the two contradict each other; nothing is written.
+            Unavailable: there is no other warehouse.
+            Unreadable: one of the files cannot be used; nothing is written.
 
         Example:
             >>> warehouse.merge("copy.duckdb").models

@@ -100,7 +100,7 @@ class Measuring(Opened):
             Jobs by model, and the keywords of `ingest` that measure them: `ingest(one.model, **one.wishes)`.
 
         Raises:
-            NeurothekError: there is no such corpus.
+            NotFound: there is no such corpus.
 
         Example:
             >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
@@ -130,7 +130,9 @@ class Measuring(Opened):
             progress: show bars on stderr.
 
         Raises:
-            NeurothekError: there is no such model, or its weights are not there or are others.
+            NotFound: there is no such model.
+            Unavailable: its weights are not there.
+            Conflict: they are others.
 
         Example:
             >>> agreements = warehouse.verify("mini-opt-0.7m")

@@ -86,7 +86,9 @@ class Opened:
         """Lease a locked read-only connection for one answer.
 
         Raises:
-            WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
+            Unavailable: there is no file.
+            Unreadable: it cannot be read as a warehouse.
+            Busy: others hold it.
         """
         with self.warehouse.current_reader() as connection:
             yield connection

@@ -205,7 +205,7 @@ class Questions(Opened):
             An answer with `facts`, a dict of the view `neurons`, and the frames `tokens`, `contexts` and others.
 
         Raises:
-            NeurothekError: there is no such neuron.
+            NotFound: there is no such neuron.
 
         Example:
             >>> page = warehouse.neuron("mini-opt-2m/L2N17")
@@ -231,7 +231,7 @@ class Questions(Opened):
             An answer with a frame for each table that the command `compare` prints.
 
         Raises:
-            NeurothekError: there is nothing to compare.
+            NotMeasured: there is nothing to compare.
 
         Example:
             >>> comparison = warehouse.compare("mini-opt-0.7m", "mini-opt-2m")
@@ -263,7 +263,8 @@ class Questions(Opened):
             An answer with the frame `claims`, one row a claim.
 
         Raises:
-            NeurothekError: there are no such models, or they are of several families.
+            NotFound: there are no such models.
+            Invalid: they are of several families.
 
         Example:
             >>> warehouse.claims(paper="voita").claims["section"].to_list()[:2]

@@ -69,7 +69,7 @@ def test_damage_is_told_however_deep_in_a_lease_it_is_met(path: Path, asked: str
             assert connection.execute("select count(*) from store.models").fetchall() == [(5,)]
 
 
-@pytest.mark.filterwarnings("ignore::neurothek.catalog.errors.NeurothekWarning")
+@pytest.mark.filterwarnings("ignore::neurothek.catalog.problems.NeurothekWarning")
 def test_rows_that_arrow_fetches_late_are_told_too(tmp_path: Path) -> None:
     """DuckDB's reader of batches passes on complaints of later batches as an OSError, as of a disk."""
     warehouse = Warehouse(tmp_path / "late.duckdb")

@@ -14,6 +14,8 @@ import pytest
 
 import neurothek.catalog.store.warehouse
 from neurothek.catalog.problems import Busy, Conflict, Damaged, NeurothekError, Unavailable, Unreadable
+from neurothek.catalog.store.damage import log_of
+from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.migrations import LATEST
 from tests.support import publications as made
@@ -168,6 +170,24 @@ def test_a_foreign_holder_is_named(warehouse: Warehouse) -> None:
             with pytest.raises(Busy, match=held) as refused, lease():
                 pass
             assert refused.value.path == warehouse.path
+
+
+def test_to_settle_waits_for_no_holder_but_tells_of_a_publisher(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neurothek.catalog.store.warehouse._UPGRADE_SECONDS", 0.1)
+    log_of(warehouse.path).touch()
+    gate = Gate(warehouse.path)
+    with (
+        gate.exclusive(Wait(warehouse.path, 1.0)),
+        pytest.raises(Busy, match="another neurothek process") as told,
+    ):
+        warehouse.settle()
+    assert told.value.path != warehouse.path
+    log_of(warehouse.path).unlink(missing_ok=True)
+    with _foreign_writer(warehouse.path):
+        log_of(warehouse.path).touch()
+        warehouse.settle()
 
 
 @contextmanager
