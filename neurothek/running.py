@@ -371,8 +371,7 @@ def _require_prompt(prompt: str, position: int | None = None) -> None:
     """Refuse before an engine is loaded what no tokenizer can make right.
 
     Raises:
-        PromptEmpty: nothing is written.
-        Invalid: the position lies beyond the longest that the prompt can be.
+        Invalid: nothing is written, or the position lies beyond the longest that the prompt can be.
     """
     if not prompt:
         raise empty_prompt(prompt)
