@@ -185,3 +185,13 @@ def other_weights(model: str, place: str, *, option: str = WEIGHTS_OPTION) -> Co
         what="weights",
         name=model,
     )
+
+
+def no_value_before_gates(architecture: str) -> Unsupported:
+    """Neurons with gates have no value before their non-linearity."""
+    return Unsupported(
+        f"the neurons of {architecture} models have gates, so there is no value before the non-linearity to set",
+        "leave out --pre",
+        what="architecture",
+        name=architecture,
+    )

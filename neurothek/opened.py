@@ -102,10 +102,11 @@ class Opened:
         for model in models:
             try:
                 found = map_measured(model)
-            except Unavailable as error:
-                why_not[model.name] = error.why or str(error)
             except NeurothekError as error:
-                why_not[model.name] = str(error)
+                if isinstance(error, Unavailable) and error.what == "weights":
+                    why_not[model.name] = error.why
+                else:
+                    why_not[model.name] = str(error)
             else:
                 n_bytes += found.n_bytes
                 if n_bytes <= MOST_BYTES:

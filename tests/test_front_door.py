@@ -235,7 +235,7 @@ def test_outcomes_tell_what_went_well_and_what_did_not(door: Neurothek, folder: 
     assert failed.report is None
     assert failed.problem is not None
     assert "there is no model at" in failed.problem
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="would both be called"):
         door.ingest(str(folder / "tiny"), str(folder / "tiny"))
     with pytest.raises(TypeError, match=r"ingest\(\) has no argument token; nearest: tokens"):
         door.ingest(str(folder / "tiny"), token=5)  # type: ignore[call-arg]

@@ -165,9 +165,9 @@ def test_a_run_of_another_version_is_named_and_not_judged(door: Neurothek) -> No
 def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="did you mean tiny"):
         door.verify("tinny")
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="are not the ones that were measured"):
         door.verify("tiny", weights=str(folder / "other"))
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="needs the weights of tiny"):
         door.verify("tiny", weights=str(tmp_path / "nowhere"))
     with door.warehouse.writer() as connection:
         connection.execute("delete from store.runs")

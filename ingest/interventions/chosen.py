@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.interventions.changed import Changes
 from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.models.transformer import Change
@@ -22,16 +22,6 @@ _FIELDS = ("asked", "how", "value", "moment", "kind", "positions")
 
 _MOST_NEURONS = 1 << 26
 """More than the largest models have."""
-
-
-class NeuronsImpossible(NeurothekError):
-    """The parameters of a run name neurons that no model has."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(
-            f"the parameters of a run name the neurons {text[:40]!r}, more than any model has; it was not written by"
-            " neurothek: remove it"
-        )
 
 
 def by_layer(intervention: Intervention) -> ByLayer:
@@ -51,11 +41,7 @@ def packed(neurons: Sequence[tuple[int, int]]) -> str:
 
 
 def unpacked(text: str) -> tuple[tuple[int, int], ...]:
-    """What `packed` wrote.
-
-    Raises:
-        NeuronsImpossible: it says more neurons than any model has.
-    """
+    """What `packed` wrote."""
     found: list[tuple[int, int, int]] = []
     for word in text.split():
         layer, _, runs = word.partition(":")
@@ -63,7 +49,12 @@ def unpacked(text: str) -> tuple[tuple[int, int], ...]:
             first, _, last = run.partition("-")
             found.append((int(layer), int(first), int(last or first)))
     if sum(last - first + 1 for _, first, last in found) > _MOST_NEURONS:
-        raise NeuronsImpossible(text)
+        raise Unreadable(
+            f"the parameters of a run name the neurons {text[:40]!r}, more than any model has",
+            "it was not written by neurothek: remove it",
+            path="parameters",
+            why="more neurons than any model has",
+        )
     return tuple((layer, neuron) for layer, first, last in found for neuron in range(first, last + 1))
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from math import isfinite
 
 from neurothek.catalog.arguments import bad_argument
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid
 from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
 
@@ -16,23 +16,6 @@ _LONGEST_NAME = 120
 
 _LARGEST_VALUE = 1_000_000
 """Beyond what any model has; larger ones would overflow in its norms."""
-
-
-class WayInvalid(NeurothekError):
-    """Neurons cannot be changed so."""
-
-    def __init__(self, text: str, reason: str) -> None:
-        super().__init__(
-            f"neurons cannot be set to {text!r}: {reason}; give a number such as 0 or 3, mean, or x0.5 to scale"
-        )
-
-
-class ChosenOtherwise(NeurothekError):
-    """Neurons are chosen in no way, or in several."""
-
-    def __init__(self, given: Sequence[str]) -> None:
-        found = f"not in several ({' and '.join(given)})" if given else "but none was given"
-        super().__init__(f"the neurons are chosen in one way, {found}: give where, search (words), neurons or each")
 
 
 @dataclass(frozen=True)
@@ -53,12 +36,7 @@ class Way:
 
     @classmethod
     def parse(cls, text: str, *, pre: bool = False, at: str | None = None) -> "Way":
-        """`3`, `mean` or `x0.5`, after the non-linearity or before it, at all positions or some.
-
-        Raises:
-            WayInvalid: it is none of them.
-            BadArgument: the positions are none.
-        """
+        """`3`, `mean` or `x0.5`, after the non-linearity or before it, at all positions or some."""
         moment: Moment = "before" if pre else "after"
         if at is not None and parse_positions(at) is None:
             raise bad_argument("at", at, "give a position as 3, several as 0-7, or all from one on as 5-")
@@ -66,17 +44,17 @@ class Way:
         written = text.strip().lower()
         if written == "mean":
             if pre:
-                raise WayInvalid(text, "the mean is that of activations, after the non-linearity")
+                raise _invalid_value(text, "the mean is that of activations, after the non-linearity")
             return cls("mean", None, moment, positions)
         try:
             # The same number, whichever zero was meant.
             value = float(written.removeprefix("x")) + 0.0
         except ValueError as error:
-            raise WayInvalid(text, "that is not a number") from error
+            raise _invalid_value(text, "that is not a number") from error
         if not isfinite(value):
-            raise WayInvalid(text, "that is not a finite number")
+            raise _invalid_value(text, "that is not a finite number")
         if abs(value) > _LARGEST_VALUE:
-            raise WayInvalid(text, f"activations are at most {_LARGEST_VALUE:,} here")
+            raise _invalid_value(text, f"activations are at most {_LARGEST_VALUE:,} here")
         return cls("scale" if written.startswith("x") else "set", value, moment, positions)
 
     def told(self) -> str:
@@ -216,22 +194,29 @@ def _called(asked: str, way: Way) -> str:
     return f"{whole[:60]}… {way.told()} ({digest})"
 
 
-def require_one_way(given: Sequence[str]) -> None:
-    """Refuse neurons that are chosen in no way, or in several.
+def _invalid_value(text: str, reason: str) -> Invalid:
+    """Neurons cannot be changed so."""
+    return Invalid(
+        f"neurons cannot be set to {text!r}: {reason}",
+        "give a number such as 0 or 3, mean, or x0.5 to scale",
+        option="--set",
+        value=text,
+    )
 
-    Raises:
-        ChosenOtherwise: they are.
-    """
+
+def require_one_way(given: Sequence[str]) -> None:
+    """Refuse neurons that are chosen in no way, or in several."""
     if len(given) != 1:
-        raise ChosenOtherwise(given)
+        found = f"not in several ({' and '.join(given)})" if given else "but none was given"
+        raise Invalid(
+            f"the neurons are chosen in one way, {found}: give where, search (words), neurons or each",
+            option="where",
+            value=list(given),
+        )
 
 
 def require_title(name: str) -> None:
-    """Refuse what nobody could type or read as the name of an intervention.
-
-    Raises:
-        BadArgument: it is empty, long, or holds what cannot be printed.
-    """
+    """Refuse what nobody could type or read as the name of an intervention."""
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise bad_argument("name", name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
 
@@ -258,9 +243,6 @@ def request_for(
         steering: what the changed model continues; None: nothing.
         has_texts: whether the warehouse has texts of the model, which have to follow what is changed under their names.
         alone: whether each neuron is turned off alone instead.
-
-    Raises:
-        BadArgument: neurons that are turned off alone are to be changed otherwise, or to write.
     """
     text = TextRequest(corpus_id=corpus_id)
     if not alone:

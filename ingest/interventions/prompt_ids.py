@@ -7,19 +7,12 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.interventions.baselines import warning
 from neurothek.ingest.interventions.changed import Changes
 from neurothek.ingest.interventions.continued import Adjust, Writing, continued, same_lengths
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-
-
-class PromptUnfit(NeurothekError):
-    """A prompt that a model cannot continue."""
-
-    def __init__(self, number: int, reason: str) -> None:
-        super().__init__(f"prompt {number} cannot be continued: {reason}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +39,6 @@ class PromptIds:
             described: what the warning warns of.
             length: tokens that are to be written.
             context_length: positions of the model.
-
-        Raises:
-            PromptUnfit: one is too long, or has no token.
         """
         start = np.array([] if tokenizer.bos_id is None else [tokenizer.bos_id], dtype=np.int32)
         (warned_of,) = tokenizer.encode([warning(described)])
@@ -57,12 +47,20 @@ class PromptIds:
             plain.append(np.concatenate([start, ids]))
             warned.append(np.concatenate([start, warned_of, ids]))
             if not len(ids):
-                raise PromptUnfit(number, "it has no token; give it a text, or leave it out")
+                raise Invalid(
+                    f"prompt {number} cannot be continued: it has no token",
+                    "give it a text, or leave it out",
+                    option="prompts",
+                    value=texts[number - 1],
+                )
             if len(warned[-1]) + length > context_length:
-                raise PromptUnfit(
-                    number,
-                    f"its {len(ids)} tokens, the {len(warned_of)} of a warning before them and {length} after them do"
-                    f" not fit the model's context of {context_length}; shorten it, or the continuation",
+                raise LimitExceeded(
+                    f"prompt {number} cannot be continued: its {len(ids)} tokens, the {len(warned_of)} of a warning"
+                    f" before them and {length} after them do not fit the model's context of {context_length}",
+                    "shorten it, or the continuation",
+                    what="tokens",
+                    needed=len(warned[-1]) + length,
+                    limit=context_length,
                 )
         return cls(tuple(plain), tuple(warned))
 

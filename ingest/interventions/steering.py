@@ -6,35 +6,14 @@ from errno import EFBIG, EINVAL
 from pathlib import Path
 
 from neurothek.catalog.arguments import bad_argument
-from neurothek.catalog.errors import NeurothekError
 from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import is_text
 from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer
 from neurothek.ingest.interventions.scorers.word_list import words_of_lines
 from neurothek.ingest.request import DEFAULT_CONTINUATION, Steering
 
 DEFAULT_SCORER = "domains"
-
-
-class UnwantedUnnamed(NeurothekError):
-    """Nobody said which attribute is to be kept down, or it is none."""
-
-    def __init__(self, found: str | None, attributes: Sequence[str]) -> None:
-        what = "the unwanted attribute is not named" if found is None else f"no scorer has an attribute {found!r}"
-        super().__init__(
-            f"{what}; a word filter and self-debiasing, which every result is compared with, work against one: give"
-            f" --unwanted with one of {', '.join(attributes)}"
-        )
-
-
-class BannedUnknown(NeurothekError):
-    """The word filter has no words."""
-
-    def __init__(self, attribute: str) -> None:
-        super().__init__(
-            f"the scorer of {attribute!r} knows no words that tell it, so the word filter has none to ban; give"
-            " --banned FILE with one a line"
-        )
 
 
 def read_steering(
@@ -59,11 +38,6 @@ def read_steering(
         unwanted: the attribute that the baselines work against; None: the only one.
         banned: words of the word filter, or a file with one a line; None: those that the scorer of `unwanted` knows.
         described: the unwanted attribute in words, for self-debiasing; None: its name.
-
-    Raises:
-        BadArgument: a file cannot be read, or is empty.
-        ScorerUnknown, ScorerUnusable: there is no such scorer.
-        UnwantedUnnamed, BannedUnknown: the baselines do not know what to work against.
     """
     texts = _prompts(prompts)
     specs = tuple(score) or (DEFAULT_SCORER,)
@@ -77,7 +51,11 @@ def read_steering(
     attribute, scorer = _unwanted(scorers, unwanted)
     words = scorer.words(attribute) if banned is None else _banned(banned)
     if not words:
-        raise BannedUnknown(attribute)
+        raise Invalid(
+            f"the scorer of {attribute!r} knows no words that tell it, so the word filter has none to ban",
+            "give --banned FILE with one a line",
+            option="--banned",
+        )
     if described is not None and not described.strip():
         raise bad_argument("described", described, "say what is unwanted, or leave it out")
     return Steering(
@@ -98,7 +76,14 @@ def _unwanted(scorers: Sequence[TextScorer], asked: str | None) -> tuple[str, Te
     if asked is None and len(known) == 1:
         ((asked, _),) = known.items()
     if asked is None or asked not in known:
-        raise UnwantedUnnamed(asked, sorted(known))
+        raise NotFound(
+            "the unwanted attribute is not named" if asked is None else f"no scorer has an attribute {asked!r}",
+            "a word filter and self-debiasing, which every result is compared with, work against one: give"
+            f" --unwanted with one of {', '.join(sorted(known))}",
+            what="attribute",
+            name=asked,
+            known=sorted(known),
+        )
     return asked, known[asked]
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict
 from neurothek.ingest.jobs.job import Frames, JobContext, PassJob
 from neurothek.ingest.runs.finished import EarlierRuns
 from neurothek.ingest.runs.identity import OTHER_RUN
@@ -22,16 +22,16 @@ _EARLIER = """
 _Same = TypeVar("_Same", bound="AdditiveJob")
 
 
-class OtherSettings(NeurothekError):
-    """What a job has of one model and text is measured alike, to be compared."""
-
-    def __init__(self, job: str, model: str, settings: Mapping[str, object]) -> None:
-        asked = " ".join(f"--{name} {value}" for name, value in settings.items())
-        removed = command_line("remove", model, "--job", job)
-        super().__init__(
-            f"the {job} of {model} in the warehouse were measured with {asked}; repeat these, or remove them"
-            f" first with `{removed}`"
-        )
+def other_settings(job: str, model: str, settings: Mapping[str, object]) -> Conflict:
+    """A job measures one model and text with the same settings throughout, to be compared."""
+    asked = " ".join(f"--{name} {value}" for name, value in settings.items())
+    removed = command_line("remove", model, "--job", job)
+    return Conflict(
+        f"the {job} of {model} in the warehouse were measured with {asked}",
+        f"repeat these, or remove them first with `{removed}`",
+        what="job",
+        name=job,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

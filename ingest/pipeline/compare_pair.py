@@ -24,7 +24,7 @@ def compare_pair(
     """Find the counterparts between two models and publish them; what is finished is not measured again.
 
     Raises:
-        ListsMissing, PairTokenizers, Conflict: they cannot be compared so.
+        NotMeasured, Conflict: they cannot be compared so.
         LimitExceeded: the budgets cannot be kept.
         Unavailable, Conflict: what random vectors are drawn from is not there.
         NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.

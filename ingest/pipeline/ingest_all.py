@@ -58,10 +58,10 @@ def ingest_all(
     `announce` takes what a person should know before a model is measured.
 
     Raises:
-        JobUnknown, Invalid, PairsApart: the request makes no sense, whatever the model.
+        JobUnknown, Invalid: the request makes no sense, whatever the model.
         MissingExtra: the engine that is asked for is not installed.
         Conflict: two of the models would get one name.
-        PairIncomplete, PairOfOne, PairUnknown, WarehouseMissing: there are no pairs to compare.
+        Invalid, NotFound, WarehouseMissing: there are no pairs to compare.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)

@@ -17,7 +17,6 @@ from neurothek.ingest.corpora.split import SentenceSplit
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.errors import WEIGHTS_OPTION, model_named_twice, query_needed, unknown_method, weights_not_at_hand
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.jobs.counterparts.errors import PairsApart
 from neurothek.ingest.jobs.shortcuts.methods import METHODS
 from neurothek.ingest.models import hub
 from neurothek.ingest.models.families.supported import family_of as supported_family
@@ -39,16 +38,7 @@ _LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
 def check_request(request: IngestRequest) -> None:
-    """Refuse what no model can be asked for.
-
-    Raises:
-        JobUnknown: a name is not that of a job; the nearest one is given.
-        AskedByQuery: a job on neurons that a query finds is asked for without any.
-        MethodUnknown: a name is not that of a shortcut.
-        ThresholdInvalid: the threshold of activity is not a finite float32.
-        PairsApart: a job on pairs of models is among those on one.
-        FamilyInvalid, VariantInvalid: models cannot be labelled so.
-    """
+    """Refuse what no model can be asked for."""
     is_about_pairs(request)
     for name in request.jobs:
         if name not in registry.JOBS:
@@ -77,26 +67,23 @@ def check_request(request: IngestRequest) -> None:
 
 
 def is_about_pairs(request: IngestRequest) -> bool:
-    """Whether a request is about pairs of models.
-
-    Raises:
-        PairsApart: it is about models one by one as well.
-    """
+    """Whether a request is about pairs of models."""
     others = [name for name in request.jobs if name not in registry.PAIR_NAMES]
     if len(others) == len(request.jobs):
         return False
     if others:
-        raise PairsApart(others)
+        raise Invalid(
+            f"the job counterparts cannot run together with {', '.join(others)}, because it compares models that are"
+            " already in the warehouse",
+            "run it in a separate command, after the other jobs",
+            option="--job",
+            value=list(request.jobs),
+        )
     return True
 
 
 def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
-    """Refuse a text that cannot be one, if any job reads it; returns remarks on what is left out of it.
-
-    Raises:
-        CorpusUnknown, CorpusNameInvalid: see `asked_sources`.
-        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
-    """
+    """Refuse a text that cannot be one, if any job reads it; returns remarks on what is left out of it."""
     if set(request.jobs) <= {*registry.OF_WEIGHTS}:
         return []
     sources = asked_sources(warehouse, request.text)
@@ -115,12 +102,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
 
 
 def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
-    """Refuse two models that would be one in the warehouse.
-
-    Raises:
-        Conflict: they would.
-        Invalid: a model has no source.
-    """
+    """Refuse two models that would be one in the warehouse."""
     sources: dict[str, str] = {}
     for model in map(ModelSource.parse, models):
         name = model_name(model.source, name=model.name, revision=request.revision)
@@ -148,12 +130,7 @@ def _look_for(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) 
 
 
 def measured_as(warehouse: Warehouse, model: str) -> Measured:
-    """The files that the warehouse knows a model by.
-
-    Raises:
-        ModelUnknown: it has no such model.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
-    """
+    """The files that the warehouse knows a model by."""
     with warehouse.current_reader():
         known = measured_models(warehouse)
     if model not in known:
@@ -168,11 +145,7 @@ def require_weights(
     allow_pickle: bool = False,
     option: str = WEIGHTS_OPTION,
 ) -> None:
-    """Check that there are files where the weights of a measured model are to lie; which these are is seen later.
-
-    Raises:
-        Unavailable: there are none; says where was looked.
-    """
+    """Check that there are files where the weights of a measured model are to lie; which these are is seen later."""
     place = known.source if weights is None else str(weights)
     try:
         _require_model(place, revision=known.revision if weights is None else None, allow_pickle=allow_pickle)

@@ -16,8 +16,7 @@ from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace.asked_prompt import ids_of
-from neurothek.ingest.trace.errors import ValueOverflows
-from neurothek.ingest.trace.switched import Switch, require_possible
+from neurothek.ingest.trace.switched import Switch, overflowing_value, require_possible
 
 
 def trace_grid(
@@ -41,12 +40,6 @@ def trace_grid(
         matrices: of each state but the last one, float32 [d_model d_model] to read it through, as `trace` takes them;
             none: streams are read as they are.
         switch: what is done to a neuron meanwhile ([G] 6.1); None: nothing.
-
-    Raises:
-        ValueOverflows: with such a value of a neuron the model says nothing.
-        Unsupported: the model is a masked one.
-        Invalid: the prompt has no tokens.
-        LimitExceeded: it has more than the model reads.
     """
     if transformer.shape.is_masked:
         raise nothing_to_trace()
@@ -58,7 +51,7 @@ def trace_grid(
         lens = Lens.of(transformer, tokenizer)
         streams = list(_streams(transformer, ids, first, switch))
         if switch is not None and not lens.logits(streams[-1][1]).isfinite().all():
-            raise ValueOverflows(switch.value)
+            raise overflowing_value(switch.value)
         final = tops(lens.logits(streams[-1][1]))[1]
         rows = [
             row

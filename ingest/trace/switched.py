@@ -11,15 +11,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from neurothek.catalog.problems import Invalid, Unsupported
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
-from neurothek.ingest.jobs.interventions.errors import GatesInTheWay
+from neurothek.ingest.errors import no_value_before_gates
 from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.trace.asked_prompt import ids_of, place_of
-from neurothek.ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
 
 N_CHANGED = 10
 """Tokens whose change is listed."""
@@ -75,13 +75,6 @@ def switched(
         firing: neurons of the layer that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random neurons; fewer where there are fewer.
         seed: of their draw.
-
-    Raises:
-        NoNextToken: the model is a masked one.
-        GatesInTheWay: its neurons have gates, and there is no value before their non-linearity.
-        NobodyBeside: the layer has no other neuron.
-        ValueOverflows: with such a value the model says nothing.
-        Invalid, LimitExceeded: as `trace`.
     """
     shape = transformer.shape
     require_possible(transformer, switch)
@@ -135,11 +128,6 @@ def switched_together(
         firing: by layer neurons that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random sets, each of as many neurons of each layer.
         seed: of their draw.
-
-    Raises:
-        NoNextToken, GatesInTheWay, ValueOverflows: as `switched`.
-        NobodyBeside: a layer has fewer other neurons than are switched in it.
-        Invalid, LimitExceeded: as `trace`.
     """
     shape, first = transformer.shape, switches[0]
     require_possible(transformer, first)
@@ -210,7 +198,7 @@ def _random_sets(
         if len(others) < len(neurons):
             others = sorted({*range(d_ffn)} - {*neurons})
         if len(others) < len(neurons):
-            raise NobodyBeside(layer)
+            raise _no_other_neurons(layer)
         draw = random_stream(seed, Purpose.SWITCH, layer, neurons[0])
         for one in sets:
             one[layer] = draw.choice(others, size=len(neurons), replace=False).tolist()
@@ -225,23 +213,45 @@ def percentile_of(own: float, others: Sequence[float]) -> float | None:
 
 
 def require_possible(transformer: Transformer, switch: Switch) -> None:
-    """Refuse a switch in a model that says no next token, or before a non-linearity with a gate.
-
-    Raises:
-        NoNextToken, GatesInTheWay: see `switched`.
-    """
+    """Refuse a switch in a model that says no next token, or before a non-linearity with a gate."""
     shape = transformer.shape
     if shape.is_masked:
-        raise NoNextToken(shape.architecture)
+        raise Unsupported(
+            f"{shape.architecture} models are masked ones: they fill in tokens and do not predict the next one, so a"
+            " neuron's switch changes none",
+            "use a causal model",
+            what="architecture",
+            name=shape.architecture,
+        )
     if shape.is_gated and switch.is_before:
-        raise GatesInTheWay(shape.architecture)
+        raise no_value_before_gates(shape.architecture)
+
+
+def overflowing_value(value: float) -> Invalid:
+    """A value is so large that the model says no finite number."""
+    return Invalid(
+        f"with a neuron set to {value:g} the numbers of the model overflow",
+        "give a value nearer to 0",
+        option="value",
+        value=value,
+    )
+
+
+def _no_other_neurons(layer: int) -> Unsupported:
+    """A neuron has no others of its layer to compare it with."""
+    return Unsupported(
+        f"layer {layer} has no other neuron, and a switch is shown only beside random ones",
+        "choose another layer",
+        what="layer",
+        name=layer,
+    )
 
 
 def _candidates(switch: Switch, firing: Sequence[int], d_ffn: int) -> Int[np.ndarray, " others"]:
     """The neurons of the layer among which the random ones are drawn, in ascending order."""
     others = sorted({*firing} - {switch.neuron}) or sorted({*range(d_ffn)} - {switch.neuron})
     if not others:
-        raise NobodyBeside(switch.layer)
+        raise _no_other_neurons(switch.layer)
     return np.array(others, dtype=np.int64)
 
 
@@ -303,7 +313,7 @@ def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], value: floa
     """[vocab] of each stream, float64 logarithms of the probabilities of all tokens that have a text."""
     said = [lens.logits(stream)[0].double().log_softmax(0) for stream in streams]
     if not all(one.isfinite().all() for one in said):
-        raise ValueOverflows(value)
+        raise overflowing_value(value)
     return said
 
 

@@ -19,9 +19,10 @@ from transformers import (
 from transformers.utils import logging
 
 from neurothek.catalog.files import sha256_of
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Silent
 from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import ScorerUnusable, excerpt
+from neurothek.ingest.interventions.scorers.errors import excerpt, unusable_scorer
 from neurothek.ingest.models.errors import unreadable_weights, weights_not_finite
 from neurothek.ingest.models.finding import config_of
 from neurothek.ingest.models.hub import TOKENIZER_FILES
@@ -39,40 +40,28 @@ _REFUSALS = (OSError, ValueError, LookupError, TypeError, AttributeError, Runtim
 
 
 def require_labels(spec: str, folder: Path) -> None:
-    """Check from config.json alone that a model gives probabilities of labels.
-
-    Raises:
-        ScorerUnusable: it describes no classifier with labels.
-    """
+    """Check from config.json alone that a model gives probabilities of labels."""
     labels(spec, _config(spec, folder))
 
 
 def labels(spec: str, config: PreTrainedConfig) -> tuple[tuple[str, ...], bool]:
-    """The labels of a classifier, and whether each has a probability for itself.
-
-    Raises:
-        ScorerUnusable: it says numbers that are no probabilities, or labels that are no names.
-    """
+    """The labels of a classifier, and whether each has a probability for itself."""
     problem = getattr(config, "problem_type", None)
     if problem not in _PROBLEMS:
-        raise ScorerUnusable(
-            spec, f"it is made for {excerpt(str(problem))}, whose numbers are no probabilities; give a classifier"
+        raise unusable_scorer(
+            spec, f"it is made for {excerpt(str(problem))}, whose numbers are no probabilities", "give a classifier"
         )
     by_id: Mapping[Any, object] = config.id2label or {}
     names = valid_attributes(spec, [by_id.get(number) for number in range(len(by_id))])
     if names == _UNNAMED and problem is None:
-        raise ScorerUnusable(
-            spec, "it gives one number without a label, which is no probability; give a classifier with labels"
+        raise unusable_scorer(
+            spec, "it gives one number without a label, which is no probability", "give a classifier with labels"
         )
     return names, problem == _MULTI_LABEL or len(names) == 1
 
 
 def fingerprints(spec: str, folder: Path) -> dict[str, str]:
-    """What tells a classifier from others: hashes of its weights, and of its configuration and tokenizer.
-
-    Raises:
-        ScorerUnusable: as `require_labels`.
-    """
+    """What tells a classifier from others: hashes of its weights, and of its configuration and tokenizer."""
     require_labels(spec, folder)
     files, _ = weight_files(folder)
     others = [folder / name for name in sorted({"config.json", *TOKENIZER_FILES}) if (folder / name).is_file()]
@@ -84,14 +73,10 @@ def fingerprints(spec: str, folder: Path) -> dict[str, str]:
 
 
 def load_classifier(spec: str, folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The classifier in a folder, in float32 on the CPU, and its tokenizer; no code that lies there is run.
-
-    Raises:
-        ScorerUnusable: the library cannot load it, or its weights lack the head that classifies.
-    """
+    """The classifier in a folder, in float32 on the CPU, and its tokenizer; no code that lies there is run."""
     here: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     if not any((folder / name).is_file() for name in TOKENIZERS):
-        raise ScorerUnusable(spec, "it has no tokenizer; put its tokenizer.json beside the weights")
+        raise unusable_scorer(spec, "it has no tokenizer", "put its tokenizer.json beside the weights")
     try:
         with _quiet():
             model, report = AutoModelForSequenceClassification.from_pretrained(
@@ -104,10 +89,11 @@ def load_classifier(spec: str, folder: Path) -> tuple[PreTrainedModel, PreTraine
         raise _unloadable(spec, error) from error
     missing = sorted(report["missing_keys"])
     if missing:
-        raise ScorerUnusable(
+        raise unusable_scorer(
             spec,
             f"its weights lack {len(missing)} tensors, such as {excerpt(missing[0])}, in whose place numbers would be"
-            " random; give a model that was trained to classify",
+            " random",
+            "give a model that was trained to classify",
         )
     return model.eval(), tokenizer
 
@@ -130,9 +116,9 @@ def is_librarys(error: Exception) -> bool:
     return type(error) is Exception or isinstance(error, _REFUSALS)
 
 
-def _unloadable(spec: str, error: Exception) -> ScorerUnusable:
+def _unloadable(spec: str, error: Exception) -> Invalid:
     said = excerpt(" ".join(str(error).split()) or type(error).__name__)
-    return ScorerUnusable(spec, f"it cannot be loaded ({said}); give a classifier as save_pretrained writes it")
+    return unusable_scorer(spec, f"it cannot be loaded ({said})", "give a classifier as save_pretrained writes it")
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from jaxtyping import Float
 
+from neurothek.catalog.problems import Failed
 from neurothek.catalog.suggestions import enumerated
 from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
+from neurothek.ingest.interventions.scorers.errors import excerpt, failed_scorer, unusable_scorer
 from neurothek.ingest.interventions.scorers.line_program import line_answers
 
 TRIAL = "The quick brown fox"
@@ -48,22 +49,18 @@ class CommandScorer:
 
     @classmethod
     def opened(cls, spec: str, argument: str, *, patience_seconds: float = PATIENCE_SECONDS) -> "CommandScorer":
-        """Run the program on one short text, to see that it answers and what it scores.
-
-        Raises:
-            ScorerUnusable: it is no command, cannot be started, or answers nonsense.
-        """
+        """Run the program on one short text, to see that it answers and what it scores."""
         try:
             arguments = tuple(shlex.split(argument))
         except ValueError as error:
-            raise ScorerUnusable(spec, "a quotation in it does not end; close it") from error
+            raise unusable_scorer(spec, "a quotation in it does not end", "close it") from error
         if not arguments:
-            raise ScorerUnusable(spec, "it names no program; give command:PROGRAM and its arguments")
+            raise unusable_scorer(spec, "it names no program", "give command:PROGRAM and its arguments")
         asked = cls(spec, arguments, (), patience_seconds)
         try:
             (answer,) = asked._answers([TRIAL])
-        except ScorerFailed as error:
-            raise ScorerUnusable(spec, f"on a trial text {error.reason}") from error
+        except Failed as error:
+            raise unusable_scorer(spec, f"on a trial text {error.why}", error.hint) from error
         return cls(spec, arguments, valid_attributes(spec, list(answer)), patience_seconds)
 
     @property
@@ -72,11 +69,7 @@ class CommandScorer:
         return {"kind": "command", "command": shlex.join(self.arguments), "attributes": list(self.attributes)}
 
     def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
-        """[texts attributes] what the program answers.
-
-        Raises:
-            ScorerFailed: it ends with an error, stalls, or answers nonsense.
-        """
+        """[texts attributes] what the program answers."""
         answers = self._answers(texts) if texts else []
         rows = [[answer[name] for name in self.attributes] for answer in answers]
         return np.array(rows, dtype=np.float64).reshape(len(texts), len(self.attributes))
@@ -103,8 +96,8 @@ class CommandScorer:
             raise self._nonsense(f"it wrote {len(answers)} lines for {len(texts)} texts")
         return answers
 
-    def _nonsense(self, found: str) -> ScorerFailed:
-        return ScorerFailed(self.spec, f"{found}; make it write one JSON object of scores in [0, 1] a line")
+    def _nonsense(self, found: str) -> Failed:
+        return failed_scorer(self.spec, found, "make it write one JSON object of scores in [0, 1] a line")
 
 
 def _requests(texts: Sequence[str]) -> Iterator[bytes]:
@@ -112,11 +105,7 @@ def _requests(texts: Sequence[str]) -> Iterator[bytes]:
 
 
 def _answer(line: bytes, known: Sequence[str]) -> dict[str, float]:
-    """The scores on a line, of the known attributes if there are any.
-
-    Raises:
-        InvalidScore: they are none.
-    """
+    """The scores on a line, of the known attributes if there are any."""
     found = json_object(line)
     if known and set(found) != set(known):
         there = excerpt(enumerated(map(repr, found))) or "none"
@@ -139,11 +128,7 @@ def score_of(value: object) -> float | None:
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """A JSON object on one line.
-
-    Raises:
-        InvalidScore: it is none.
-    """
+    """A JSON object on one line."""
     try:
         found = json.loads(line.decode(), parse_constant=_no_number, object_pairs_hook=_once)
     except InvalidScore:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from neurothek.ingest.corpora.sources.builtin import DOMAINS, Domain, TextPart, some_documents
-from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.ingest.interventions.scorers.errors import unusable_scorer
 from neurothek.ingest.interventions.scorers.text_features import TextFeatures
 from neurothek.ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
 
@@ -60,13 +60,9 @@ class DomainScorer:
 
     @classmethod
     def opened(cls, spec: str, argument: str) -> "DomainScorer":
-        """Train it, once a process: a few seconds.
-
-        Raises:
-            ScorerUnusable: something is said behind its name.
-        """
+        """Train it, once a process: a few seconds."""
         if argument:
-            raise ScorerUnusable(spec, f"it takes no argument; give {SPEC}")
+            raise unusable_scorer(spec, "it takes no argument", f"give {SPEC}")
         return _trained()
 
     @classmethod

@@ -1,10 +1,7 @@
-"""What can be wrong with a scorer: how it is named, what it needs, what it answers."""
+"""Errors of scorers, and text of others in sentences."""
 
-from collections.abc import Iterable
-
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Failed, Invalid
 from neurothek.catalog.spelling import harmless
-from neurothek.catalog.suggestions import hint
 
 MOST_SHOWN = 120
 """Characters of somebody else's text in a sentence."""
@@ -16,33 +13,11 @@ def excerpt(text: str) -> str:
     return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
 
 
-class ScorerUnknown(NeurothekError):
-    """A scorer of no kind that there is."""
-
-    def __init__(self, spec: str, kind: str, known: Iterable[str]) -> None:
-        super().__init__(
-            f"there is no scorer {excerpt(spec)!r} ({hint(kind, known)}); give words:FILE, domains,"
-            " hf:REPO_OR_FOLDER or command:PROGRAM"
-        )
+def unusable_scorer(spec: str, found: str, hint: str = "") -> Invalid:
+    """A scorer lacks what it needs, known before it scores anything."""
+    return Invalid(f"the scorer {excerpt(spec)!r} cannot be used: {found}", hint, option="--score", value=spec)
 
 
-class ScorerUnusable(NeurothekError):
-    """A scorer that lacks what it needs, known before it scores anything.
-
-    Its reason says what was found and, after a semicolon, what to do.
-    """
-
-    def __init__(self, spec: str, reason: str) -> None:
-        super().__init__(f"the scorer {excerpt(spec)!r} cannot be used: {reason}")
-
-
-class ScorerFailed(NeurothekError):
-    """A scorer that gave no scores, or no sensible ones.
-
-    Attributes:
-        reason: what was found and, after a semicolon, what to do.
-    """
-
-    def __init__(self, spec: str, reason: str) -> None:
-        self.reason = reason
-        super().__init__(f"the scorer {excerpt(spec)!r} failed: {reason}")
+def failed_scorer(spec: str, found: str, hint: str) -> Failed:
+    """A scorer gave no scores, or no sensible ones."""
+    return Failed(f"the scorer {excerpt(spec)!r} failed: {found}", hint, what="scorer", why=found)

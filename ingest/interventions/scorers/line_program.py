@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
-from neurothek.ingest.interventions.scorers.errors import MOST_SHOWN, ScorerFailed, excerpt
+from neurothek.catalog.problems import Failed
+from neurothek.ingest.interventions.scorers.errors import MOST_SHOWN, excerpt, failed_scorer
 
 LONGEST_LINE_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 16
@@ -30,9 +31,6 @@ def line_answers(
         arguments: the program and its arguments; no shell reads them.
         lines: what it is handed, each with its line end.
         patience_seconds: for so long it may neither read nor write.
-
-    Raises:
-        ScorerFailed: it cannot be started, stalls, writes a line without end, or ends with an error.
     """
     with _started(spec, arguments) as process, _Exchange(spec, process, iter(lines), patience_seconds) as exchange:
         yield from exchange.lines()
@@ -48,7 +46,7 @@ def _started(spec: str, arguments: Sequence[str]) -> Iterator["subprocess.Popen[
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ScorerFailed(spec, f"{excerpt(arguments[0])!r} cannot be started ({why}); name a program") from error
+        raise failed_scorer(spec, f"{excerpt(arguments[0])!r} cannot be started ({why})", "name a program") from error
     try:
         yield process
     finally:
@@ -116,11 +114,7 @@ class _Exchange:
                 raise self._failed(f"it did nothing for {self.patience_seconds:.0f} seconds")
 
     def finish(self) -> None:
-        """Wait for its end, which is soon after that of its output.
-
-        Raises:
-            ScorerFailed: it ends with an error, or not at all.
-        """
+        """Wait for its end, which is soon after that of its output."""
         stdin, _, stderr = _pipes(self.process)
         if stdin in self._watched():
             self._stop_handing_over()
@@ -188,10 +182,10 @@ class _Exchange:
             self._selector.unregister(stderr)
         self._complaint = (self._complaint + block)[-_KEPT_BYTES:]
 
-    def _failed(self, found: str) -> ScorerFailed:
+    def _failed(self, found: str) -> Failed:
         said = self._complaint.decode(errors="backslashreplace").strip()
         last = f" and said {excerpt(said[-MOST_SHOWN:])!r}" if said else ""
-        return ScorerFailed(self.spec, f"{found}{last}; run the command by hand to see what is wrong")
+        return failed_scorer(self.spec, f"{found}{last}", "run the command by hand to see what is wrong")
 
 
 _READ = selectors.EVENT_READ

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Refused
+from neurothek.catalog.problems import Failed, Invalid, Refused
 from neurothek.ingest.interventions.scorers.classifier_files import (
     fingerprints,
     is_librarys,
@@ -22,7 +22,7 @@ from neurothek.ingest.interventions.scorers.classifier_files import (
     load_classifier,
     require_labels,
 )
-from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
+from neurothek.ingest.interventions.scorers.errors import excerpt, failed_scorer, unusable_scorer
 from neurothek.ingest.models import hub
 from neurothek.ingest.models.finding import folder_of, located, split_revision
 
@@ -56,25 +56,21 @@ class SequenceClassifierScorer:
 
     @classmethod
     def opened(cls, spec: str, argument: str) -> "SequenceClassifierScorer":
-        """Find a classifier, downloading it if need be, and load it; no code beside its weights is run.
-
-        Raises:
-            ScorerUnusable: it is not there, has only pickled weights, or is no classifier with labels.
-        """
+        """Find a classifier, downloading it if need be, and load it; no code beside its weights is run."""
         if not argument:
-            raise ScorerUnusable(spec, "it names no classifier; give hf:REPO_OR_FOLDER")
+            raise unusable_scorer(spec, "it names no classifier", "give hf:REPO_OR_FOLDER")
         try:
             source, revision = split_revision(argument)
             folder, commit = located(
                 source, revision=revision, allow_pickle=False, accept=lambda place: require_labels(spec, place)
             )
             identity = _identity(spec, folder, source, commit)
-        except ScorerUnusable:
-            raise
         except Refused as error:
-            raise ScorerUnusable(spec, "its weights are pickled; give a classifier with safetensors") from error
+            raise unusable_scorer(spec, "its weights are pickled", "give a classifier with safetensors") from error
         except (NeurothekError, OSError, ValueError) as error:
-            raise ScorerUnusable(spec, str(error)) from error
+            if isinstance(error, Invalid) and error.option == "--score":
+                raise
+            raise unusable_scorer(spec, str(error)) from error
         return cls._loaded(spec, folder, identity)
 
     @classmethod
@@ -101,16 +97,12 @@ class SequenceClassifierScorer:
         found = cls(spec, identity, names, is_independent, model, tokenizer)
         try:
             found.scores([TRIAL])
-        except ScorerFailed as error:
-            raise ScorerUnusable(spec, f"on a trial text {error.reason}") from error
+        except Failed as error:
+            raise unusable_scorer(spec, f"on a trial text {error.why}", error.hint) from error
         return found
 
     def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
-        """[texts attributes] probabilities of the labels.
-
-        Raises:
-            ScorerFailed: the tokenizer or the classifier cannot read a text, or a probability is no number.
-        """
+        """[texts attributes] probabilities of the labels."""
         found = np.zeros((len(texts), len(self.attributes)))
         try:
             read = self._encoded(texts) if texts else {"input_ids": []}
@@ -154,8 +146,8 @@ class SequenceClassifierScorer:
         found: np.ndarray = (logits.sigmoid() if self.is_independent else logits.softmax(-1)).numpy()
         return found
 
-    def _failed(self, found: str) -> ScorerFailed:
-        return ScorerFailed(self.spec, f"{found}; give another classifier")
+    def _failed(self, found: str) -> Failed:
+        return failed_scorer(self.spec, found, "give another classifier")
 
 
 def _identity(spec: str, folder: Path, source: str, revision: str | None) -> dict[str, Any]:

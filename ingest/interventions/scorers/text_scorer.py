@@ -12,7 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from neurothek.ingest.interventions.scorers.errors import ScorerUnknown
+from neurothek.catalog.problems import NotFound
+from neurothek.catalog.suggestions import hint
+from neurothek.ingest.interventions.scorers.errors import excerpt
 
 
 @runtime_checkable
@@ -36,11 +38,7 @@ class TextScorer(Protocol):
         """JSON values that say what its numbers depend on; never a secret."""
 
     def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
-        """[texts attributes] scores in [0, 1].
-
-        Raises:
-            ScorerFailed: it gives none, or no sensible ones.
-        """
+        """[texts attributes] scores in [0, 1]."""
 
     def words(self, attribute: str) -> tuple[str, ...]:
         """Words that tell an attribute, for a word filter; none where none are known."""
@@ -73,16 +71,17 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def open_scorer(spec: str) -> TextScorer:
-    """The scorer that is asked for: KIND, or KIND:ARGUMENT.
-
-    Raises:
-        ScorerUnknown: there is no such kind.
-        ScorerUnusable: it lacks what it needs.
-    """
+    """The scorer that is asked for: KIND, or KIND:ARGUMENT."""
     name, _, argument = spec.strip().partition(":")
     kind = _KINDS.get(name)
     if kind is None:
-        raise ScorerUnknown(spec, name, _KINDS)
+        raise NotFound(
+            f"there is no scorer {excerpt(spec)!r} ({hint(name, _KINDS)})",
+            "give words:FILE, domains, hf:REPO_OR_FOLDER or command:PROGRAM",
+            what="scorer",
+            name=spec,
+            known=_KINDS,
+        )
     found: TextScorer = kind.loaded.opened(spec.strip(), argument)
     return found
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from neurothek.catalog.files import expanded, why_no_file
 from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.ingest.interventions.scorers.errors import unusable_scorer
 
 VERSION = 1
 """Raised when a text may come to have a word that it did not have before."""
@@ -50,16 +50,13 @@ class WordListScorer:
         """Read a list from the file that `argument` names: a word or phrase a line, and remarks behind `#`.
 
         A `#` inside a word, as in `C#`, begins no remark.
-
-        Raises:
-            ScorerUnusable: it cannot be read, is no text in UTF-8, is too large, or lists no word.
         """
         path = _path(spec, argument)
         listed = tuple(dict.fromkeys(words_of_lines(spec, _text(spec, path))))
         if not listed:
-            raise ScorerUnusable(spec, "the file lists no word; write one word or phrase a line")
+            raise unusable_scorer(spec, "the file lists no word", "write one word or phrase a line")
         if len(listed) > MOST_WORDS:
-            raise ScorerUnusable(spec, f"it lists {len(listed):,} words; give a list of at most {MOST_WORDS:,}")
+            raise unusable_scorer(spec, f"it lists {len(listed):,} words", f"give a list of at most {MOST_WORDS:,}")
         return cls(spec, valid_attributes(spec, [path.stem])[0], listed)
 
     @classmethod
@@ -100,14 +97,14 @@ class WordListScorer:
 
 def _path(spec: str, argument: str) -> Path:
     if not argument:
-        raise ScorerUnusable(spec, "it names no file; give words:FILE")
+        raise unusable_scorer(spec, "it names no file", "give words:FILE")
     try:
         path = expanded(argument)
         found = "a folder" if path.is_dir() else why_no_file(path)
     except (Unreadable, OSError, ValueError) as error:
-        raise ScorerUnusable(spec, "no file can lie there; give words:FILE") from error
+        raise unusable_scorer(spec, "no file can lie there", "give words:FILE") from error
     if found is not None:
-        raise ScorerUnusable(spec, f"what lies there is {found}; give a file with one word or phrase a line")
+        raise unusable_scorer(spec, f"what lies there is {found}", "give a file with one word or phrase a line")
     return path
 
 
@@ -116,32 +113,28 @@ def _text(spec: str, path: Path) -> str:
         with path.open("rb") as file:
             read = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        raise ScorerUnusable(spec, "no such file exists; give a file with one word or phrase a line") from error
+        raise unusable_scorer(spec, "no such file exists", "give a file with one word or phrase a line") from error
     except OSError as error:
-        raise ScorerUnusable(spec, f"the file cannot be read ({error.strerror}); allow reading it") from error
+        raise unusable_scorer(spec, f"the file cannot be read ({error.strerror})", "allow reading it") from error
     if len(read) > MOST_BYTES:
-        raise ScorerUnusable(spec, f"the file is larger than {MOST_BYTES:,} bytes; give a list of words")
+        raise unusable_scorer(spec, f"the file is larger than {MOST_BYTES:,} bytes", "give a list of words")
     try:
         return read.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = read.count(b"\n", 0, error.start) + 1
-        raise ScorerUnusable(spec, f"line {line} of the file is not UTF-8; save it as UTF-8") from error
+        raise unusable_scorer(spec, f"line {line} of the file is not UTF-8", "save it as UTF-8") from error
 
 
 def words_of_lines(spec: str, text: str) -> Iterator[str]:
-    """The words of a list, one a line, without remarks and white space around them.
-
-    Raises:
-        ScorerUnusable: a line is too long, or holds a control character.
-    """
+    """The words of a list, one a line, without remarks and white space around them."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         word = " ".join(_REMARK.sub("", line).split())
         if len(word) > LONGEST_WORD:
-            raise ScorerUnusable(
-                spec, f"line {number} of the file is longer than {LONGEST_WORD} characters; write one word a line"
+            raise unusable_scorer(
+                spec, f"line {number} of the file is longer than {LONGEST_WORD} characters", "write one word a line"
             )
         if any(unicodedata.category(character) == "Cc" for character in word):
-            raise ScorerUnusable(spec, f"line {number} of the file holds a control character; remove it")
+            raise unusable_scorer(spec, f"line {number} of the file holds a control character", "remove it")
         if word:
             yield word
 

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import polars as pl
 import torch
 
+from neurothek.catalog.advice import command_line
 from neurothek.catalog.files import written
+from neurothek.catalog.problems import Conflict, Refused
 from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.interventions.baselines import self_debiasing, word_filter
@@ -21,7 +23,7 @@ from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.additive import AdditiveJob
 from neurothek.ingest.jobs.continuations.scored import scores_of
-from neurothek.ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
+from neurothek.ingest.jobs.continuations.steered import Steered
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
 from neurothek.ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Intervention, Steering
 
@@ -54,12 +56,7 @@ class ContinuationsJob(AdditiveJob):
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "ContinuationsJob":
-        """Continuations of every intervention that is asked for.
-
-        Raises:
-            ScorerUnknown, ScorerUnusable: a scorer cannot be opened.
-            PromptUnfit: a prompt does not fit the model.
-        """
+        """Continuations of every intervention that is asked for."""
         steering = request.steering
         job = cls(context, interventions=request.interventions, n_sets=request.random_sets, replaces=request.force)
         if steering is None:
@@ -83,12 +80,7 @@ class ContinuationsJob(AdditiveJob):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """What is changed, continued and scored, and the run that says how often neurons fire.
-
-        Raises:
-            ContinuationsTaken: as `all`.
-            ScorersElsewhere: what the warehouse has is to be scored anew by what is not started unasked.
-        """
+        """What is changed, continued and scored, and the run that says how often neurons fire."""
         for one in self.all:
             if not self.is_alone and not one.steering.prompts and not self._is_measured(one):
                 self._scorers(one)
@@ -104,11 +96,7 @@ class ContinuationsJob(AdditiveJob):
 
     @cached_property
     def all(self) -> tuple[Steered, ...]:
-        """Those of the warehouse, which stay, and those that are asked for, each under its name.
-
-        Raises:
-            ContinuationsTaken: the warehouse has others of the name, and nobody said to replace them.
-        """
+        """Those of the warehouse, which stay, and those that are asked for, each under its name."""
         before = self.before.get(self.name, {})
         known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
         for intervention in self.interventions:
@@ -124,7 +112,13 @@ class ContinuationsJob(AdditiveJob):
             elif self.replaces:
                 known[name] = one
             else:
-                raise ContinuationsTaken(name)
+                raise Conflict(
+                    f"the warehouse has continuations of {name!r} from other prompts, or written or scored in another"
+                    " way",
+                    "give these another --name, or replace those with --force",
+                    what="continuations",
+                    name=name,
+                )
         return tuple(known.values())
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
@@ -183,11 +177,7 @@ class ContinuationsJob(AdditiveJob):
         return is_same and self.before[self.name].get(one.intervention.name) == one.as_parameters()
 
     def _scorers(self, one: Steered) -> list[TextScorer]:
-        """The scorers of one; of what a warehouse states only those that nobody else wrote are opened again.
-
-        Raises:
-            ScorersElsewhere: others are needed.
-        """
+        """The scorers of one; of what a warehouse states only those that nobody else wrote are opened again."""
         if one.steering.prompts:
             return [open_scorer(spec) for spec in one.steering.scorers]
         found = [reopen_scorer(identity) for identity in one.scorers]
@@ -195,7 +185,13 @@ class ContinuationsJob(AdditiveJob):
         if len(kept) < len(found):
             lost = [name for name, scorer in zip(one.steering.scorers, found, strict=True) if scorer is None]
             assert self.earlier is not None
-            raise ScorersElsewhere(self.earlier.model, one.intervention.name, lost)
+            removed = command_line("remove", self.earlier.model, "--job", "continuations")
+            raise Refused(
+                f"the continuations of {one.intervention.name!r} in the warehouse rest on a run that was replaced, and"
+                f" were scored by {', '.join(lost)}, which is not started unasked",
+                f"repeat that command with --force, or remove all with `{removed}`",
+                what=lost,
+            )
         return kept
 
     def _has_lost_scorers(self, one: Steered) -> bool:
@@ -241,11 +237,7 @@ class ContinuationsJob(AdditiveJob):
 
 
 def _fitting(context: JobContext, steering: Steering, texts: Sequence[str]) -> PromptIds:
-    """Prompts in a model's ids.
-
-    Raises:
-        PromptUnfit: one does not fit the model.
-    """
+    """Prompts in a model's ids."""
     return PromptIds.of(
         texts,
         context.tokenizer,

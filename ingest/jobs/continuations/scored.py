@@ -12,7 +12,7 @@ def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame
     """One row per continuation, scorer and attribute; continuations without a text are not scored.
 
     Raises:
-        ScorerFailed: a scorer does.
+        Failed: a scorer does.
     """
     rows = rows.filter(pl.col("continuation").str.contains(r"[^ \t\n\r\x0B\x0C]"))
     # The same text may have been written by many methods: it is scored once.

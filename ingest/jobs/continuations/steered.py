@@ -1,37 +1,13 @@
 """One set of continuations as it is asked for: an intervention, prompts and scorers, and the run's parameters of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
 from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
 from neurothek.ingest.interventions.continued import Writing
 from neurothek.ingest.request import Intervention, Steering
-
-
-class ContinuationsTaken(NeurothekError):
-    """A name that stands for other continuations."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"the warehouse has continuations of {name!r} from other prompts, or written or scored in another way; give"
-            " these another --name, or replace those with --force"
-        )
-
-
-class ScorersElsewhere(NeurothekError):
-    """Continuations that are to be scored anew by what only whoever asked for them may start."""
-
-    def __init__(self, model: str, name: str, scorers: Sequence[str]) -> None:
-        removed = command_line("remove", model, "--job", "continuations")
-        super().__init__(
-            f"the continuations of {name!r} in the warehouse rest on a run that was replaced, and were scored by"
-            f" {', '.join(scorers)}, which is not started unasked; repeat that command with --force, or remove all with"
-            f" `{removed}`"
-        )
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from jaxtyping import Int
 
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import Conflict, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import COUNTERPARTS
-from neurothek.ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 from neurothek.ingest.jobs.counterparts.sides import PARTS, Side, compare, part, rows_frame
@@ -48,18 +49,23 @@ class PairContext:
 
     @classmethod
     def of(cls, warehouse: Warehouse, models: Sequence[ListedModel]) -> "PairContext":
-        """The same whichever was named first: the one first that came first into the warehouse.
-
-        Raises:
-            ListsMissing: a model has no lists of tokens.
-            PairTokenizers: they have other tokens.
-        """
+        """The same whichever was named first: the one first that came first into the warehouse."""
         one, other = sorted(models, key=lambda model: model.model_id)
         for model in (one, other):
             if model.projections is None:
-                raise ListsMissing(model.name)
+                raise NotMeasured(
+                    f"cannot find counterparts of {model.name}: its token lists are not in the warehouse",
+                    f"measure them with `{command_line('ingest', model.name, '--job', 'projections')}`",
+                    jobs=["projections"],
+                    models=[model.name],
+                )
         if one.tokenizer_sha256 != other.tokenizer_sha256:
-            raise PairTokenizers(one.name, other.name)
+            raise Conflict(
+                f"{one.name} and {other.name} have different tokenizers, so their token lists cannot be compared",
+                "name models with the same tokenizer",
+                what="tokenizer",
+                name=other.name,
+            )
         return cls(warehouse, one, other)
 
     @property

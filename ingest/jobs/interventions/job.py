@@ -14,15 +14,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from neurothek.catalog.tables.table import Table
+from neurothek.ingest.errors import no_value_before_gates
 from neurothek.ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
 from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
 from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.activity.job import ActivityJob
-from neurothek.ingest.jobs.additive import AdditiveJob, OtherSettings
-from neurothek.ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from neurothek.ingest.jobs.additive import AdditiveJob, other_settings
 from neurothek.ingest.jobs.interventions.sums import (
     OF_WATCHED,
     POSITIONS_FROM,
@@ -59,13 +60,9 @@ class InterventionsJob(AdditiveJob):
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "InterventionsJob":
-        """All that were asked for.
-
-        Raises:
-            GatesInTheWay: neurons are to be changed before the non-linearity in a model whose FFNs have gates.
-        """
+        """All that were asked for."""
         if context.shape.is_gated and any(one.moment == "before" for one in request.interventions):
-            raise GatesInTheWay(context.shape.architecture)
+            raise no_value_before_gates(context.shape.architecture)
         return cls(
             context,
             request.interventions,
@@ -148,17 +145,12 @@ class InterventionsJob(AdditiveJob):
 
     @cached_property
     def all(self) -> tuple[Intervention, ...]:
-        """Those of the warehouse, which stay, and those that are asked for, each under its name.
-
-        Raises:
-            InterventionTaken: the warehouse has another one of the name, and nobody said to replace it.
-            OtherSettings: those of the warehouse were measured on another number of ids or sets.
-        """
+        """Those of the warehouse, which stay, and those that are asked for, each under its name."""
         settings = {"tokens": "tokens_per_domain", "sets": "n_sets"}
         there = {option: self.before.get(name) for option, name in settings.items()}
         if self.before and there != {option: self._settings()[name] for option, name in settings.items()}:
             assert self.earlier is not None
-            raise OtherSettings(self.name, self.earlier.model, there)
+            raise other_settings(self.name, self.earlier.model, there)
         known = {name: from_parameters(name, said) for name, said in self.before.get("interventions", {}).items()}
         for one in self.interventions:
             stored = known.get(one.name, one)
@@ -168,7 +160,12 @@ class InterventionsJob(AdditiveJob):
             elif self.replaces:
                 known[one.name] = one
             else:
-                raise InterventionTaken(one.name)
+                raise Conflict(
+                    f"the warehouse has an intervention {one.name!r} on other neurons or in another way",
+                    "give this one another --name, or replace that one with --force",
+                    what="intervention",
+                    name=one.name,
+                )
         return tuple(known.values())
 
     def _is_measured(self, intervention: Intervention) -> bool:

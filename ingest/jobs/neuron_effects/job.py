@@ -15,7 +15,7 @@ from neurothek.ingest.interventions.changed import SLICE_LOGITS
 from neurothek.ingest.interventions.chosen import packed, unpacked
 from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts
 from neurothek.ingest.jobs.activity.job import ActivityJob
-from neurothek.ingest.jobs.additive import AdditiveJob, OtherSettings
+from neurothek.ingest.jobs.additive import AdditiveJob, other_settings
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
 from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
 from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, effects_frame, without_each
@@ -70,15 +70,11 @@ class NeuronEffectsJob(AdditiveJob):
         }
 
     def parameters(self) -> dict[str, Any]:
-        """Which neurons were asked for, request by request, and what holds for all.
-
-        Raises:
-            OtherSettings: those of the warehouse were measured on another number of ids.
-        """
+        """Which neurons were asked for, request by request, and what holds for all."""
         before = self.before.get("neurons", {})
         if before and self.before["tokens_per_domain"] != self.tokens_per_domain:
             assert self.earlier is not None
-            raise OtherSettings(self.name, self.earlier.model, {"tokens": self.before["tokens_per_domain"]})
+            raise other_settings(self.name, self.earlier.model, {"tokens": self.before["tokens_per_domain"]})
         new = self.missing()
         asked = self.stated or ((packed(new),) if new else ())
         return {"neurons": {**before, **{text: len(unpacked(text)) for text in asked}}, **self._settings()}

@@ -6,15 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.ingest.interventions.chosen import (
-    NeuronsImpossible,
-    as_parameters,
-    by_layer,
-    changes,
-    from_parameters,
-    packed,
-    unpacked,
-)
+from neurothek.catalog.problems import Unreadable
+from neurothek.ingest.interventions.chosen import as_parameters, by_layer, changes, from_parameters, packed, unpacked
 from neurothek.ingest.request import Intervention
 
 NEURONS = ((0, 1), (0, 2), (0, 3), (0, 9), (3, 7))
@@ -71,5 +64,5 @@ def test_changes(how: str, value: float | None, moment: str, becomes: list[float
 
 @pytest.mark.parametrize("text", ["1:0-9999999999", "0:0-40000000 1:0-40000000"])
 def test_more_neurons_than_any_model_has_are_refused_before_they_are_listed(text: str) -> None:
-    with pytest.raises(NeuronsImpossible, match="more than any model has"):
+    with pytest.raises(Unreadable, match="more than any model has"):
         unpacked(text)

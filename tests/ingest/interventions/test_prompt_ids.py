@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.interventions.baselines import warning
 from neurothek.ingest.interventions.continued import Writing
-from neurothek.ingest.interventions.prompt_ids import PromptIds, PromptUnfit, continue_prompts
+from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -46,13 +47,13 @@ def test_every_prompt_begins_with_the_bos(tokenizer: Tokenizer) -> None:
 def test_what_does_not_fit_the_context_is_refused_by_number(tokenizer: Tokenizer) -> None:
     longest = PromptIds.of(TEXTS, tokenizer, described="insults", length=5, context_length=128).longest()
     PromptIds.of(TEXTS, tokenizer, described="insults", length=5, context_length=longest + 5)
-    with pytest.raises(PromptUnfit, match=r"^prompt 3 cannot be continued: its \d+ tokens, .* do not fit") as caught:
+    with pytest.raises(LimitExceeded, match=r"^prompt 3 cannot be continued: its \d+ tokens, .* do not fit") as caught:
         PromptIds.of(TEXTS, tokenizer, described="insults", length=6, context_length=longest + 5)
     assert "\n" not in str(caught.value)
 
 
 def test_a_prompt_without_a_token_is_refused(tokenizer: Tokenizer) -> None:
-    with pytest.raises(PromptUnfit, match="prompt 2 cannot be continued: it has no token"):
+    with pytest.raises(Invalid, match="prompt 2 cannot be continued: it has no token"):
         PromptIds.of(("river", ""), tokenizer, described="insults", length=5, context_length=128)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid
-from neurothek.ingest.interventions.steering import BannedUnknown, UnwantedUnnamed, read_steering
+from neurothek.catalog.problems import Invalid, NotFound
+from neurothek.ingest.interventions.steering import read_steering
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_of_several_attributes_one_is_named(tmp_path: Path, bad: str) -> None:
     (tmp_path / "worse.txt").write_text("worse\n")
     two = [bad, f"words:{tmp_path / 'worse.txt'}"]
     assert read_steering(["a"], score=two, unwanted="worse").banned == ("worse",)
-    with pytest.raises(UnwantedUnnamed, match=r"is not named; .* give --unwanted with one of bad, worse"):
+    with pytest.raises(NotFound, match=r"is not named; .* give --unwanted with one of bad, worse"):
         read_steering(["a"], score=two)
-    with pytest.raises(UnwantedUnnamed, match="no scorer has an attribute 'worst'"):
+    with pytest.raises(NotFound, match="no scorer has an attribute 'worst'"):
         read_steering(["a"], score=two, unwanted="worst")
 
 
@@ -58,7 +58,7 @@ def test_without_a_scorer_domains_are_told_apart() -> None:
     found = read_steering(["a"], unwanted="code")
     assert found.scorers == ("domains",)
     assert len(found.banned) > 10
-    with pytest.raises(UnwantedUnnamed, match="one of code, math, prose"):
+    with pytest.raises(NotFound, match="one of code, math, prose"):
         read_steering(["a"])
 
 
@@ -68,7 +68,7 @@ def test_a_scorer_without_words_needs_some_to_ban(tmp_path: Path) -> None:
     program = tmp_path / "score.py"
     program.write_text("import json, sys\nfor line in sys.stdin: print(json.dumps({'rude': 0.5}))\n")
     command = f"command:{sys.executable} {program}"
-    with pytest.raises(BannedUnknown, match="knows no words that tell it"):
+    with pytest.raises(Invalid, match="knows no words that tell it"):
         read_steering(["a"], score=[command])
     assert read_steering(["a"], score=[command], banned=["x"]).banned == ("x",)
 
@@ -124,7 +124,7 @@ def test_banned_words_are_read_as_a_word_list_is(tmp_path: Path, bad: str) -> No
     file.write_text("# remark\nself \n  damn   it # said twice\nself\n")
     assert read_steering(["a"], score=[bad], banned=file).banned == ("self", "damn it")
     file.write_text("# remark\n")
-    with pytest.raises(BannedUnknown):
+    with pytest.raises(Invalid, match="knows no words that tell it"):
         read_steering(["a"], score=[bad], banned=file)
 
 

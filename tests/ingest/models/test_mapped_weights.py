@@ -94,11 +94,11 @@ def test_other_weights_and_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             map_measured(known)
         assert map_measured(known, is_thorough=True, progress=Silent()).folder == folder
     edit_tensors(folder, lambda tensors: tensors["model.decoder.layers.0.fc2.weight"].neg_())
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="are not the ones that were measured"):
         map_measured(known)
     to_pickle(folder)
     for broken in (folder, tmp_path / "gone"):
-        with pytest.raises(Unavailable):
+        with pytest.raises(Unavailable, match="needs the weights of"):
             map_measured(known, weights=broken)
 
 

@@ -117,7 +117,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
     ingests.measure(whole, model, asked)
     context = JobContext(open_transformer(find(str(model))), load(model), batch_tokens=asked.batch_tokens)
     needed = small_job(context, asked).memory_bytes(is_resident=False)
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded, match="of memory, but --memory allows"):
         ingests.measure(warehouse, model, dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
     ingests.measure(warehouse, model, dataclasses.replace(asked, memory_bytes=needed))

@@ -178,7 +178,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     opened = open_transformer(find(str(folder / "tiny"))), load(folder / "tiny")
     needed = ShortcutsJob(JobContext(*opened, batch_tokens=asked.batch_tokens)).memory_bytes(is_resident=False)
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded, match="of memory, but --memory allows"):
         ingests.measure(warehouse, folder / "tiny", dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
     ingests.measure(warehouse, folder / "tiny", dataclasses.replace(asked, memory_bytes=needed))

@@ -83,7 +83,7 @@ def test_weights_alone_within_the_least_budget(tmp_path: Path) -> None:
     shape = open_transformer(find(str(model))).shape
     needed = 0
     for job in jobs:
-        with pytest.raises(LimitExceeded) as caught:
+        with pytest.raises(LimitExceeded, match=f"measuring {job} needs at least") as caught:
             plan_weights(shape, [job], budget=Budget(0))
         needed = max(needed, int(caught.value.needed or 0))
     asked = ingests.request((), jobs=jobs, memory_bytes=needed)

@@ -225,5 +225,5 @@ def test_the_disk_of_jobs_on_weights_alone_holds_their_rows_twice(tmp_path: Path
 
 
 def test_a_disk_that_nobody_looked_at_has_nothing_free(tmp_path: Path) -> None:
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded, match="are free"):
         plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path))

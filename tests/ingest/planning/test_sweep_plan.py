@@ -107,7 +107,7 @@ def test_without_a_text_what_is_needed_is_said_and_is_enough(transformer: Transf
     needed = round(float(said) * 1e9)
     assert plan_weights(shape, [job], budget=Budget(needed)).is_tight
     assert not plan_weights(shape, [job], budget=Budget(3 * needed)).is_tight
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded, match=f"measuring {job} needs at least"):
         plan_weights(shape, [job], budget=Budget(needed - 10**7))
 
 

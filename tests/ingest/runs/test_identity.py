@@ -92,7 +92,7 @@ def test_other_settings_are_refused_with_the_difference(
     warehouse: Warehouse, model: Path, asked: IngestRequest, changes: dict[str, Any], difference: str
 ) -> None:
     before = digest(warehouse)
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(Conflict, match="is in the warehouse with other settings") as caught:
         ingests.measure(warehouse, model, dataclasses.replace(asked, **changes))
     assert f"activity of tiny is in the warehouse with other settings ({difference})" in str(caught.value)
     assert "--force" in str(caught.value)

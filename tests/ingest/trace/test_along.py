@@ -42,7 +42,7 @@ def test_activations_are_the_models_own(tiny_models: dict[str, Path], kind: str)
 
 def test_what_is_no_prompt_is_refused(tiny_models: dict[str, Path]) -> None:
     model = opened(tiny_models["opt"])
-    with pytest.raises(Invalid):
+    with pytest.raises(Invalid, match="has no tokens"):
         activations_along(*model, "", layer=0, neuron=0)
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded, match="but the model reads at most"):
         activations_along(*model, "one two three " * 40, layer=0, neuron=0)

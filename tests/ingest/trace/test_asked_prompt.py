@@ -25,7 +25,7 @@ def test_a_prompt_must_have_tokens_and_fit(tiny_models: dict[str, Path]) -> None
     assert len(ids_of(known, "one two", context_length=length)) == length
     with pytest.raises(LimitExceeded, match=f"has {length} tokens, but the model reads at most {length - 1}"):
         ids_of(known, "one two", context_length=length - 1)
-    with pytest.raises(Invalid):
+    with pytest.raises(Invalid, match="has no tokens"):
         ids_of(known, "", context_length=64)
 
 

@@ -60,10 +60,10 @@ def test_weights_that_went_away_or_were_changed_are_not_answered_from_memory(kno
     with models.model(known):
         pass
     shutil.move(folder, tmp_path / "away")
-    with pytest.raises(Unavailable), models.model(known):
+    with pytest.raises(Unavailable, match="needs the weights of"), models.model(known):
         pass
     build(folder, "opt", d_ffn=8, seed=1)
-    with pytest.raises(Conflict), models.model(known):
+    with pytest.raises(Conflict, match="are not the ones that were measured"), models.model(known):
         pass
     shutil.rmtree(folder)
     shutil.move(tmp_path / "away", folder)

@@ -91,5 +91,5 @@ def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckD
             wanted(full, Question(words=words))
     with pytest.raises(Invalid, match=re.escape('give one word, or alternatives as "he,him,his"')):
         wanted(full, Question(words=("school", "tea")))
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="needs the weights of"):
         door.score(Question(words=(token,), exact=True), weights=tmp_path)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neurothek.catalog.problems import Failed, Invalid
 from neurothek.ingest.interventions.scorers.command import TRIAL, CommandScorer, InvalidScore, json_object, score_of
-from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
 
 LENGTHS = """
 import json, sys
@@ -120,7 +120,7 @@ def test_a_program_may_end_its_last_line_with_its_output(tmp_path: Path) -> None
 )
 def test_nonsense_is_a_failure_and_not_a_zero(tmp_path: Path, then: str, said: str) -> None:
     scorer = opened(tmp_path, after_trial(then))
-    with pytest.raises(ScorerFailed, match=said) as caught:
+    with pytest.raises(Failed, match=said) as caught:
         scorer.scores(["one", "two"])
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 700
@@ -130,7 +130,7 @@ def test_a_program_that_stalls_is_ended(tmp_path: Path) -> None:
     # One text adds a second.
     scorer = replace(opened(tmp_path, after_trial("time.sleep(60)")), patience_seconds=-0.8)
     before = time.monotonic()
-    with pytest.raises(ScorerFailed, match="did nothing for"):
+    with pytest.raises(Failed, match="did nothing for"):
         scorer.scores(["one"])
     assert time.monotonic() - before < 20
 
@@ -142,7 +142,7 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     start = f"import subprocess; subprocess.Popen([sys.executable, '-I', '-S', '-c', {child!r}])"
     then = f"{start}; print('oops', flush=True); time.sleep(9)"
     scorer = opened(tmp_path, after_trial(then))
-    with pytest.raises(ScorerFailed, match="not JSON"):
+    with pytest.raises(Failed, match="not JSON"):
         scorer.scores(["one"])
     time.sleep(2)
     assert not mark.exists()
@@ -160,7 +160,7 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_is_tried_when_it_is_opened(tmp_path: Path, script: str, said: str) -> None:
-    with pytest.raises(ScorerUnusable, match=said) as caught:
+    with pytest.raises(Invalid, match=said) as caught:
         opened(tmp_path, script)
     assert str(caught.value).isprintable()
 
@@ -176,13 +176,13 @@ def test_what_is_no_command_is_refused(tmp_path: Path) -> None:
         ("a\0b", "cannot be started"),
         (str(tmp_path), "cannot be started"),
     ):
-        with pytest.raises(ScorerUnusable, match=said):
+        with pytest.raises(Invalid, match=said):
             CommandScorer.opened(f"command:{argument}", argument)
 
 
 def test_no_shell_reads_the_command(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    with pytest.raises(ScorerUnusable):
+    with pytest.raises(Invalid, match="cannot be used"):
         CommandScorer.opened("command:x", f"echo ';' touch {mark} '&&' $(touch {mark})")
     assert not mark.exists()
 

@@ -20,7 +20,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from neurothek.ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
+from neurothek.catalog.problems import Failed, Invalid
 from neurothek.ingest.interventions.scorers.sequence_classifier import SequenceClassifierScorer
 from neurothek.ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
 from tests.support.hub import serve
@@ -117,7 +117,7 @@ def test_other_families_are_read_at_their_own_length(tmp_path: Path, kind: Kind,
     logits = np.array([plain_logits(place, kind, text, longest) for text in texts])
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(scorer.scores(texts), expected, atol=1e-5)
-    with pytest.raises(ScorerFailed, match="text 2 has no token"):
+    with pytest.raises(Failed, match="text 2 has no token"):
         scorer.scores(["one", ""])
 
 
@@ -231,7 +231,7 @@ def spoilt(place: Path, what: str) -> Path:  # noqa: C901, PLR0912 - one spoilin
 )
 def test_what_is_no_classifier_is_refused(own: Path, what: str, said: str) -> None:
     place = spoilt(own, what)
-    with pytest.raises(ScorerUnusable, match=said) as caught:
+    with pytest.raises(Invalid, match=said) as caught:
         open_scorer(f"hf:{place}")
     assert "--allow-pickle" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -244,5 +244,5 @@ def test_words_that_the_classifier_does_not_know_are_a_failure(own: Path) -> Non
     assert isinstance(scorer, SequenceClassifierScorer)
     vocabulary = scorer._tokenizer.get_vocab()
     word = next(piece for piece, number in vocabulary.items() if number >= VOCAB and piece.isalpha())
-    with pytest.raises(ScorerFailed, match="cannot read the texts"):
+    with pytest.raises(Failed, match="cannot read the texts"):
         scorer.scores(["one", word])

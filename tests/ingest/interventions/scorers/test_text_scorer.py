@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neurothek.ingest.interventions.scorers.errors import ScorerUnknown, ScorerUnusable
+from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.ingest.interventions.scorers.text_scorer import open_scorer, reopen_scorer
 
 TEXTS = ["def f(self):\n    return 1", "What is 3 + 4?\n7", "The river is old.", ""]
@@ -46,7 +46,7 @@ def test_an_opened_scorer_keeps_its_promises(tmp_path: Path, kind: str) -> None:
     ],
 )
 def test_an_unknown_kind_is_refused(spec: str, said: str) -> None:
-    with pytest.raises(ScorerUnknown, match=said) as caught:
+    with pytest.raises(NotFound, match=said) as caught:
         open_scorer(spec)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 400
@@ -54,7 +54,7 @@ def test_an_unknown_kind_is_refused(spec: str, said: str) -> None:
 
 @pytest.mark.parametrize("spec", ["words", "words:", "domains:x", "hf", "hf:", "command", "command:"])
 def test_a_kind_without_what_it_needs_is_refused(spec: str) -> None:
-    with pytest.raises(ScorerUnusable, match="; give"):
+    with pytest.raises(Invalid, match="; give"):
         open_scorer(spec)
 
 

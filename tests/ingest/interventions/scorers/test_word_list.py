@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.ingest.interventions.scorers.errors import ScorerUnusable
+from neurothek.catalog.problems import Invalid
 from neurothek.ingest.interventions.scorers.word_list import MOST_WORDS, WordListScorer
 
 
@@ -97,7 +97,7 @@ def test_an_identity_that_was_changed_gives_none(tmp_path: Path, change: dict[st
     ids=["empty", "remarks", "latin-1", "zero", "long", "large", "many"],
 )
 def test_a_file_that_is_no_list_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
-    with pytest.raises(ScorerUnusable, match=said):
+    with pytest.raises(Invalid, match=said):
         opened(tmp_path, content)
 
 
@@ -110,11 +110,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ("a\0b", "no file can lie there"),
         ("/dev/zero", "is a device"),
     ):
-        with pytest.raises(ScorerUnusable, match=said):
+        with pytest.raises(Invalid, match=said):
             WordListScorer.opened(f"words:{argument}", argument)
 
 
 def test_a_name_that_cannot_be_printed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScorerUnusable, match="no name of an attribute") as caught:
+    with pytest.raises(Invalid, match="no name of an attribute") as caught:
         opened(tmp_path, "fool", "a\x1b[2Jb.txt")
     assert str(caught.value).isprintable()

@@ -122,7 +122,7 @@ def test_more_clusters_than_neurons_are_refused(opened: tuple[Transformer, Token
 def test_from_a_request_to_the_warehouse(tmp_path: Path) -> None:
     folder = models.build(tmp_path / "small", "gpt2", n_layers=2, d_model=8, d_ffn=20, n_heads=2)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    with pytest.raises(Invalid):
+    with pytest.raises(Invalid, match="cannot make 41 clusters"):
         ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(41,)))
     assert not warehouse.exists()
     report = ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(8, 5, 8)))

@@ -14,10 +14,10 @@ from torch import Tensor
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import Conflict, LimitExceeded, Refused
 from neurothek.catalog.upkeep.verification import Agreement
-from neurothek.ingest.interventions.prompt_ids import PromptUnfit, continue_prompts
+from neurothek.ingest.interventions.prompt_ids import continue_prompts
 from neurothek.ingest.jobs.continuations import job as continuations_job
-from neurothek.ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere
 from neurothek.ingest.models import tokenizer as tokenization
 from tests.support import ingests
 from tests.support.anatomy import PLACES, loaded
@@ -180,7 +180,7 @@ def test_others_stay_and_are_not_written_again(door: Neurothek, folder: Path, mo
     assert again.continuations.equals(before.continuations)
     assert again.shares.equals(before.shares)
     other = {**asked, "prompts": ["another river"]}
-    with pytest.raises(ContinuationsTaken, match="another --name, or replace those with --force"):
+    with pytest.raises(Conflict, match="another --name, or replace those with --force"):
         door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", **other))
     replaced = door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", force=True, **other))
     assert set(replaced.continuations["prompt"]) == {"another river"}
@@ -309,9 +309,7 @@ def test_what_rests_on_a_replaced_run_is_written_again_from_its_own_prompts(door
     )
     before = started.read_text()
     ingests.measure(own.warehouse, folder / "opt", ingests.request(corpora, jobs=("activity",), force=True))
-    with pytest.raises(
-        ScorersElsewhere, match=r"'three' in the warehouse rest on .*`neurothek remove opt --job continuations`"
-    ):
+    with pytest.raises(Refused, match=r"'three' in the warehouse rest on .*`neurothek remove opt --job continuations`"):
         own.carry_out(own.plan_intervention("opt", where="neuron = 4", name="four", score=words(folder), **asked))
     assert started.read_text() == before
 
@@ -344,6 +342,6 @@ def test_a_prompt_that_is_too_long_is_refused_before_anything_is_measured(door: 
     planned = door.plan_intervention(
         "opt", where="neuron = 1", prompts=["river", "river " * 200], score=words(folder), name="long", **SMALL
     )
-    with pytest.raises(PromptUnfit, match="prompt 2 cannot be continued"):
+    with pytest.raises(LimitExceeded, match="prompt 2 cannot be continued"):
         door.carry_out(planned)
     assert door.sql("select * from interventions").height == before

@@ -16,20 +16,12 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
-from neurothek.catalog.problems import Conflict, LimitExceeded, Unavailable
+from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded, NotFound, NotMeasured, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.changes import remove
 from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.jobs.counterparts import job
-from neurothek.ingest.jobs.counterparts.errors import (
-    ListsMissing,
-    PairIncomplete,
-    PairOfOne,
-    PairsApart,
-    PairTokenizers,
-    PairUnknown,
-)
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.sides import null_99
@@ -244,7 +236,7 @@ def test_lists_measured_anew_are_compared_anew(folder: Path, warehouse: Warehous
     ingests.compare(warehouse, "small", "large")
     remove(warehouse, "large", job="projections")
     with pytest.raises(
-        ListsMissing, match="its token lists are not in the warehouse; measure them with `neurothek ingest"
+        NotMeasured, match="its token lists are not in the warehouse; measure them with `neurothek ingest"
     ):
         ingests.compare(warehouse, "small", "large")
     ingests.measure(warehouse, folder / "large", ingests.request((), jobs=LISTED))
@@ -272,14 +264,14 @@ def test_what_cannot_be_compared_is_told_in_a_sentence(folder: Path, warehouse: 
     for names, error, said in (
         (
             ("small",),
-            PairIncomplete,
+            Invalid,
             "counterparts are found between two models, but only small was named; name another",
         ),
-        (("small", "small"), PairOfOne, "between small and itself; name each model once"),
-        (("small", "x/small"), PairOfOne, "name each model once"),
-        (("small", "larg"), PairUnknown, "no such model in the warehouse; did you mean large"),
-        (("small", "zzz"), PairUnknown, "which has small, large, third, gpt: measure a new one first"),
-        (("small", "gpt"), PairTokenizers, "small and gpt have different tokenizers"),
+        (("small", "small"), Invalid, "between small and itself; name each model once"),
+        (("small", "x/small"), Invalid, "name each model once"),
+        (("small", "larg"), NotFound, "no such model in the warehouse; did you mean large"),
+        (("small", "zzz"), NotFound, "which has small, large, third, gpt: measure a new one first"),
+        (("small", "gpt"), Conflict, "small and gpt have different tokenizers"),
         (("small", f"large={folder / 'third'}"), Conflict, "give the right folder with large=PATH"),
         (("small", f"large={tmp_path / 'none'}"), Unavailable, "give their location with large=PATH"),
     ):
@@ -336,7 +328,7 @@ def test_python_measures_pairs_too(warehouse: Warehouse) -> None:
     door = neurothek.open(warehouse.path)
     (outcome,) = door.ingest("small", "large", jobs=("counterparts",), device="cpu")
     assert (outcome.asked, outcome.problem) == ("small and large", None)
-    with pytest.raises(PairsApart):
+    with pytest.raises(Invalid, match="the job counterparts cannot run together with activity"):
         door.ingest("small", "large", jobs=("counterparts", "activity"))
     page = door.neuron("small/L0N3")
     assert page.data()["counterparts"].row(0, named=True)["address"] == "large/L2N5"

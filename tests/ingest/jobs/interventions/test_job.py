@@ -16,13 +16,11 @@ import torch
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Busy, Invalid, Unsupported
+from neurothek.catalog.problems import Busy, Conflict, Invalid, Unsupported
 from neurothek.catalog.publishing.staging import adding
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.interventions.planned import Way, interventions
 from neurothek.ingest.interventions.shared import Shared
-from neurothek.ingest.jobs.additive import OtherSettings
-from neurothek.ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
 from neurothek.ingest.jobs.interventions.job import InterventionsJob
 from neurothek.ingest.request import Intervention
 from tests.support import ingests
@@ -280,14 +278,14 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     spelt_otherwise = door.plan_intervention("gpt2", where="neuron = 2", name="mine", **asked)
     door.carry_out(spelt_otherwise)
     assert measured == ["mine"]
-    with pytest.raises(InterventionTaken, match="another --name, or replace that one with --force"):
+    with pytest.raises(Conflict, match="another --name, or replace that one with --force"):
         door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", **asked))
     door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", force=True, **asked))
     assert door.sql("select asked from interventions where intervention = 'mine'")["asked"].to_list() == [
         "where neuron = 5"
     ]
     for force in (False, True):
-        with pytest.raises(OtherSettings, match=r"with --tokens 90 --sets 2; repeat these, or remove them first with"):
+        with pytest.raises(Conflict, match=r"with --tokens 90 --sets 2; repeat these, or remove them first with"):
             door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3, force=force))
     ((parameters,),) = door.sql(
         "select parameters from store.runs where job = 'interventions' and model_id = (select model_id from"
@@ -426,7 +424,7 @@ def test_what_cannot_be_chosen_is_one_sentence(door: Neurothek, asked: dict[str,
 
 def test_gates_have_no_value_before_the_non_linearity(door: Neurothek) -> None:
     planned = door.plan_intervention("llama", where="neuron = 1", set=3, pre=True, tokens=90, sets=2)
-    with pytest.raises(GatesInTheWay, match="leave out --pre"):
+    with pytest.raises(Unsupported, match="leave out --pre"):
         door.carry_out(planned)
 
 

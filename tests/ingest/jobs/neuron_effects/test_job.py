@@ -10,9 +10,8 @@ from torch import Tensor
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Conflict, Invalid
 from neurothek.catalog.upkeep.verification import Agreement
-from neurothek.ingest.jobs.additive import OtherSettings
 from neurothek.ingest.jobs.neuron_effects import job as effects_job
 from neurothek.ingest.jobs.neuron_effects import single_losses
 from tests.support import ingests
@@ -120,7 +119,7 @@ def test_neurons_are_added_and_none_is_measured_twice(door: Neurothek, monkeypat
     assert len(after) == len(before) + 1
     kept = {(row["layer"], row["neuron"]): row["effect_on_loss"] for row in after}
     assert all(kept[row["layer"], row["neuron"]] == row["effect_on_loss"] for row in before)
-    with pytest.raises(OtherSettings, match="measured with --tokens 60; repeat these, or remove them first"):
+    with pytest.raises(Conflict, match="measured with --tokens 60; repeat these, or remove them first"):
         door.carry_out(door.plan_intervention("opt", where="neuron = 9", tokens=61, one_by_one=True))
     found = [part for part in door.verify("opt", sample=99) if isinstance(part, Agreement)]
     (part,) = (part for part in found if part.table == "neuron_effects")
