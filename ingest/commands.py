@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
 from neurothek.catalog.terminal.options import Size, UserPath, common_options
 from neurothek.catalog.terminal.printing import show_tables

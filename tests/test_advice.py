@@ -12,7 +12,7 @@ import pytest
 
 import neurothek
 from neurothek.catalog.advice import about, command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.planning import timing
 from neurothek.queries.errors.unknown_subjects import unknown_column_among
 from tests.support import ingests

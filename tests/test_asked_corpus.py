@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.papers.din import shortcut_figures
 from neurothek.dashboards.papers.figure import Figure
 from neurothek.dashboards.papers.files import material_of

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.corpora.corpus import Corpus, prepare, recipe
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models.tokenizer import load

@@ -18,8 +18,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict, Unavailable
+from neurothek.catalog.problems import Conflict, NeurothekError, Unavailable
 from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.request import TextRequest
 from neurothek.queries.search.question import Question

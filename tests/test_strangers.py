@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.migrations import migrate
 from neurothek.queries.search.question import Question

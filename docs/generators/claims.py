@@ -1,7 +1,7 @@
 """The claims of a paper judged on the mini-OPT family, as blocks of findings.md."""
 
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.queries.claims.claim import Paper
 from neurothek.queries.claims.verdicts import tally
 

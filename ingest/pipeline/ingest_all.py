@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs.counterparts.listed import ListedModel

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import LimitExceeded, Unavailable
+from neurothek.catalog.problems import LimitExceeded, NeurothekError, Unavailable
 from neurothek.catalog.publishing.publish import FinishedRun
 from neurothek.catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
 from neurothek.catalog.tables.dimensions import RUNS

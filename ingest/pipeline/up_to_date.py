@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.asked import stored_name

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import NotMeasured
+from neurothek.catalog.problems import NeurothekError, NotMeasured
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Invalid, NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import unknown_job
 from neurothek.catalog.upkeep.changes import unknown_model

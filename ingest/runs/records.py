@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict, Invalid
+from neurothek.catalog.problems import Conflict, Invalid, NeurothekError
 from neurothek.catalog.publishing.publish import CorpusRecord, ModelRecord
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS
 from neurothek.catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed

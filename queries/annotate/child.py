@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from neurothek.catalog.advice import about
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.annotate.annotations import annotate
 from neurothek.queries.annotate.lines import read_lines

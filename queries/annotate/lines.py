@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
 from neurothek.queries.annotate.errors import (
     fields_exclude,

@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import LimitExceeded
+from neurothek.catalog.problems import LimitExceeded, NeurothekError
 from neurothek.queries.errors.refused_sql import failed_query, stopped_query
 from neurothek.queries.sql.limits import Limits
 

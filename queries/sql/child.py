@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import duckdb
 import polars as pl
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.damage import damage_told
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import count_rows, stream_query

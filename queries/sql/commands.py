@@ -191,7 +191,7 @@ class _HeldBack:
 
 
 def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
-    from neurothek.catalog.errors import NeurothekError
+    from neurothek.catalog.problems import NeurothekError
     from neurothek.queries.ask.objections import known_relations
     from neurothek.queries.sql.prompt import converse, history_file
 

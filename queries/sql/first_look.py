@@ -9,8 +9,7 @@ from typing import Any
 
 import duckdb
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import NeurothekError, NotFound
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.suggestions import nearest
 from neurothek.queries.ask.parse_tree import (

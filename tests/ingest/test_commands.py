@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.terminal.options import Size

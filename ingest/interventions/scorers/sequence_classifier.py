@@ -13,8 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, Invalid, Refused
+from neurothek.catalog.problems import Failed, Invalid, NeurothekError, Refused
 from neurothek.ingest.interventions.scorers.classifier_files import (
     fingerprints,
     is_librarys,

@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 import torch
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Busy, Unavailable
+from neurothek.catalog.problems import Busy, NeurothekError, Unavailable
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.corpora.corpus import Corpus

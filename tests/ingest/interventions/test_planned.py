@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
+from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.interventions.planned import Planned, Way, interventions, request_for
 from neurothek.ingest.request import ModelSource, Steering
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, NotFound
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
 from neurothek.ingest.interventions.steering import read_steering
 
 

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound, NotMeasured
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import RULES

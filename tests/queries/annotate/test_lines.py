@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, Unreadable
+from neurothek.catalog.problems import Invalid, NeurothekError, Unreadable
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
 from neurothek.queries.annotate.lines import FIELDS, Entry, Line, entry, ranks_of, read_lines
 

@@ -4,8 +4,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, Invalid, NotFound, Refused
+from neurothek.catalog.problems import Failed, Invalid, NeurothekError, NotFound, Refused
 from neurothek.queries.ask.one_query import run_query
 
 

@@ -6,8 +6,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Invalid, NeurothekError
 from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.errors.unfit_options import no_such_layer
 from neurothek.queries.errors.unknown_words import split_not_listed, unknown_token, unknown_word

@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, Invalid, NotFound, Refused
+from neurothek.catalog.problems import Failed, Invalid, NeurothekError, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.one_query import run_query

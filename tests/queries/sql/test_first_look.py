@@ -6,8 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, NotFound
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.one_query import run_query

@@ -20,8 +20,7 @@ import polars as pl
 import psutil
 import pytest
 
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Failed, Invalid, LimitExceeded, NotFound, Refused
+from neurothek.catalog.problems import Failed, Invalid, LimitExceeded, NeurothekError, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.sql import processes, run
 from neurothek.queries.sql.limits import Limits

@@ -7,8 +7,7 @@ import pytest
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound, NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.queries.trace.grid import CELL_COLUMNS, GridPage
 from tests.support import ingests

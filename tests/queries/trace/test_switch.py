@@ -8,8 +8,7 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek import Neurothek, main
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Invalid, NotFound
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
 from neurothek.catalog.spelling import visible
 from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
 from tests.support import ingests

@@ -13,8 +13,7 @@ from torch import Tensor
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Conflict, LimitExceeded, Refused
+from neurothek.catalog.problems import Conflict, LimitExceeded, NeurothekError, Refused
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.interventions.prompt_ids import continue_prompts
 from neurothek.ingest.jobs.continuations import job as continuations_job

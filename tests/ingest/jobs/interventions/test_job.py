@@ -15,8 +15,7 @@ import torch
 
 import neurothek
 from neurothek import Neurothek
-from neurothek.catalog.errors import NeurothekError
-from neurothek.catalog.problems import Busy, Conflict, Invalid, Unsupported
+from neurothek.catalog.problems import Busy, Conflict, Invalid, NeurothekError, Unsupported
 from neurothek.catalog.publishing.staging import adding
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.interventions.planned import Way, interventions
