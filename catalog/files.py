@@ -44,11 +44,7 @@ def temporary(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """A hidden name to write to, which becomes `path` once all is written; a failed write leaves nothing.
-
-    Raises:
-        OSError: the disk refuses.
-    """
+    """A hidden name to write to, which becomes `path` once all is written; a failed write leaves nothing."""
     with temporary(path) as hidden:
         yield hidden
         hidden.replace(path)
@@ -76,11 +72,7 @@ _NO_FILES = (
 
 
 def why_no_file(path: Path) -> str | None:
-    """In words, what lies at a path, links followed, if it is neither a file nor a folder nor nothing.
-
-    Raises:
-        OSError: the system does not say, as of a circle of links.
-    """
+    """In words, what lies at a path, links followed, if it is neither a file nor a folder nor nothing."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -48,11 +48,7 @@ _FOLDERS = {name: f"{section.lower()}/" for section in ("Explore", "Predictions"
 
 
 def script_of(name: str) -> str:
-    """Where the file of a page lies, as Streamlit names it; `FRONT` for the first page.
-
-    Raises:
-        KeyError: there is no such page.
-    """
+    """Where the file of a page lies, as Streamlit names it; `FRONT` for the first page."""
     if name != FRONT and name not in PAGES:
         raise KeyError(f"no page is called {name}")
     return f"screens/{_FOLDERS.get(name, '')}{name}.py"

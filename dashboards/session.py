@@ -88,11 +88,7 @@ def hand_over(desk: Desk) -> None:
 
 
 def desk() -> Desk:
-    """The desk that was handed over.
-
-    Raises:
-        RuntimeError: none was: pages were opened in another way than by the command.
-    """
+    """The desk that was handed over."""
     if not _DESKS:
         raise RuntimeError(f"no warehouse was handed to the dashboard: open it with `{command_line('dashboard')}`")
     return _DESKS[0]

@@ -84,11 +84,7 @@ _SINGULAR = {"job": "jobs", "method": "methods", "domain": "domains", "memory": 
 
 
 def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
-    """What is to be measured; `all` among the jobs stands for all that are about one model.
-
-    Raises:
-        ArgumentUnknown, BadArgument, Invalid: there is no such word, or it makes no sense.
-    """
+    """What is to be measured; `all` among the jobs stands for all that are about one model."""
     text = {name: value for name, value in wishes.items() if name in _TEXT}
     others = {name: value for name, value in wishes.items() if name not in _TEXT}
     if text and "text" in others:

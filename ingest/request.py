@@ -57,11 +57,7 @@ class ModelSource:
 
     @classmethod
     def parse(cls, text: str) -> "ModelSource":
-        """`NAME=SOURCE`, or a source alone.
-
-        Raises:
-            Invalid: the name or the source is empty.
-        """
+        """`NAME=SOURCE`, or a source alone."""
         name, equals, source = text.partition("=")
         if not (source.strip() and name.strip() if equals else text.strip()):
             raise Invalid(

@@ -144,11 +144,7 @@ def _followed(path: Path) -> Path:
 
 
 def _count(value: object) -> int:
-    """A number of rows, or of a version.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A number of rows, or of a version."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         raise ValueError(value)
     return value

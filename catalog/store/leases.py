@@ -101,9 +101,6 @@ def read_beside(path: Path) -> Iterator[BinaryIO]:
 
     When a process closes a file, however often it has it open, the operating system drops DuckDB's lock on it: while
     there are leases, it is not closed.
-
-    Raises:
-        OSError: it cannot be opened.
     """
     instance = _instance(path)
     file = path.open("rb")

@@ -110,9 +110,6 @@ def bring(staged: Path, folder: Path, run_key: str) -> None:
     """Put the matrices of a run in their place, all of them or none; what an earlier attempt left there is replaced.
 
     They stay staged as well, in case what is published with them is not.
-
-    Raises:
-        OSError: the disk refuses.
     """
     target, unfinished = folder / run_key, folder / f".{run_key}"
     if unfinished.is_symlink():
@@ -132,9 +129,6 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
 
     Returns:
         Those that are in neither.
-
-    Raises:
-        OSError: the disk refuses.
     """
     for one in maps:
         taken_from, here = one.path(source), one.path(folder)

@@ -136,11 +136,7 @@ def of_kind(kind: Kind) -> list[Check]:
 
 
 def of_subject(kind: Kind, *subjects: str) -> list[Check]:
-    """The checks of one kind about these tables, jobs or files of laws.
-
-    Raises:
-        KeyError: there is none about one of them.
-    """
+    """The checks of one kind about these tables, jobs or files of laws."""
     known = {one.subject: one for one in of_kind(kind)}
     return [known[subject] for subject in subjects]
 

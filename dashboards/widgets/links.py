@@ -17,9 +17,6 @@ def href(page: str, *, anchor: str = "", **parameters: str) -> str:
         page: name of the page.
         anchor: a place on it, such as that of a figure.
         parameters: what the page is asked for.
-
-    Raises:
-        KeyError: there is no such page.
     """
     if page != FRONT and page not in PAGES:
         raise KeyError(f"no page is called {page}")

@@ -58,11 +58,7 @@ class StreamFile:
         self._id_bytes = self._d_model * self._dtype.itemsize
 
     def reserve(self, n_ids: int) -> None:
-        """Make the file as large as it will be, so that a full disk is found now.
-
-        Raises:
-            StagingFull: the disk refuses.
-        """
+        """Make the file as large as it will be, so that a full disk is found now."""
         size = n_ids * self._id_bytes
         with refusals_told(self._path.parent), self._path.open("wb") as file:
             if hasattr(os, "posix_fallocate"):
@@ -81,11 +77,7 @@ class StreamFile:
         return stream.to(self._device)
 
     def save(self, batch: RightPadded, stream: Stream) -> None:
-        """Write it over that of the block before.
-
-        Raises:
-            StagingFull: the disk refuses.
-        """
+        """Write it over that of the block before."""
         with refusals_told(self._path.parent), self._path.open("r+b") as file:
             file.seek(batch.start * self._id_bytes)
             for row, length in zip(stream.cpu(), batch.lengths, strict=True):

@@ -134,12 +134,7 @@ def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(path: Path) -> str:
-    """The text of a file of some size; a pipe is read as well.
-
-    Raises:
-        OSError: it cannot be read, is a device, or is larger than any list of prompts.
-        UnicodeDecodeError: it is not UTF-8.
-    """
+    """The text of a file of some size; a pipe is read as well."""
     found = why_no_file(path)
     if found is not None and found != "a named pipe":
         raise OSError(EINVAL, f"it is {found}")

@@ -83,11 +83,7 @@ class Job(ABC, Generic[Context]):
     @classmethod
     @abstractmethod
     def from_options(cls, context: Context, request: IngestRequest) -> "Job[Context]":
-        """The job that was asked for.
-
-        Raises:
-            NeurothekError: what is asked for cannot be done with such a model.
-        """
+        """The job that was asked for."""
 
     @classmethod
     def from_parameters(cls, context: Context, parameters: Mapping[str, Any]) -> "Job[Context]":

@@ -15,11 +15,7 @@ from neurothek.catalog.publishing.staging import unwritable_staging
 
 @contextmanager
 def refusals_told(folder: Path) -> Iterator[None]:
-    """Says of files that are written into a run's folder that the disk does not take them.
-
-    Raises:
-        StagingFull: the disk refuses.
-    """
+    """Says of files that are written into a run's folder that the disk does not take them."""
     try:
         yield
     except OSError as error:
@@ -28,21 +24,13 @@ def refusals_told(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def staged(path: Path) -> Iterator[Path]:
-    """A temporary name to write to, which becomes `path` when it is full.
-
-    Raises:
-        StagingFull: the disk refuses.
-    """
+    """A temporary name to write to, which becomes `path` when it is full."""
     with refusals_told(path.parent), written(path) as temporary:
         yield temporary
 
 
 def keep(path: Path, array: np.ndarray) -> None:
-    """Write an array.
-
-    Raises:
-        StagingFull: the disk refuses.
-    """
+    """Write an array."""
     with staged(path) as temporary, temporary.open("wb") as file:
         np.save(file, array)
 

@@ -19,9 +19,6 @@ def share(items: Iterable[Item], work: Callable[[Iterator[Item]], None], *, work
     Small operations cost more to spread over threads than to run, and a spread operation waits for its slowest thread;
     so each thread takes items of its own, and its operations are spread only over the cores that are left to it. What
     one worker would do alone is done here.
-
-    Raises:
-        Whatever `work` raises first; no new item is handed out after that.
     """
     queue = _Queue(items)
     if workers == 1:

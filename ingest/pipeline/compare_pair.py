@@ -21,14 +21,7 @@ from neurothek.ingest.request import IngestRequest
 def compare_pair(
     warehouse: Warehouse, request: IngestRequest, models: Sequence[ListedModel], *, progress: Progress
 ) -> PairReport:
-    """Find the counterparts between two models and publish them; what is finished is not measured again.
-
-    Raises:
-        NotMeasured, Conflict: they cannot be compared so.
-        LimitExceeded: the budgets cannot be kept.
-        Unavailable, Conflict: what random vectors are drawn from is not there.
-        NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
-    """
+    """Find the counterparts between two models and publish them; what is finished is not measured again."""
     started, pair = time.monotonic(), PairContext.of(warehouse, models)
     job = CounterpartsJob.from_options(pair, request)
     sides = (job, job.turned)
@@ -49,11 +42,7 @@ def compare_pair(
 
 
 def plan_pair(warehouse: Warehouse, request: IngestRequest, models: Sequence[ListedModel]) -> PairPlan | None:
-    """What comparing two models would take; None if they are compared already.
-
-    Raises:
-        NeurothekError: what comparing them would raise before it begins.
-    """
+    """What comparing two models would take; None if they are compared already."""
     job = CounterpartsJob.from_options(PairContext.of(warehouse, models), request)
     if not any(is_pair_missing(side, force=request.force) for side in (job, job.turned)):
         return None

@@ -56,13 +56,6 @@ def ingest_all(
     """Measure every model, or compare every two of them; one that fails does not stop the others.
 
     `announce` takes what a person should know before a model is measured.
-
-    Raises:
-        JobUnknown, Invalid: the request makes no sense, whatever the model.
-        MissingExtra: the engine that is asked for is not installed.
-        Conflict: two of the models would get one name.
-        Invalid, NotFound, WarehouseMissing: there are no pairs to compare.
-        WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)
     require_engine(request)
@@ -97,11 +90,7 @@ def plan_all(
     show: Callable[[str], None],
     complain: Callable[[str], None],
 ) -> int:
-    """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured.
-
-    Raises:
-        JobUnknown, Invalid, Conflict and the others: as `ingest_all`.
-    """
+    """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured."""
     check_request(request)
     require_engine(request)
     plans: list[Callable[[], list[str]]]

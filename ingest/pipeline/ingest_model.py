@@ -45,10 +45,6 @@ def ingest_model(
         progress: shows how far it is.
         announce: takes what a person should know before it begins.
         engine: what measures.
-
-    Raises:
-        JobUnknown: a name is not that of a job.
-        NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
     """
     check_request(request)
     warehouse.require_writable()

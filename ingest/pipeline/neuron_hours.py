@@ -21,11 +21,7 @@ from neurothek.ingest.planning.agenda import Prepared, prepare_model
 
 
 def planned_with_hours(warehouse: Warehouse, planned: Planned, *, progress: Progress | None = None) -> Planned:
-    """The plan with the time that it would take on this machine.
-
-    Raises:
-        NeurothekError: the model or its text cannot be opened.
-    """
+    """The plan with the time that it would take on this machine."""
     prepared = prepare_model(warehouse, planned.request, planned.source, progress=progress or Silent())
     return replace(planned, hours=neuron_hours(prepared))
 

@@ -116,12 +116,6 @@ def remeasure(
         weights: hub id or folder of the weights; None: where they were found when they were measured.
         n_shards: how many layers of each job; text is run through the model up to the last of them.
         progress: shows what is measured.
-
-    Raises:
-        ModelUnknown, NothingToVerify: there is nothing to verify.
-        Unavailable, Conflict: the weights cannot be found or read, or are not those that were measured.
-        TokenizerChanged: the tokenizer beside them has another vocabulary.
-        Conflict: their config.json is not the one that was measured.
     """
     row, runs = _asked(warehouse, model)
     measured = measured_models(warehouse)[model]

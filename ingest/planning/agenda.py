@@ -83,9 +83,6 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     """Open a model and its text, and find out what is left to measure.
 
     Nothing is written, but a file of an earlier release is brought up to date.
-
-    Raises:
-        NeurothekError: one of its many kinds.
     """
     if warehouse.exists():
         with warehouse.current_reader():
@@ -115,12 +112,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
 
 
 def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
-    """What was measured of the text in other ids, and goes when it is measured in these.
-
-    Raises:
-        TokenizerChanged: they were another tokenizer's on purpose, as far as anybody knows, and `force` is off; or only
-            part of what was measured is asked for.
-    """
+    """What was measured of the text in other ids, and goes when it is measured in these."""
     found = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
     parts = dict.fromkeys(part for one in found for part in one.differences)
     if found and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
@@ -129,21 +121,13 @@ def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
 
 
 def _opened(work: ModelWork, name: str) -> Job[JobContext]:
-    """The job that was asked for, on a text that is not chosen yet.
-
-    Raises:
-        ClustersTooMany, ClusterMemoryTooSmall, MethodUnknown: it cannot do what is asked.
-    """
+    """The job that was asked for, on a text that is not chosen yet."""
     context = JobContext(work.transformer, work.tokenizer, batch_tokens=work.request.batch_tokens)
     return registry.job_class(name).from_options(context, work.request)
 
 
 def _fitting(work: ModelWork) -> tuple[str, ...]:
-    """The jobs asked for that the model can be asked for.
-
-    Raises:
-        Unsupported: one that was chosen by name is not among them, or none is left.
-    """
+    """The jobs asked for that the model can be asked for."""
     asked = work.request.jobs
     if not work.transformer.shape.is_masked:
         return asked
@@ -186,11 +170,7 @@ def _files(
 
 
 def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContext]]) -> Agenda:
-    """What is asked for and not finished.
-
-    Raises:
-        Conflict: a job is finished with other parameters.
-    """
+    """What is asked for and not finished."""
     found: dict[str, Job[JobContext]] = {}
     identities: list[RunIdentity] = []
     for opened in jobs:

@@ -31,11 +31,7 @@ class Allotted:
 
 
 def allot(prepared: Prepared) -> Allotted:
-    """How the budgets of memory and disk are kept, by whatever jobs are left to measure.
-
-    Raises:
-        MemoryTooSmall, JobMemoryTooSmall, DiskTooSmall: they cannot be; says how much is needed.
-    """
+    """How the budgets of memory and disk are kept, by whatever jobs are left to measure."""
     work, agenda = prepared.work, prepared.agenda
     passes_stream = _passes_stream(work, [job for job, _ in agenda.passes])
     weights = [job.name for job, _ in agenda.weights]
@@ -56,12 +52,7 @@ def allot(prepared: Prepared) -> Allotted:
 
 
 def _passes_stream(work: ModelWork, jobs: Sequence[PassJob]) -> bool:
-    """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory.
-
-    Raises:
-        MemoryTooSmall: not even one layer at a time fits; says how much is needed.
-        DiskTooSmall: their files do not fit on the disk.
-    """
+    """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory."""
     for job in jobs:
         job.shards()
     files = [files.at_once for job in jobs if (files := job.files()) is not None]

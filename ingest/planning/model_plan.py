@@ -160,11 +160,7 @@ def plan_model(
     progress: Progress | None = None,
     by_workers: ByWorkers = lambda prepared, estimate: (),
 ) -> ModelPlan:
-    """Find out what measuring one model would take; nothing is written into the warehouse.
-
-    Raises:
-        NeurothekError: what measuring it would raise before it begins, such as too little memory or disk.
-    """
+    """Find out what measuring one model would take; nothing is written into the warehouse."""
     check_request(request)
     started = time.perf_counter()
     prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())

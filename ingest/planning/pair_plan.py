@@ -82,11 +82,7 @@ class PairPlan:
 
 
 def pair_plan(request: IngestRequest, job: CounterpartsJob) -> PairPlan:
-    """What comparing the two takes, without time.
-
-    Raises:
-        LimitExceeded: more than there is; says how much is needed.
-    """
+    """What comparing the two takes, without time."""
     one, other, staging = job.context.one, job.context.other, staging_folder(job.context.warehouse, request)
     needed = PROCESS_BYTES + max(_comparing_bytes(job), *(_drawing_bytes(model, job) for model in (one, other)))
     if needed > request.memory_bytes:

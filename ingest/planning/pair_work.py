@@ -49,11 +49,7 @@ def _paired(job: CounterpartsJob, run: FinishedRun, files: Sequence[Path]) -> Pa
 
 
 def opened(pair: PairContext, request: IngestRequest) -> PairContext:
-    """The pair with both models opened; their weights are looked for where a person says, else where they came from.
-
-    Raises:
-        Unavailable, Conflict: what random vectors are drawn from is not there.
-    """
+    """The pair with both models opened; their weights are looked for where a person says, else where they came from."""
     contexts = {}
     for model in pair.sides.values():
         checkpoint, tokenizer = find_measured(
@@ -84,11 +80,7 @@ def pair_identity(job: CounterpartsJob) -> RunIdentity:
 
 
 def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
-    """Whether the run from the side of the first model of the job's pair is to be measured.
-
-    Raises:
-        Conflict: it was measured with other parameters, and `force` is off.
-    """
+    """Whether the run from the side of the first model of the job's pair is to be measured."""
     identity, pair = pair_identity(job), job.context
     query = f"select {', '.join(FOUND)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours
     with pair.warehouse.current_reader() as connection:

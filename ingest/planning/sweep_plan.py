@@ -118,12 +118,7 @@ def plan(
 
 
 def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> WeightsPlan:
-    """What such jobs take, one after the other.
-
-    Raises:
-        LimitExceeded: one of them does not fit; says how much is needed.
-        LimitExceeded: what they stage does not fit on the disk.
-    """
+    """What such jobs take, one after the other."""
     takes = {job: _of_weights(job, shape) for job in jobs}
     needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
@@ -165,10 +160,6 @@ def choose(
 
     With chunks outside and streamed weights every chunk reads all weights; with layers outside they are read once, but
     the streams of the whole corpus are written and read for every layer.
-
-    Raises:
-        LimitExceeded: not even one layer at a time fits; says how much is needed.
-        LimitExceeded: what fits into memory does not fit on the disk.
     """
     asked = _Asked(
         model,

@@ -78,9 +78,6 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     A finished run of an older version of its job is measured anew without being asked, and so is one whose matrices
     are no longer beside the warehouse, or that rests on runs of other jobs which were replaced since. One of an earlier
     release that has no rows of a later table is measured anew with `force`.
-
-    Raises:
-        Conflict: a finished run of the same model, corpus and job has other parameters, and `force` is off.
     """
     if not warehouse.exists():
         return list(identities)
@@ -101,11 +98,7 @@ def _is_to_measure(execute: Callable[[str, Any], Any], identity: RunIdentity, *,
 
 
 def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, force: bool) -> bool:
-    """Whether a run is to be measured, for what the warehouse holds in its place: a row of `FOUND`, or nothing.
-
-    Raises:
-        Conflict: that has other parameters, and `force` is off.
-    """
+    """Whether a run is to be measured, for what the warehouse holds in its place: a row of `FOUND`, or nothing."""
     if earlier is None or earlier["job_version"] < identity.version:
         return True
     if earlier["run_key"] == identity.key:
@@ -165,13 +158,7 @@ def _called(name: str, n_tokens: int, sequence_length: int, recipe: str) -> str:
 
 
 def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
-    """Refuse a model whose name stands for something else in the warehouse, before anything is measured.
-
-    Raises:
-        NameTaken: for other weights.
-        TokenizerChanged: for these weights with another tokenizer.
-        Conflict: for these weights with another config.json.
-    """
+    """Refuse a model whose name stands for something else in the warehouse, before anything is measured."""
     if not warehouse.exists():
         return
     query = """

@@ -40,9 +40,6 @@ def model_record(
     (which also says its training tokens). Else the family is the name without its size, and the variant follows from
     the hub's revision (step1000), a seed at the name's end (pythia-14m-seed1), or a model without positions; `plain`
     gives none.
-
-    Raises:
-        FamilyInvalid, VariantInvalid: what is given is none.
     """
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
         frame = tokenizer.frame()

@@ -21,10 +21,6 @@ def activations_along(
         prompt: the text; the tokenizer's BOS is put in front where it has one, of a masked model its end behind it.
         layer: the neuron's layer.
         neuron: its place in the layer.
-
-    Raises:
-        Invalid: the prompt has no tokens.
-        LimitExceeded: it has more than the model reads.
     """
     shape = transformer.shape
     closing = [tokenizer.closing_id] if shape.is_masked and tokenizer.closing_id is not None else []

@@ -9,12 +9,7 @@ from neurothek.ingest.models.tokenizer import Tokenizer
 
 
 def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.ndarray, " time"]:
-    """[time] the ids that a model reads, a BOS in front where the tokenizer puts one there.
-
-    Raises:
-        Invalid: the prompt has no tokens.
-        LimitExceeded: it has more than the model reads.
-    """
+    """[time] the ids that a model reads, a BOS in front where the tokenizer puts one there."""
     # Bytes of a command line that are no UTF-8 come as lone surrogates, which no tokenizer reads.
     own = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
     if not len(own):
@@ -33,11 +28,7 @@ def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.
 
 
 def place_of(ids: Int[np.ndarray, " time"], position: int | None) -> int:
-    """The position, 0-based, of one that may be counted from the end; the last one of None.
-
-    Raises:
-        Invalid: there is no such position.
-    """
+    """The position, 0-based, of one that may be counted from the end; the last one of None."""
     asked = len(ids) - 1 if position is None else position
     if not -len(ids) <= asked < len(ids):
         raise Invalid(

@@ -60,9 +60,6 @@ class OpenModels:
             known: the model.
             weights: a folder to look in instead.
             allow_pickle: read pickled weights.
-
-        Raises:
-            Unavailable, Conflict: see `find_measured`.
         """
         place = None if weights is None else str(weights)
         key = (known.name, known.source, known.weights_sha256, place, allow_pickle)

@@ -64,12 +64,6 @@ def trace(
         n_raising: how many of the neurons of all layers that raise the token, or the predicted one, are listed.
         sort: which of them come first.
         effects: whether each of the first `N_EFFECTS` of them is switched off, to see what becomes of the token.
-
-    Raises:
-        Unsupported: the model is a masked one.
-        Invalid: the prompt has no tokens.
-        LimitExceeded: it has more than the model reads.
-        Invalid: it has no such position.
     """
     if transformer.shape.is_masked:
         raise nothing_to_trace()

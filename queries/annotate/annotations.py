@@ -48,10 +48,6 @@ def annotate(
         annotations: lines that were read, or the fields of each: `FIELDS` of `neurothek.queries.annotate.lines`, and
             `LIST_FIELDS` for judgements of plausibility, which are not sent together with others.
         annotator: who annotated, where an annotation does not say.
-
-    Raises:
-        Invalid: none, or one that cannot be saved; nothing is written.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     lines = [
         one if isinstance(one, Line) else Line(f"annotation {number}", one)
@@ -72,11 +68,7 @@ def annotate(
 
 
 def annotation_rows(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> pl.DataFrame:
-    """Rows of ANNOTATIONS for entries whose vectors and tokens exist, all of one time.
-
-    Raises:
-        Invalid: a vector or token does not exist, or two annotations contradict each other.
-    """
+    """Rows of ANNOTATIONS for entries whose vectors and tokens exist, all of one time."""
     places = _places(connection, entries)
     _refuse_contradictions(entries, places)
     created_at = datetime.now(UTC).replace(tzinfo=None)

@@ -32,11 +32,6 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
         warehouse: what holds the models' projections and controls.
         models: their names; all that have controls where none is named.
         seed: of the samples.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model.
-        NotMeasured: a named model has no controls, or no model has any.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     with warehouse.current_reader() as connection:
         samples = _samples(connection, models, seed)

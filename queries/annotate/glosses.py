@@ -28,11 +28,7 @@ class Glosses:
 
 
 def read_glosses(path: Path) -> Glosses:
-    """The glosses of a file: a token and its gloss on each line, parted by a tab, a comma or a semicolon.
-
-    Raises:
-        Unreadable: the file cannot be read, or a line of it holds something else.
-    """
+    """The glosses of a file: a token and its gloss on each line, parted by a tab, a comma or a semicolon."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:

@@ -79,11 +79,7 @@ class Entry:
 
 
 def read_lines(data: bytes) -> list[Line]:
-    """Annotations of an input: JSON objects, one per line, or a sheet with a header.
-
-    Raises:
-        Invalid, Unreadable: it holds none, or something else.
-    """
+    """Annotations of an input: JSON objects, one per line, or a sheet with a header."""
     try:
         # Spreadsheets put a mark at the beginning.
         text = data.decode("utf-8-sig")
@@ -102,9 +98,6 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
     Args:
         line: what was sent.
         annotator: who annotated, where the line does not say.
-
-    Raises:
-        Invalid: a field is unknown, missing, of another kind, or contradicts another.
     """
     for name in line.fields:
         if name not in FIELDS:
@@ -123,11 +116,7 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
 
 
 def annotator_of(line: Line, annotator: str | None) -> str:
-    """Who annotated: whom the line names, else `annotator`.
-
-    Raises:
-        Invalid: nobody is named, or the name is taken.
-    """
+    """Who annotated: whom the line names, else `annotator`."""
     who = name_of(line, "annotator") or name_of(Line("--annotator", {"annotator": annotator}), "annotator")
     if who is None:
         raise missing_field(line.place, "annotator", "who annotated, or name them with --annotator")
@@ -153,11 +142,7 @@ def at(place: str, field: str) -> Iterator[None]:
 
 
 def ranks_of(text: str) -> list[int]:
-    """Ranks as people type them: "1 4, 7-9".
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Ranks as people type them: "1 4, 7-9"."""
     ranks: list[int] = []
     for part in re.split(r"[\s,;]+", text.strip()):
         between = _RANKS.fullmatch(part)

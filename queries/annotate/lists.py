@@ -85,12 +85,7 @@ class ListSample:
 
 
 def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> ListSample:
-    """The lists of ten sentences, of every state and of both methods, each once, shuffled.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model.
-        NotMeasured: no lists of its shortcuts were kept.
-    """
+    """The lists of ten sentences, of every state and of both methods, each once, shuffled."""
     known = choose_model(connection, model)
     rows = ask_records(connection, "shortcut_lists", {"model": known.name, "n_listed": N_LISTED})
     if not rows:

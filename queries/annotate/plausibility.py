@@ -44,10 +44,6 @@ def judge_lists(warehouse: Warehouse, lines: Sequence[Line], *, annotator: str |
         warehouse: where to.
         lines: what was sent.
         annotator: who judged, where a line does not say.
-
-    Raises:
-        Invalid: one cannot be saved; nothing is written.
-        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     judgements = [_judgement(line, annotator) for line in lines]
     # Refused before a writer is waited for, and judged again by it: a model may be gone by then.

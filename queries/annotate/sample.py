@@ -114,12 +114,7 @@ def seed_of(handle: str) -> int | None:
 
 
 def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> Sample:
-    """Ten neurons per layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4).
-
-    Raises:
-        NotMeasured, NotFound: there is no such model.
-        NotMeasured: it has no controls, or none of its neurons has a list.
-    """
+    """Ten neurons per layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4)."""
     known = choose_model(connection, model)
     controls = control_keys(connection, known)
     shown = tokens_shown(connection, known, [*_neurons(known, seed), *_first(controls)])

@@ -21,11 +21,7 @@ _PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
 def objection(connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError) -> Failed | NotFound:
-    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
-
-    Raises:
-        duckdb.Error, OSError: the complaint is about the file, not about the query; the lease tells it.
-    """
+    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown."""
     if is_damage(error):
         raise error
     text = str(error)

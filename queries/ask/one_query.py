@@ -23,14 +23,7 @@ def run_query(
     query: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """Run one query, values bound to its `$name`s, and return all of its rows.
-
-    Raises:
-        Invalid: the text holds no statement or several.
-        Refused: the statement does more than ask.
-        NotFound: with the nearest names.
-        Failed: anything else that DuckDB objects to, in one sentence.
-    """
+    """Run one query, values bound to its `$name`s, and return all of its rows."""
     try:
         rows = _asked(connection, query, parameters)
         frame = rows.pl()
@@ -51,9 +44,6 @@ def stream_query(
     """Run one query and hand its rows over while they are found, a few thousand at a time; at least one frame comes.
 
     Frames differ in a column of whole numbers where one of them holds more than 64 bits.
-
-    Raises:
-        Invalid, Refused, NotFound, Failed: as `run_query`, also between frames.
     """
     import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
 

@@ -80,31 +80,18 @@ class Mentions:
 
 
 def mentions_of(query: str) -> Mentions:
-    """What DuckDB's parser sees in a question.
-
-    Raises:
-        Failed: it cannot be read, or holds a kind of expression that has not been reviewed.
-        Refused: it does more than ask.
-    """
+    """What DuckDB's parser sees in a question."""
     return mentions_in(statements_of(query))
 
 
 def statements_of(query: str) -> list[dict[str, Any]]:
-    """The trees of a text's statements.
-
-    Raises:
-        Failed, Refused: as `mentions_of`.
-    """
+    """The trees of a text's statements."""
     statements: list[dict[str, Any]] = _tree(query).get("statements", [])
     return statements
 
 
 def mentions_in(statements: list[dict[str, Any]]) -> Mentions:
-    """What such trees mention.
-
-    Raises:
-        Failed: as `mentions_of`.
-    """
+    """What such trees mention."""
     mentions = Mentions()
     in_tables = set()
     for node in nodes_in(statements):
@@ -139,11 +126,7 @@ def nodes_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 def called_functions(condition: str) -> Counter[str]:
-    """How often a condition calls each function, operators left out; its lambdas are called LAMBDA.
-
-    Raises:
-        Failed: DuckDB cannot read it.
-    """
+    """How often a condition calls each function, operators left out; its lambdas are called LAMBDA."""
     # The line break ends a comment that the condition may close with.
     try:
         nodes = list(nodes_in(_tree(f"select 1 where (\n{condition}\n)")))

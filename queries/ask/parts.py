@@ -65,9 +65,6 @@ def with_parts(text: str, holding: Collection[str]) -> str:
         text: a statement with parts between lines `/* where SOMETHING */` and `/* end of SOMETHING */`; parts may
             hold parts.
         holding: what holds: the parts of everything else are left out.
-
-    Raises:
-        PartUnknown: the statement has no part of one of them.
     """
     unknown = set(holding).difference(_CONDITION.findall(text))
     if unknown:

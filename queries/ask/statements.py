@@ -24,11 +24,7 @@ _MOST_PARSED = 512
 
 @cache
 def statement(name: str, package: str = "queries") -> str:
-    """Text of `statements/NAME.sql`, in whichever room of the package it lies.
-
-    Raises:
-        LookupError: no room has it.
-    """
+    """Text of `statements/NAME.sql`, in whichever room of the package it lies."""
     for room in resources.files(f"neurothek.{package}").iterdir():
         file = room.joinpath("statements", f"{name}.sql")
         if file.is_file():

@@ -55,11 +55,7 @@ def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Find
 
 
 def _require(pairs: pl.DataFrame, model: str, *methods: str) -> pl.DataFrame:
-    """Refuse a model without both methods.
-
-    Raises:
-        CannotTell: one was not measured.
-    """
+    """Refuse a model without both methods."""
     if pairs.is_empty():
         raise CannotTell(f"{' and '.join(methods)} were not both measured on {model}")
     return pairs

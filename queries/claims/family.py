@@ -65,10 +65,6 @@ class Family:
             models: names of models; none: all.
             family: the family; None: the only one there.
             corpus: the corpus that views tell of; None: each model's shown one.
-
-        Raises:
-            NotMeasured, NotFound: there are none of these.
-            NotFound, Invalid: there is none of the family, or there are several.
         """
         known = choose_models(connection, models)
         families = {model.family for model in known}
@@ -124,22 +120,14 @@ class Family:
         return model.removeprefix(f"{self.name}-") or model
 
     def variant(self, kind: str) -> tuple[str, str]:
-        """The first model of a kind of variant and the plain model beside it.
-
-        Raises:
-            CannotTell: there is none.
-        """
+        """The first model of a kind of variant and the plain model beside it."""
         for variant, model, plain in self.variants:
             if variant.split(" ")[0] == kind and plain is not None:
                 return model, plain
         raise CannotTell(f"there is no variant {kind!r} with a plain model beside it", "does not apply")
 
     def steps(self) -> tuple[list[str], str]:
-        """Early checkpoints in the order of training, and the plain model that they lead to; step 0 is none.
-
-        Raises:
-            CannotTell: there is none.
-        """
+        """Early checkpoints in the order of training, and the plain model that they lead to; step 0 is none."""
         of = [(step_of(variant), model, plain) for variant, model, plain in self.variants if plain is not None]
         early = [(step, model, plain) for step, model, plain in of if step]
         if not early:
@@ -177,11 +165,7 @@ class Family:
         return self.neurons.filter(pl.col("model") == model, *conditions)
 
     def count(self, model: str, what: pl.Expr, *conditions: pl.Expr) -> tuple[int, int]:
-        """How many of a model's neurons are so, and of how many.
-
-        Raises:
-            CannotTell: that is unknown of its neurons, or cannot be so.
-        """
+        """How many of a model's neurons are so, and of how many."""
         own = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
         if own.is_empty() or own.get_column("is_so").null_count() == own.height:
             if self.of_model(model).is_empty():
@@ -203,9 +187,6 @@ class Family:
         """A quantity from each size to the next larger one: a claim that each of these steps is above 0.
 
         The whole is the step from the smallest to the largest.
-
-        Raises:
-            CannotTell: there is a single size.
         """
         self.require_sizes()
         found = {
@@ -215,11 +196,7 @@ class Family:
         return in_all([*found.values()], numbers, show=show, whole=step(self.sizes[0], self.sizes[-1]))
 
     def require_sequences(self, models: Sequence[str]) -> None:
-        """Refuse models whose text has too few full sequences to say which neurons are positional.
-
-        Raises:
-            CannotTell: one of them has; the reason says how many it takes.
-        """
+        """Refuse models whose text has too few full sequences to say which neurons are positional."""
         for model in models:
             if self.count(model, DECIDED)[0]:
                 continue
@@ -251,11 +228,7 @@ class Family:
         )
 
     def require_sizes(self) -> None:
-        """Refuse a single size.
-
-        Raises:
-            CannotTell: there is but one.
-        """
+        """Refuse a single size."""
         if len(self.sizes) < 2:
             raise CannotTell("that takes two sizes at least", "does not apply")
 
@@ -268,11 +241,7 @@ class Family:
         return in_all([*found.values()], self.told({model: show(one) for model, one in found.items()}), show=show)
 
     def with_dead(self) -> list[str]:
-        """The sizes that have dead neurons.
-
-        Raises:
-            CannotTell: none has.
-        """
+        """The sizes that have dead neurons."""
         having = [model for model in self.sizes if self.count(model, DEAD)[0]]
         if not having:
             raise CannotTell("no size has dead neurons", "needs larger models")

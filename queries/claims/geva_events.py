@@ -126,11 +126,7 @@ def candidates_by_layer(candidates: pl.DataFrame, model: str) -> dict[int, pl.Da
 
 
 def _parted(family: Family) -> dict[str, tuple[dict[int, pl.DataFrame], pl.DataFrame]]:
-    """Model -> its layers before the last ones, and the last ones averaged for each example.
-
-    Raises:
-        CannotTell: a model has too few layers to tell them apart.
-    """
+    """Model -> its layers before the last ones, and the last ones averaged for each example."""
     candidates = family.rows("claimed_candidates")
     parted = {}
     for model in family.sizes:

@@ -90,11 +90,7 @@ def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments
 
 
 def _overlaps(family: Family) -> dict[str, pl.DataFrame]:
-    """Model -> its layers' mean overlaps.
-
-    Raises:
-        CannotTell: a model has no final norm.
-    """
+    """Model -> its layers' mean overlaps."""
     rows = family.rows("claimed_overlap")
     own = {model: rows.filter(model=model) for model in family.sizes}
     if missing := [model for model, layers in own.items() if layers.is_empty()]:
@@ -231,11 +227,7 @@ class _Steered:
 
 
 def _steered(family: Family) -> Iterator[_Steered]:
-    """Interventions on the unwanted attribute with enough sets and texts.
-
-    Raises:
-        CannotTell: there are none.
-    """
+    """Interventions on the unwanted attribute with enough sets and texts."""
     rows = family.rows("claimed_steering").to_dicts()
     own: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:

@@ -45,9 +45,6 @@ def lacking(
         paper: which.
         models: names of models.
         corpus: the corpus that it is about; None: each model's shown one.
-
-    Raises:
-        NotFound: there is no such model, or none was measured on such a corpus.
     """
     known = [model.name for model in choose_models(connection, models)]
     chosen = choose_corpora(connection, known, corpus)
@@ -95,9 +92,6 @@ def of_new(
         model: the model, as `ingest` takes it.
         beside: models of the warehouse that it will be compared with.
         corpus: the corpus that the paper is about; None: the shown one of the models beside it.
-
-    Raises:
-        NotFound: none of the models beside it was measured on such a corpus.
     """
     chosen = choose_corpora(connection, beside, corpus) if beside else {}
     words: dict[str, Any] = {} if corpus is None else {"corpus": corpus}

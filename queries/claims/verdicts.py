@@ -131,9 +131,6 @@ def judge_claims(
         papers: which papers; none: all.
         family: the family; None: the only one there.
         corpus: the corpus to judge on; None: each model's shown one.
-
-    Raises:
-        NotMeasured, NotFound, Invalid: there are none of these, or several.
     """
     with on_corpus(connection, models, corpus) as shown:
         own = Family.of(shown, models, family=family, corpus=corpus)

@@ -203,11 +203,7 @@ def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
 def compare(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str] = (), *, corpus: str | None = None
 ) -> Comparison:
-    """Put models side by side on their shown corpora, or on the one called `corpus`.
-
-    Raises:
-        NotMeasured, NotFound: there is nothing to compare.
-    """
+    """Put models side by side on their shown corpora, or on the one called `corpus`."""
     names = [model.name for model in choose_models(connection, models)]
     with on_corpus(connection, names, corpus) as shown:
         return _side_by_side(shown, names, corpus)

@@ -50,11 +50,7 @@ def shown_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
 def choose_corpora(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str], name: str | None = None
 ) -> dict[str, MeasuredCorpus]:
-    """For each model its shown corpus, or of those called `name` the one that would be shown: see `chosen_corpora`.
-
-    Raises:
-        NotFound: none of the models was measured on a corpus called `name`.
-    """
+    """For each model its shown corpus, or of those called `name` the one that would be shown: see `chosen_corpora`."""
     return chosen_corpora(measured_corpora(connection, models), name)
 
 
@@ -68,9 +64,6 @@ def chosen_corpora(rows: Sequence[MeasuredCorpus], name: str | None = None) -> d
     Args:
         rows: as `measured_corpora` says.
         name: None for the shown ones.
-
-    Raises:
-        NotFound: none of the models was measured on a corpus called `name`.
     """
     chosen: dict[str, MeasuredCorpus] = {}
     for row in rows:

@@ -60,12 +60,7 @@ class KnownModel:
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:
-    """The models called `names`, or all, smallest first.
-
-    Raises:
-        NotMeasured: the warehouse is empty.
-        NotFound: a name is not among its models.
-    """
+    """The models called `names`, or all, smallest first."""
     models = [KnownModel(**row) for row in ask_records(connection, "models")]
     # DuckDB takes longer to put a handful in order.
     known = {model.name: model for model in sorted(models, key=_by_size)}
@@ -78,22 +73,14 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
 
 
 def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """Names of the other models with the tokenizer of the model `name`, smallest first.
-
-    Raises:
-        NotFound: there is no such model.
-    """
+    """Names of the other models with the tokenizer of the model `name`, smallest first."""
     model_named = choose_model(connection, name)
     models = choose_models(connection)
     return [model.name for model in models if model.tokenizer_id == model_named.tokenizer_id and model.name != name]
 
 
 def choose_model(connection: duckdb.DuckDBPyConnection, name: str) -> KnownModel:
-    """The model called `name`.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model.
-    """
+    """The model called `name`."""
     (model,) = choose_models(connection, [name])
     return model
 

@@ -53,11 +53,6 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str, known: Sequ
         connection: a reader.
         address: what a person typed.
         known: the models that there are, where somebody asked for them before.
-
-    Raises:
-        Invalid: the text is not an address.
-        NotFound: no model has the name.
-        NotFound: the model has fewer layers or neurons.
     """
     address_parts = _ADDRESS.fullmatch(address.strip())
     if address_parts is None:

@@ -91,9 +91,6 @@ def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
         connection: a reader.
         models: models of which one was measured on it at least.
         corpus: its name.
-
-    Raises:
-        NotFound: none was.
     """
     if corpus is None:
         return []
@@ -116,9 +113,6 @@ def ingest_commands(
         models: their names.
         jobs: names of the jobs; where none reads a text, none is asked for.
         corpus: the corpus that is asked for; None: the shown ones, or what `ingest` reads by itself where none is.
-
-    Raises:
-        NotFound: none of the models was measured on a corpus of that name.
     """
     chosen = {} if _OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
     ids = {one.corpus_id for one in chosen.values()}

@@ -69,11 +69,7 @@ BYTES = TokenClass("bytes", "", "")
 
 
 def find_class(connection: duckdb.DuckDBPyConnection, one: TokenClass, tokenizer_ids: Sequence[int]) -> list[Term]:
-    """The tokens of a class in each tokenizer; a tokenizer without any has no term for it.
-
-    Raises:
-        BadArgument: no tokenizer has any, or the pattern cannot be read.
-    """
+    """The tokens of a class in each tokenizer; a tokenizer without any has no term for it."""
     asked = {"pattern": one.pattern, "is_bytes": one == BYTES, "tokenizer_ids": list(tokenizer_ids)}
     try:
         by_tokenizer = _lookup(connection, "tokens_of_class", asked)
@@ -92,11 +88,6 @@ def find_terms(
     A word means every token that reads the same, regardless of surrounding white space and case. One that is not a
     token is split into the fewest tokens that spell it, as it would stand inside a sentence. A word with commas that is
     not a token itself is a group: any token of any of its words stands for it.
-
-    Raises:
-        Invalid: a word is white space only.
-        NotFound: `exact`, and no token reads exactly so.
-        NotFound: no tokenizer can spell the word; the nearest words are given.
     """
     terms: list[Term] = []
     for word in dict.fromkeys(words):

@@ -326,9 +326,6 @@ def neuron_page(
         limit: how many tokens of a side are shown.
         show_all: whether neurons of other models that are no more similar than random vectors are shown too.
         corpora: those that its model was measured on, where somebody asked for them before.
-
-    Raises:
-        Invalid, NotFound: there is no such thing.
     """
     neuron = find_neuron(connection, address) if isinstance(address, str) else address
     with on_corpus(connection, [neuron.model], corpus) as shown:

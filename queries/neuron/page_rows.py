@@ -63,9 +63,6 @@ def neuron_rows(
         corpus: name of a corpus; None: the shown one.
         shown: a connection on which views tell of that corpus: the reader itself, or one that `on_corpus` leased.
         corpora: those that its model was measured on, where somebody asked for them before.
-
-    Raises:
-        NotFound: its model was not measured on such a corpus.
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:

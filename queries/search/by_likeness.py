@@ -91,11 +91,6 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
 
     The question's models, variants, layers, depth, where, alive and limit hold; without models the plain sizes that
     share its tokenizer, and its own.
-
-    Raises:
-        Invalid, NotFound: see `search`.
-        Unsupported: a model asked for has other tokens.
-        Invalid: there are other conditions.
     """
     question = question or Question(words=())
     question.require_only("neurons like one", "models", "layers", "depth", "where", "corpus", "limit", "variants")

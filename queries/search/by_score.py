@@ -144,13 +144,7 @@ def by_score_title(question: Question, n_shown: int, n_found: int) -> str:
 
 
 def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
-    """For each model the tokens to score.
-
-    Raises:
-        Invalid: there is not exactly one word, or it is not a token.
-        Invalid: there are conditions on the stored lists.
-        NotMeasured, NotFound, Invalid: see `search`.
-    """
+    """For each model the tokens to score."""
     if not question.is_about_tokens:
         raise no_words()
     question.require_only("exact scores", *HONOURED)
@@ -163,11 +157,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 
 
 def asked_terms(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
-    """What the question's words and classes of tokens mean in each tokenizer.
-
-    Raises:
-        Invalid, NotFound, BadArgument: see `find_terms` and `find_class`.
-    """
+    """What the question's words and classes of tokens mean in each tokenizer."""
     words = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     return words + [term for one in question.classes for term in find_class(connection, one, tokenizer_ids)]
 
@@ -200,12 +190,7 @@ def scored(
     asked: Sequence[Wanted],
     weights: Mapping[int, WordScores],
 ) -> ScoredResult:
-    """Score every neuron, and keep the best, with what is known of them.
-
-    Raises:
-        Invalid, NotFound: the question's condition cannot be evaluated.
-        NotMeasured: no projections of a model are stored, so that a score has no z-score.
-    """
+    """Score every neuron, and keep the best, with what is known of them."""
     with on_corpus(connection, question.models, question.corpus) as shown:
         return _scored(shown, question, asked, weights, is_elsewhere=shown is not connection)
 
@@ -244,10 +229,6 @@ def best_scored(
 
     Of the word's spellings a neuron has the one that it scores best. A neuron of a gated model has the pole at which it
     does to the word what is asked, and the numbers of that pole: those of its value vector, or of the negated one.
-
-    Raises:
-        Invalid, NotFound: the question's condition cannot be evaluated.
-        NotMeasured: no projections of a model are stored.
     """
     kept = _kept(connection, question) if question.is_filtered else None
     rows: list[dict[str, Any]] = []

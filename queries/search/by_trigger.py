@@ -105,10 +105,6 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
 
     A word is any of its spellings; a word that is not a token is looked up as the n-gram of its pieces, as they stand
     inside a sentence. Only triggers that are stored can be found: see the table store.triggers.
-
-    Raises:
-        NotMeasured, NotFound, Invalid: it cannot be answered.
-        Invalid: there are conditions on what the neurons list.
     """
     question.require_only(
         "neurons by what they fire on alone",
@@ -148,11 +144,7 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
 def triggered_neurons(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
 ) -> list[Neuron]:
-    """(model_id, layer, neuron) of every neuron that fires on what `question.triggered_by` says.
-
-    Raises:
-        As `triggered`.
-    """
+    """(model_id, layer, neuron) of every neuron that fires on what `question.triggered_by` says."""
     rows, _ = _rows(connection, question, models, limit=2**31 - 1)
     return [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
 

@@ -145,10 +145,6 @@ def search(
         connection: a reader.
         question: what is asked.
         weights: finds the weights of models; None: stored lists only.
-
-    Raises:
-        Invalid, NotMeasured, NotFound, NotFound, Invalid, NotFound, NotFound, NotFound,
-        Invalid, NotFound: the question cannot be answered; the error says why.
     """
     with on_corpus(connection, question.models, question.corpus) as shown:
         return _search(shown, question, weights, is_elsewhere=shown is not connection)

@@ -33,11 +33,7 @@ def neurons_asked(
     addresses: Sequence[str] | None = None,
     weights: OpenWeights | None = None,
 ) -> tuple[dict[str, Neurons], Poles]:
-    """What was asked in words -> its neurons, of the one way that is given, or of every kind if none is; their poles.
-
-    Raises:
-        NeurothekError: as the function for that way.
-    """
+    """What was asked in words -> its neurons, of the one way that is given or of every kind if none is; their poles."""
     if where is not None:
         return {f"where {where}": neurons_where(connection, model, where)}, {}
     if words:
@@ -58,9 +54,6 @@ def watched_tokens(
         model: name of the model.
         words: the words.
         leaves_split_out: whether a word that is no token is left out instead of refused.
-
-    Raises:
-        NotFound, Invalid: there is no such model or word, or a word is no token.
     """
     tokenizer_id = choose_model(connection, model).tokenizer_id
     terms = find_terms(connection, words, [tokenizer_id], exact=False)
@@ -72,12 +65,7 @@ def watched_tokens(
 
 
 def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str) -> Neurons:
-    """Those that a condition over the columns of the view `neurons` keeps.
-
-    Raises:
-        NotFound, Invalid, LimitExceeded: the model or the condition is not one.
-        NotFound: it keeps none.
-    """
+    """Those that a condition over the columns of the view `neurons` keeps."""
     known = choose_model(connection, model)
     question = Question(words=(), where=where)
     rows = filtered_records(connection, "neurons_where", question, {"model": model})
@@ -93,12 +81,7 @@ def neurons_found(
     limit: int,
     weights: OpenWeights | None = None,
 ) -> Poles:
-    """The first `limit` that a search for words finds: those that promote them most, in ascending order.
-
-    Raises:
-        NotFound, UnknownWord: there is no such model or word.
-        NotFound: it finds none.
-    """
+    """The first `limit` that a search for words finds: those that promote them most, in ascending order."""
     found = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
     asked = f"the first {limit} that promote {', '.join(words)}"
     poles = {(layer, neuron): pole for layer, neuron, pole in found.select("layer", "neuron", "pole").iter_rows()}
@@ -106,13 +89,7 @@ def neurons_found(
 
 
 def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: Sequence[str]) -> Neurons:
-    """Those at some addresses, which are of the model.
-
-    Raises:
-        Invalid, NotFound: there is no such neuron.
-        Invalid: one is of another model.
-        NotFound: there is no address.
-    """
+    """Those at some addresses, which are of the model."""
     choose_model(connection, model)
     named = [find_neuron(connection, address) for address in addresses]
     for address in named:
@@ -126,10 +103,6 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
 
     dead, token detectors, n-gram detectors (of two or three tokens) and positional are what the views call so; dominant
     is the hundredth of the neurons that were dominant in most examples.
-
-    Raises:
-        NotFound: there is no such model.
-        NotFound: no kind has any.
     """
     known = choose_model(connection, model)
     rows = ask_records(connection, "neurons_of_kinds", {"model": model})

@@ -56,13 +56,7 @@ PLACE = "/* the conditions on neurons */ true"
 
 
 def insert_conditions(text: str, question: Question, columns: Sequence[str]) -> str:
-    """The statement with the question's conditions on neurons in their place; without any it keeps every neuron.
-
-    Raises:
-        Invalid: a person's condition is not one expression, or calls what may take any amount of memory.
-        NotFound: it names a column that `neurons` does not have.
-        PartUnknown: the statement has no place for conditions.
-    """
+    """The statement with the question's conditions on neurons in their place; without any it keeps every neuron."""
     conditions = [NEURON_FLAGS[name] for name in question.flags]
     if question.where is not None:
         check_predicate(question.where, columns)
@@ -76,11 +70,7 @@ def insert_conditions(text: str, question: Question, columns: Sequence[str]) -> 
 
 
 def check_predicate(predicate: str, columns: Sequence[str]) -> None:
-    """Raise unless `predicate` is one expression over `columns`, without a query inside, that calls `FUNCTIONS` alone.
-
-    Raises:
-        Invalid, NotFound: it is not.
-    """
+    """Raise unless `predicate` is one expression over `columns` without a query inside, that calls `FUNCTIONS` only."""
     # sqlglot takes a tenth of a second to import, and most searches have no condition.
     import sqlglot  # noqa: PLC0415  (see above)
     from sqlglot import exp  # noqa: PLC0415  (see above)
@@ -158,10 +148,6 @@ def filtered_records(
         parameters: its values, of which it takes those that it names.
         each: values for its repeated parts, see `repeated`.
         holding: what else holds, see `with_parts`.
-
-    Raises:
-        Invalid, NotFound: the condition is not one expression over the columns of `neurons`.
-        LimitExceeded: with the condition it takes more than `SECONDS`.
     """
     where, whole = question.where, statement(name)
     if question.is_filtered and _CHOOSING in whole:

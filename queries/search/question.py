@@ -83,10 +83,6 @@ class Question:
         patterns: regular expressions (RE2): any token whose text matches one stands for it.
         bytes: any token that is a piece of a character's bytes.
         limit: how many neurons to return.
-
-    Raises:
-        BadArgument: a value is of another kind than its field, or out of its range.
-        Invalid: `neighbours` or `left_out` without `concept`.
     """
 
     words: tuple[str, ...]
@@ -167,9 +163,6 @@ class Question:
         Args:
             kind: what is asked for, as a sentence names it.
             honoured: names of the fields that the answer follows; with `where` come all of `NEURON_FLAGS`.
-
-        Raises:
-            Invalid: another field is not as it is when nothing is asked of it.
         """
         if "where" in honoured:
             place = honoured.index("where") + 1
@@ -219,12 +212,7 @@ class Question:
 
 
 def put_together(words: Sequence[str], /, **conditions: Unpack[Conditions]) -> Question:
-    """A question in the words of a call from Python.
-
-    Raises:
-        ArgumentUnknown, BadArgument, Invalid: there is no such condition, or it makes no sense.
-        Invalid: as `Question`.
-    """
+    """A question in the words of a call from Python."""
     given: dict[str, Any] = {}
     for name, value in conditions.items():
         field = _FIELDS.get(name, name)
@@ -269,11 +257,7 @@ def _called(field: str) -> str:
 
 
 def parse_layers(text: str) -> tuple[int, int]:
-    """`3` or `3-5` as the first and the last layer.
-
-    Raises:
-        Invalid: it is neither.
-    """
+    """`3` or `3-5` as the first and the last layer."""
     first, _, last = text.replace(" ", "").partition("-")
     last = last or first
     is_range = first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < _MOST_DIGITS
@@ -283,11 +267,7 @@ def parse_layers(text: str) -> tuple[int, int]:
 
 
 def parse_depth(text: str) -> tuple[float, float]:
-    """`0.5-1` as the first and the last depth.
-
-    Raises:
-        Invalid: it is no such range.
-    """
+    """`0.5-1` as the first and the last depth."""
     try:
         first, last = (float(part) for part in text.replace(" ", "").split("-"))
     except ValueError as error:

@@ -11,12 +11,7 @@ from neurothek.queries.search.question import Question
 
 
 def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tuple[int, int]]:
-    """model_id -> first and last layer, for the models that have any in the range of layers and depths.
-
-    Raises:
-        NotFound: the range of layers begins beyond every model.
-        NotFound: no model has a layer in both ranges.
-    """
+    """model_id -> first and last layer, for the models that have any in the range of layers and depths."""
     deepest = max(model.n_layers for model in models) - 1
     first, last = question.layers or (0, deepest)
     if first > deepest:
@@ -53,9 +48,6 @@ def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, o
         connection: a reader.
         question: what is asked.
         own: a model that is asked whatever it is, since the question is about one of its neurons.
-
-    Raises:
-        NotMeasured, NotFound: see `choose_models`.
     """
     models = choose_models(connection, question.models)
     if question.models or question.variants or all(model.variant is not None for model in models):

@@ -53,13 +53,6 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         query: the text.
         relations: views by name, tables as `store.NAME`.
         catalog: the name that DuckDB has for the file.
-
-    Raises:
-        Invalid: the text holds no statement or several.
-        Refused: the statement does more than ask.
-        Refused: it would reach beyond the warehouse.
-        NotFound: it names what does not exist.
-        Failed: the text cannot be read.
     """
     query = query.removeprefix(MARK)
     ground = Ground(relations, catalog.casefold())

@@ -50,12 +50,7 @@ class AnswerStream:
         self._watch = _Watch(process, limits)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """The frames, each once; at least one, so that columns are known.
-
-        Raises:
-            NotFound, Failed: DuckDB objects.
-            LimitExceeded: it took more time or memory than allowed.
-        """
+        """The frames, each once; at least one, so that columns are known."""
         with self._watch:
             while "truncated" not in (told := self._line()):
                 if "error" in told:

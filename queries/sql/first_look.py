@@ -37,11 +37,7 @@ _HIDDEN = frozenset({"rowid"})
 
 
 def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> bool:
-    """Whether a query may well be answered, as far as its text and the names of the warehouse tell.
-
-    Raises:
-        NotFound: it names what the warehouse does not have, and all else about it is fine.
-    """
+    """Whether a query may well be answered, as far as its text and the names of the warehouse tell."""
     text = query.removeprefix(MARK)
     if len(text) > MOST_CHARACTERS or not is_text(text) or "\0" in text:
         return False
@@ -65,11 +61,7 @@ def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> b
 def _refuse_unknown_columns(
     connection: duckdb.DuckDBPyConnection, statements: list[dict[str, Any]], mentions: Mentions
 ) -> None:
-    """Refuse a column that no relation of the query has, where nothing in its text can make a column of that name.
-
-    Raises:
-        NotFound: there is one, and others have nearly the same name.
-    """
+    """Refuse a column that no relation of the query has, where nothing in its text can make a column of that name."""
     if any(_makes_columns(node) for node in nodes_in(statements)) or {call.name for call in mentions.calls} & _SPREAD:
         return
     columns = _columns_of(connection, mentions)

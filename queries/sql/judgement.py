@@ -27,12 +27,7 @@ class Ground:
 
 
 def judge_mentions(mentions: Mentions, ground: Ground) -> None:
-    """Refuse what a query may not mention.
-
-    Raises:
-        Refused, NotFound: a relation is none of the warehouse's.
-        Refused, NotFound: a function is not admitted, or there is none.
-    """
+    """Refuse what a query may not mention."""
     judge_relations(mentions, ground)
     _judge_calls(mentions)
 

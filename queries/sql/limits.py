@@ -41,11 +41,7 @@ class Limits:
     is_watched: bool = sys.platform != "linux"
 
     def __post_init__(self) -> None:
-        """Refuse what bounds nothing, or leaves no room.
-
-        Raises:
-            BadArgument: a limit is not a number, or out of its range.
-        """
+        """Refuse what bounds nothing, or leaves no room."""
         for name, kind in get_type_hints(Limits).items():
             require(kind, **{name: getattr(self, name)})
         for name, (least, most) in _RANGES.items():

@@ -50,11 +50,7 @@ class Provenance:
 
 
 def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
-    """Follow a query, which has been admitted, through the views down to tables and runs.
-
-    Raises:
-        Failed: the query has no columns to follow (it is not a SELECT).
-    """
+    """Follow a query, which has been admitted, through the views down to tables and runs."""
     query = query.removeprefix(MARK)
     tree = None if EXPLAIN.match(query) else sqlglot.parse_one(query, read="duckdb")
     if not isinstance(tree, exp.Query):

@@ -41,12 +41,6 @@ def ask_people(
         limits: what it may use.
         corpus: the corpus that views tell of; None: each model's shown one.
         updates: whether views of an earlier release may be replaced first.
-
-    Raises:
-        Invalid, Refused, NotFound: it is refused.
-        NotFound, Failed: DuckDB objects, or the rows are too many.
-        LimitExceeded: it took more time or memory than allowed.
-        NotMeasured, NotFound: no model was measured on the corpus.
     """
     limits = limits or Limits()
     with _asked(
@@ -68,11 +62,7 @@ def stream_people(
     corpus: str | None = None,
     updates: bool = True,
 ) -> Iterator[AnswerStream]:
-    """The same with rows that come while they are found, however many: memory holds a few megabytes of them.
-
-    Raises:
-        NeurothekError: as `ask_people`, those of DuckDB and of the limits while the rows are read.
-    """
+    """The same with rows that come while they are found, however many: memory holds a few megabytes of them."""
     limits = limits or Limits()
     with _asked(
         warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=False
@@ -111,22 +101,13 @@ def _asked(
 
 
 def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
-    """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run.
-
-    Raises:
-        Invalid, Refused, NotFound, Failed: it is
-            refused.
-    """
+    """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run."""
     ground, _ = _looked_at(warehouse, query, updates=updates)
     _check(query, ground)
 
 
 def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Ground, bool]:
-    """What the query stands on, and whether it looks like one that is answered.
-
-    Raises:
-        NotFound: a name is misspelt.
-    """
+    """What the query stands on, and whether it looks like one that is answered."""
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
         catalog = warehouse.path.stem.casefold()
         ground = Ground(known_relations(), catalog)

@@ -28,12 +28,6 @@ def kept_shortcut(
         state: the state it is applied to: 0 the embeddings, s what leaves block s - 1.
         target: the state it leads to.
         corpus: name of another corpus that the model was measured on.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model or corpus.
-        NotMeasured: its shortcuts were not measured there.
-        NotFound: there are no such states, or one is not above the other.
-        NotMeasured: only matrices to the last state were kept.
     """
     last, mine = _kept(connection, model, corpus)
     wanted = last if target is None else target
@@ -56,12 +50,7 @@ def kept_shortcut(
 
 
 def kept_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str | None = None) -> list[KeptMap]:
-    """The matrices from every state of a model to its last one, in order, fitted on the shown corpus or on another.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model or corpus.
-        NotMeasured: its shortcuts were not measured there.
-    """
+    """The matrices from every state of a model to its last one, in order, fitted on the shown corpus or on another."""
     last, mine = _kept(connection, model, corpus)
     return [mine[state, last] for state in range(last)]
 

@@ -246,12 +246,7 @@ def _among(percentile: float | None, others: str, median: float) -> str:
 
 
 def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) -> NeuronAddress:
-    """The neuron of a model at a whole address, or at one without the model's name, such as L3N17.
-
-    Raises:
-        NotFound, Invalid: there is no such neuron.
-        Invalid: it is another model's.
-    """
+    """The neuron of a model at a whole address, or at one without the model's name, such as L3N17."""
     choose_model(connection, model)
     address = find_neuron(connection, neuron if "/" in neuron else f"{model}/{neuron.strip()}")
     if address.model != model:

@@ -287,11 +287,7 @@ def quoted_end(tokens: Sequence[str]) -> str:
 
 
 def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:
-    """(id, text) of the token that reads exactly so; a · stands for a space.
-
-    Raises:
-        Invalid, NotFound: there is none.
-    """
+    """(id, text) of the token that reads exactly so; a · stands for a space."""
     try:
         (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
     except NotFound as error:

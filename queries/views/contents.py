@@ -106,11 +106,7 @@ def relations(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
-    """The columns of a view, or of a table as `store.NAME` or just `NAME`.
-
-    Raises:
-        NotFound: there is neither; the nearest names are given.
-    """
+    """The columns of a view, or of a table as `store.NAME` or just `NAME`."""
     for one in (name, f"store.{name}"):
         rows = ask(connection, "columns", {"name": one if one in known_relations() else None})
         if not rows.is_empty():
@@ -131,10 +127,6 @@ def _staged_row(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def view_columns(name: str) -> pl.DataFrame:
-    """The columns of a view as this release describes them.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """The columns of a view as this release describes them."""
     described = view(name).columns.items()
     return pl.DataFrame(list(described), schema={"column": TEXT, "description": TEXT}, orient="row")

@@ -27,11 +27,7 @@ _WITHOUT_NULL_ORDER = frozenset({"bigquery", "doris", "fabric", "mysql", "starro
 
 
 def require_dialect(name: str) -> str:
-    """The dialect's name as sqlglot knows it.
-
-    Raises:
-        NotFound: it has none of the name; the nearest are given.
-    """
+    """The dialect's name as sqlglot knows it."""
     known = sorted(one.value for one in Dialects if one.value)
     wanted = name.casefold()
     if wanted not in known:

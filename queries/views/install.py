@@ -116,11 +116,7 @@ def views_that_read(*relations: str) -> tuple[View, ...]:
 
 
 def view(name: str) -> View:
-    """The view called `name`.
-
-    Raises:
-        NotFound: there is none; the nearest names are given.
-    """
+    """The view called `name`."""
     views = all_views()
     if name not in views:
         raise NotFound.among("view", name, sorted(views))

@@ -29,9 +29,6 @@ def of_models(
         without: columns to leave out.
         where: a condition beside that of the models.
         first: columns that stand before the others.
-
-    Raises:
-        NotFound: there is no such view.
     """
     columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
     return (

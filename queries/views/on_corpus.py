@@ -35,9 +35,6 @@ def on_corpus(
         connection: a reader, which stays as it is.
         models: names of the models; none: all.
         corpus: None for the shown corpora; where it is the shown one of all the models, it is the reader itself.
-
-    Raises:
-        NotMeasured, NotFound: there is no such model, or none of them was measured on the corpus.
     """
     if corpus is None:
         yield connection
@@ -66,11 +63,7 @@ def of_facts(text: str) -> str:
 
 
 def refuse_facts(connection: duckdb.DuckDBPyConnection, query: str, corpus: str) -> None:
-    """Refuse a query of a corpus that reads the table of flat rows by its name: it holds the shown corpora alone.
-
-    Raises:
-        Unsupported: it reads that table.
-    """
+    """Refuse a query of a corpus that reads the table of flat rows by its name: it holds the shown corpora alone."""
     # The query is only parsed here: nobody has admitted it yet, and binding would run what it calls.
     ((tree,),) = connection.execute("select json_serialize_sql($query::varchar)::varchar", {"query": query}).fetchall()
     if _READS_FACTS.search(tree):

@@ -13,11 +13,7 @@ _CONSTANT = re.compile(r"(?:cast\((-?[\d.]+) as \w+\)|\b(-?[\d.]+)) as (\w+),")
 
 @cache
 def thresholds(name: str) -> Mapping[str, float]:
-    """The named constants of a view; empty where it compares with none.
-
-    Raises:
-        NotFound: there is no such view.
-    """
+    """The named constants of a view; empty where it compares with none."""
     block = _BLOCK.search(view(name).text)
     if block is None:
         return {}

@@ -314,9 +314,8 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
     )
     broken = lint(copy.tree, "--contract", "jobs")
     assert broken.returncode == 1
-    assert (
-        "neurothek.ingest.jobs.value_norms is not allowed to import neurothek.ingest.jobs.projections" in broken.stdout
-    )
+    said = " ".join(broken.stdout.split())
+    assert "neurothek.ingest.jobs.value_norms is not allowed to import neurothek.ingest.jobs.projections" in said
 
 
 @pytest.mark.long

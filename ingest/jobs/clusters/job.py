@@ -40,11 +40,7 @@ class Linking:
 
     @classmethod
     def of(cls, n: int, d_model: int, *, memory_bytes: int) -> "Linking":
-        """For `n` vectors of so many coordinates.
-
-        Raises:
-            LimitExceeded: not even the scalable method fits.
-        """
+        """For `n` vectors of so many coordinates."""
         most = min(n, complete_linkage.most_within(memory_bytes - agglomeration.bytes_beside(n, d_model)))
         if most < min(n, agglomeration.LEAST_LINKED):
             raise not_enough_memory("clustering", agglomeration.least_bytes(n, d_model), memory_bytes)
@@ -100,12 +96,7 @@ class ClustersJob(WeightsJob):
 
     @classmethod
     def of(cls, context: JobContext, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
-        """The job for a model: exact where the distances of all pairs fit into memory.
-
-        Raises:
-            Invalid: more clusters than neurons are asked for, or fewer than one.
-            LimitExceeded: not even the scalable method fits.
-        """
+        """The job for a model: exact where the distances of all pairs fit into memory."""
         n, d_model = context.shape.n_layers * context.shape.d_ffn, context.shape.d_model
         for size in sizes:
             if not 1 <= size <= n:

@@ -9,11 +9,7 @@ from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named
 
 
 def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame:
-    """One row per continuation, scorer and attribute; continuations without a text are not scored.
-
-    Raises:
-        Failed: a scorer does.
-    """
+    """One row per continuation, scorer and attribute; continuations without a text are not scored."""
     rows = rows.filter(pl.col("continuation").str.contains(r"[^ \t\n\r\x0B\x0C]"))
     # The same text may have been written by many methods: it is scored once.
     texts = rows["continuation"].unique(maintain_order=True)

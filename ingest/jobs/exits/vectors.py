@@ -38,11 +38,7 @@ class ExampleVectors:
         return 2 * (shape.n_layers - 1) * n_examples * shape.d_model * 4
 
     def of(self, layer: int, kind: Kind) -> Float[Tensor, "examples d_model"]:
-        """[examples d_model] float32, on the device of the model.
-
-        Raises:
-            StagingFull: the disk does not take the files.
-        """
+        """[examples d_model] float32, on the device of the model."""
         paths = [self._path(layer, kind, part) for part in range(len(self._parts))]
         if not all(path.exists() for path in paths):
             self._fill()

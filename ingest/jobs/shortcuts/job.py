@@ -68,11 +68,7 @@ class ShortcutsJob(PassJob):
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "ShortcutsJob":
-        """The job for a model, with all methods unless some are asked for.
-
-        Raises:
-            MethodUnknown: there is no such method, or not for such a model.
-        """
+        """The job for a model, with all methods unless some are asked for."""
         possible = METHODS if context.transformer.has_parts else (ID, MAT)
         unknown = [method for method in request.methods if method not in possible]
         if unknown:

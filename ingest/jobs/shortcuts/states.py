@@ -46,10 +46,6 @@ class SentenceStates:
 
         Returns:
             What was looked at, in the order of the sentences.
-
-        Raises:
-            NotFinite: the state overflows.
-            StagingFull: the disk refuses.
         """
         if layer > 0 and not self._streams_path(layer).exists():
             self.run(layer - 1)

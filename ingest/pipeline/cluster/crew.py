@@ -79,12 +79,7 @@ class Crew:
         return len(self._members)
 
     def greeted(self, device: str, witness: Path) -> list[Greeting]:
-        """The greetings of all workers that the cluster has room for; those that it has none for are let go.
-
-        Raises:
-            LimitExceeded: it has room for none.
-            Failed: workers end before they can begin.
-        """
+        """The greetings of all workers that the cluster has room for; those that it has none for are let go."""
         found, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
         awaited = {one.actor.greet.remote(device, witness): one for one in self._members}
         while awaited and (left := deadline - time.monotonic()) > 0:
@@ -123,12 +118,6 @@ class Crew:
             waiting: the units; `done` may add some.
             take: takes what is handed back.
             done: is told when a unit is done.
-
-        Raises:
-            Failed: a worker cannot measure, or measures something else.
-            Failed: workers end before they can begin.
-            Failed: some units failed again and again; the others are done.
-            NotFinite: numbers overflow.
         """
         last_word = time.monotonic()
         while True:

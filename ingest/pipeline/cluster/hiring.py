@@ -39,10 +39,6 @@ def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hir
         staging: where the driver stages rows.
         n_threads: CPUs of each worker.
         memory_bytes: what a person lets each take; on CPUs, workers of one machine share the default.
-
-    Raises:
-        LimitExceeded, Failed: there is no room for any, or one ends before it begins.
-        Conflict: the libraries of one are others than ours.
     """
     crew = Crew(room.n_workers, n_threads=n_threads, n_gpus=room.n_gpus)
     device = "cuda" if room.n_gpus else "cpu"

@@ -28,12 +28,7 @@ from neurothek.ingest.units import in_number
 
 
 class RayEngine(Engine):
-    """Has workers measure whatever stands for itself, and measures the rest in this process.
-
-    Raises:
-        Unavailable, LimitExceeded, Conflict, Failed: by all methods,
-            from the first that needs the cluster.
-    """
+    """Has workers measure whatever stands for itself, and measures the rest in this process."""
 
     def __init__(self, request: IngestRequest) -> None:
         usual = {"cpu": 0.0, "cuda": 1.0}.get(request.device)

@@ -52,12 +52,7 @@ class Room:
 
 @contextmanager
 def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
-    """Room in a cluster for the workers; a cluster of our own ends with it, another one is left.
-
-    Raises:
-        Unavailable: there is none at the address, or it lets nobody in without its token.
-        LimitExceeded: it has no place for them.
-    """
+    """Room in a cluster for the workers; a cluster of our own ends with it, another one is left."""
     if ray.is_initialized():
         yield _room(wanted)
         return
@@ -72,11 +67,7 @@ def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
 
 
 def _start(wanted: Wanted, memory_bytes: int) -> None:
-    """A cluster on this machine, with as many CPUs as its workers ask for: at most a worker a CPU that is there.
-
-    Raises:
-        LimitExceeded: there are fewer.
-    """
+    """A cluster on this machine, with as many CPUs as its workers ask for: at most a worker a CPU that is there."""
     n_gpus, n_cpus = _gpus_here(), os.cpu_count() or 1
     n_workers = wanted.n_workers or max(1, n_gpus)
     if n_workers > n_cpus:
@@ -122,11 +113,7 @@ def _gpus_here() -> int:
 
 
 def _room(wanted: Wanted) -> Room:
-    """How many workers, by what the cluster has.
-
-    Raises:
-        LimitExceeded: not one fits, or fewer than were asked for.
-    """
+    """How many workers, by what the cluster has."""
     nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]
     has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in nodes)
     n_gpus = wanted.n_gpus if wanted.n_gpus is not None else float(has_gpus)

@@ -252,11 +252,7 @@ def _nothing_to_read(table: str) -> pl.LazyFrame:
 
 
 def _failure(error: NeurothekError | OSError) -> Failure:
-    """An error as it is handed back, where it says something that the driver acts upon.
-
-    Raises:
-        OSError: it is about no disk.
-    """
+    """An error as it is handed back, where it says something that the driver acts upon."""
     if isinstance(error, NotFinite):
         return Failure("overflow", platform.node(), str(error), error.table, error.column)
     is_disk = isinstance(error, Unavailable) and error.what == "staging"

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def engine_for(request: IngestRequest) -> "Iterator[Engine]":
-    """The engine of a request, which joins a cluster once something is to be measured there, and leaves it at the end.
-
-    Raises:
-        MissingExtra, Invalid: the request cannot be met.
-    """
+    """The engine of a request, which joins a cluster once something is to be measured, and leaves it at the end."""
     require_engine(request)
     if request.engine == "local":
         from neurothek.ingest.pipeline.engines.local import LocalEngine
@@ -38,14 +34,7 @@ def engine_for(request: IngestRequest) -> "Iterator[Engine]":
 
 
 def require_engine(request: IngestRequest) -> None:
-    """Refuse an engine that is not installed, and options that it would not heed.
-
-    Raises:
-        MissingExtra: the package ray is not there.
-        Invalid: options of a cluster without one.
-        BadArgument: a number of GPUs that is none, or an address that is empty.
-        Invalid: GPUs for workers that shall not use any, or none for workers that shall.
-    """
+    """Refuse an engine that is not installed, and options that it would not heed."""
     if request.engine == "ray":
         if find_spec("ray") is None:
             raise MissingExtra(

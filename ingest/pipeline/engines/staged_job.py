@@ -57,10 +57,6 @@ def part_name(layer: int, chunk: int) -> str:
 
 
 def checked_frames(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
-    """Frames by name, those of tables as these must be.
-
-    Raises:
-        TableMismatch: a frame is not what its table takes.
-    """
+    """Frames by name, those of tables as these must be."""
     by_name = {table.name: table for table in tables}
     return {name: by_name[name].check(frame) if name in by_name else frame for name, frame in frames.items()}
