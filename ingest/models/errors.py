@@ -13,6 +13,9 @@ from neurothek.catalog.problems import (
     Unsupported,
 )
 
+PICKLED = "pickled weights"
+"""Why such weights are refused, in the error's field."""
+
 NAMES_SHOWN = 3
 LONGEST_NAME = 200
 _SHOWN_OF_A_NAME = 40
@@ -75,7 +78,7 @@ def pickled_weights(where: str, file: str) -> Refused:
         f"{where} has only pickled weights ({file}), which are not read by default",
         "give a revision with safetensors, or add --allow-pickle if you trust the author",
         what=file,
-        why="pickled weights",
+        why=PICKLED,
     )
 
 

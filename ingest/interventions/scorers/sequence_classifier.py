@@ -23,6 +23,7 @@ from neurothek.ingest.interventions.scorers.classifier_files import (
 )
 from neurothek.ingest.interventions.scorers.errors import excerpt, failed_scorer, unusable_scorer
 from neurothek.ingest.models import hub
+from neurothek.ingest.models.errors import PICKLED
 from neurothek.ingest.models.finding import folder_of, located, split_revision
 
 TRIAL = "The quick brown fox"
@@ -64,11 +65,11 @@ class SequenceClassifierScorer:
                 source, revision=revision, allow_pickle=False, accept=lambda place: require_labels(spec, place)
             )
             identity = _identity(spec, folder, source, commit)
-        except Refused as error:
-            raise unusable_scorer(spec, "its weights are pickled", "give a classifier with safetensors") from error
         except (NeurothekError, OSError, ValueError) as error:
             if isinstance(error, Invalid) and error.option == "--score":
                 raise
+            if isinstance(error, Refused) and error.why == PICKLED:
+                raise unusable_scorer(spec, "its weights are pickled", "give a classifier with safetensors") from error
             raise unusable_scorer(spec, str(error)) from error
         return cls._loaded(spec, folder, identity)
 

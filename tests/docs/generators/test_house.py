@@ -12,24 +12,24 @@ from docs.generators.house import PACKAGES, ROOT, complaints, drawing
 
 CONTRACTS = """
 [tool.importlinter]
-root_packages = ["ingest"]
+root_packages = ["neurothek"]
 
 [[tool.importlinter.contracts]]
 name = "The house"
 type = "layers"
-containers = ["ingest"]
+containers = ["neurothek.ingest"]
 layers = ["commands", "jobs | trace", "models", "minis"]
 
 [[tool.importlinter.contracts]]
 name = "Leaves"
 type = "forbidden"
-source_modules = ["ingest"]
+source_modules = ["neurothek.ingest"]
 forbidden_modules = ["click"]
 
 [[tool.importlinter.contracts]]
 name = "Neighbours"
 type = "independence"
-modules = ["ingest", "queries"]
+modules = ["neurothek.ingest", "neurothek.queries"]
 
 [[tool.importlinter.contracts]]
 name = "The jobs"
@@ -58,6 +58,8 @@ def tree(tmp_path: Path) -> Path:
     """A house with all that the rules allow at most and at least."""
     write(tmp_path / "pyproject.toml", CONTRACTS)
     room(tmp_path / "ingest", 7, "Measures.")
+    (tmp_path / "neurothek").mkdir()
+    (tmp_path / "neurothek" / "ingest").symlink_to("../ingest")
     write(tmp_path / "ingest" / "commands.py", '"""The commands."""')
     room(tmp_path / "ingest" / "models", 12, "From a name. Imports\nnothing of ours.")
     room(tmp_path / "ingest" / "trace", 3, "Answers that need\na model.\n\nImports models.\n")
