@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from neurothek.catalog.arguments import bad_argument
-from neurothek.catalog.problems import NeurothekError
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Measuring(Opened):
         """
         from neurothek.catalog.terminal.console import progress_bars
         from neurothek.ingest.asking import requested
-        from neurothek.ingest.planning.first_look import problem_of
+        from neurothek.ingest.planning.first_look import look_for
         from neurothek.ingest.planning.model_plan import plan_model
         from neurothek.ingest.request import ModelSource
 
@@ -80,8 +79,7 @@ class Measuring(Opened):
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
         for one in models:
-            if problem := problem_of(self.warehouse, request, one):
-                raise NeurothekError(problem)
+            look_for(self.warehouse, request, one)
         with progress_bars(shown=progress) as bars:
             return [plan_model(self.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
 

@@ -28,7 +28,8 @@ asked as `.sql`, and cannot be changed. The words are those of the [commands](co
 several, `layer` one layer or a range, and whatever can be repeated there is a list here.
 
 Whatever cannot be meant raises a `neurothek.NeurothekError` of one sentence that says what was asked, what was found
-and what to do; a wrong argument does so before anything is opened.
+and what to do; a wrong argument does so before anything is opened. It is of one of the kinds in
+`neurothek.catalog.problems`, such as `NotFound`, whose fields programs read: `error.to_dict()` has them all.
 
 The examples were run on this warehouse:
 

@@ -17,7 +17,7 @@ from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.pipeline import up_to_date
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
-from neurothek.ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
+from neurothek.ingest.planning.first_look import check_request, check_text, is_about_pairs, look_for, refuse_one_name
 from neurothek.ingest.planning.pairs import asked_models, pairs_of
 from neurothek.ingest.request import IngestRequest, ModelSource
 
@@ -121,7 +121,12 @@ def _problems(
     warehouse: Warehouse, request: IngestRequest, models: Sequence[str], announce: Callable[[str], None]
 ) -> dict[str, str]:
     """Models that cannot be measured, and why, known before anything large is loaded; told now if others go on."""
-    found = {asked: problem for asked in models if (problem := problem_of(warehouse, request, asked)) is not None}
+    found: dict[str, str] = {}
+    for asked in models:
+        try:
+            look_for(warehouse, request, asked)
+        except NeurothekError as error:
+            found[asked] = str(error)
     if len(found) < len(models):
         for asked, problem in found.items():
             announce(f"{asked} is left out: {problem}")
@@ -129,9 +134,7 @@ def _problems(
 
 
 def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> list[str]:
-    problem = problem_of(warehouse, request, asked)
-    if problem is not None:
-        raise NeurothekError(problem)
+    look_for(warehouse, request, asked)
     source = ModelSource.parse(asked)
     done = up_to_date.recall(warehouse, up_to_date.model_inputs(warehouse, request, source))
     if done is not None:

@@ -110,16 +110,9 @@ def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
         sources[name] = model.source
 
 
-def problem_of(warehouse: Warehouse, request: IngestRequest, model: str) -> str | None:
-    """Why a model cannot be measured, as far as names and places tell; None if nothing speaks against it."""
-    try:
-        _look_for(warehouse, request, ModelSource.parse(model))
-    except NeurothekError as error:
-        return str(error)
-    return None
-
-
-def _look_for(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> None:
+def look_for(warehouse: Warehouse, request: IngestRequest, model: str) -> None:
+    """Refuse a model that cannot be measured, as far as names and places tell."""
+    asked = ModelSource.parse(model)
     known = by_name(warehouse, asked, revision=request.revision)
     if known is not None:
         require_weights(known, allow_pickle=request.allow_pickle, option=f"{known.name}=PATH")
