@@ -53,8 +53,14 @@ def model_record(
             what="tokenizer",
             name=checkpoint.name,
         )
-    said = checkpoint.config.get("neurothek")
-    said = said if isinstance(said, dict) else {}
+    said = checkpoint.config.get("neurothek", {})
+    if not isinstance(said, dict):
+        raise Invalid(
+            f"config.json in {checkpoint.folder} has {said!r:.80} under neurothek, which is no object",
+            'write one, such as {"family": "mini-opt"}, or remove it',
+            option="neurothek in config.json",
+            value=said,
+        )
     row = {
         "name": checkpoint.name,
         "family": _family(checkpoint, said) if family is None else family_of(family),

@@ -149,6 +149,9 @@ def test_no_positions_are_a_variant_unless_somebody_says_otherwise(tmp_path: Pat
     with pytest.raises(Invalid, match=r"has the invalid variant 5 under neurothek; .* --variant$"):
         found(other)
     assert found(other, variant="seed 1") == ("opt", "seed 1")
+    for value in ([1], "mini"):
+        with pytest.raises(Invalid, match="under neurothek, which is no object; write one"):
+            found(edit_config(folder, neurothek=value))
 
 
 def test_what_is_malformed_is_refused_before_anything_is_read(tmp_path: Path) -> None:
