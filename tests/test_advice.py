@@ -264,7 +264,7 @@ ELSEWHERE = {
     "ingest/golden/checked.py": "a cell of its table, which asks the hub: tests/ingest/golden/test_checked.py",
     "ingest/train_commands.py": "training takes a minute: tests/ingest/test_train_commands.py",
     "ingest/training/card.py": "likewise",
-    "ingest/jobs/continuations/steered.py": "a run that another rests on is measured anew: its job's own tests",
+    "ingest/jobs/continuations/job.py": "a run that another rests on is measured anew: its job's own tests",
     "dashboards/reproduce/din_exhibits.py": "a remark on a page: tests/docs/test_commands_in_documents.py on papers.md",
     "dashboards/reproduce/geva_exhibits.py": "likewise",
     "dashboards/papers/geva.py": "why a figure of reproduce is missing: tests/dashboards/papers/test_geva.py",
