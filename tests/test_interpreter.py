@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("catalog", "ingest", "queries", "dashboards", "neurothek")
+PACKAGES = ("neurothek", "neurothek/catalog", "neurothek/ingest", "neurothek/queries", "neurothek/dashboards")
 
 IMPORTING = """
 import importlib, sys
