@@ -4,40 +4,18 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import (
     Conflict,
     Invalid,
     LimitExceeded,
     NotFound,
     Unavailable,
-    Unreadable,
     Unsupported,
 )
 from neurothek.catalog.suggestions import nearest
 from neurothek.ingest.units import in_words
 
 # Requests
-
-
-def model_named_twice(name: str, sources: Sequence[str]) -> Conflict:
-    """Two models of one command would get one name."""
-    return Conflict(
-        f"{' and '.join(sources)} would both be called {name} in the warehouse:"
-        f" give one of them another name, as in {name}-2={sources[-1]}",
-        what="model",
-        name=name,
-    )
-
-
-def parameters_differ(job: str, model: str, differences: Sequence[str]) -> Conflict:
-    """The warehouse holds the same job of the same model and corpus, measured with other parameters."""
-    return Conflict(
-        f"{job} of {model} is in the warehouse with other settings ({'; '.join(differences)})",
-        "repeat those settings, or add --force to replace it",
-        what="run",
-        name=f"{job} of {model}",
-    )
 
 
 def config_changed(name: str, differences: Mapping[str, tuple[object, object]]) -> Conflict:
@@ -63,43 +41,12 @@ def unknown_corpus(name: str, known: Sequence[str]) -> NotFound:
     )
 
 
-def invalid_corpus_name(name: str) -> Invalid:
-    """No corpus of a person's own can be called so."""
-    return Invalid(
-        f"a corpus cannot be named {name!r}: letters, digits and . _ @ + - are allowed,"
-        " and builtin means the built-in text",
-        option="--corpus",
-        value=name,
-    )
-
-
-def corpus_changed(name: str, domain: str, location: str) -> Unreadable:
-    """The text of a stored corpus that has to be read again is no longer what it was."""
-    return Unreadable(
-        f"the corpus {name} must be read again for this model, but the text of its domain {domain}"
-        f" at {location} has changed: restore it, or give the new text as NAME=PATH",
-        path=location,
-        why="changed",
-    )
-
-
 def unknown_method(method: str, architecture: str | None, known: Sequence[str]) -> NotFound:
     """There is no such shortcut, or not for such a model."""
     near = nearest(method, known, limit=1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
     models = f" for {architecture} models" if architecture is not None else ""
     return NotFound(f"there is no shortcut {method}{models}", hint, what="shortcut", name=method, known=known)
-
-
-def query_needed(jobs: Sequence[str]) -> Invalid:
-    """Jobs on neurons that a query finds are asked for without a query."""
-    command = command_line("intervene", "MODEL", "--where", "frequency > 0.1")
-    return Invalid(
-        f"{' and '.join(jobs)} needs neurons that a query finds",
-        f"choose them with, for example, `{command}`",
-        option="--job",
-        value=list(jobs),
-    )
 
 
 def not_enough_disk(folder: Path, needed: int, free: int) -> LimitExceeded:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,21 @@ def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
     assert all(f"neurothek/{package}/py.typed" in names for package in ("catalog", "dashboards", "ingest", "queries"))
     models = {name.split("/")[3] for name in names if name.endswith("model.safetensors")}
     assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= models
+
+
+def test_a_source_archive_holds_each_file_once_and_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    archive: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path]
+    subprocess.run(archive, cwd=ROOT, check=True, capture_output=True)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as held:
+        held.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    models = list(source.rglob("mini-opt-0.7m/model.safetensors"))
+    assert [model.relative_to(source).parts[:2] for model in models] == [("neurothek", "ingest")]
+    again: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(again, cwd=source, check=True, capture_output=True)
+    (built,) = tmp_path.glob("*.whl")
+    assert set(zipfile.ZipFile(built).namelist()) == set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_it_lies_beside_packages_of_the_same_names(demo: Finished, installed: Installed, tmp_path: Path) -> None:

@@ -72,7 +72,11 @@ def _models() -> dict[str, bool]:
     try:
         with desk().warehouse.reader() as connection:
             return {model.name: model.variant is None for model in choose_models(connection)}
-    except (Unavailable, NotMeasured):
+    except NotMeasured:
+        return {}
+    except Unavailable as error:
+        if error.what != "warehouse":
+            raise
         return {}
 
 

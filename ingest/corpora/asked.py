@@ -1,9 +1,10 @@
 """Whether a text that was asked for can be one, known without reading it."""
 
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
-from neurothek.ingest.errors import invalid_corpus_name, unknown_corpus
+from neurothek.ingest.errors import unknown_corpus
 from neurothek.ingest.models.finding import NAME
 from neurothek.ingest.request import TextRequest
 
@@ -19,7 +20,12 @@ def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | 
 def require_name(name: str | None) -> None:
     """Refuse a name that no corpus of a person's own can have."""
     if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
-        raise invalid_corpus_name(name)
+        raise Invalid(
+            f"a corpus cannot be named {name!r}: letters, digits and . _ @ + - are allowed,"
+            " and builtin means the built-in text",
+            option="--corpus",
+            value=name,
+        )
 
 
 def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.ingest.corpora import corpus
@@ -13,7 +14,6 @@ from neurothek.ingest.corpora.corpus import Corpus, Recipe
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from neurothek.ingest.errors import corpus_changed
 from neurothek.ingest.models.errors import sequence_too_long
 from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
 from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
@@ -179,7 +179,13 @@ def _recipe_of(row: dict[str, Any], *, sequence_length: int | None = None) -> Re
     )
     for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
         if source["sha256"] != sha256:
-            raise corpus_changed(row["name"], source["domain"], source["location"])
+            domain, location = source["domain"], source["location"]
+            raise Unreadable(
+                f"the corpus {row['name']} must be read again for this model, but the text of its domain {domain}"
+                f" at {location} has changed: restore it, or give the new text as NAME=PATH",
+                path=location,
+                why="changed",
+            )
     return recipe
 
 

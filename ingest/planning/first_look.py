@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from neurothek.catalog.problems import Invalid, NeurothekError
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import Conflict, Invalid, NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import unknown_job
 from neurothek.catalog.upkeep.changes import unknown_model
@@ -14,7 +15,7 @@ from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import corpus_name, require_columns
 from neurothek.ingest.corpora.split import SentenceSplit
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.errors import WEIGHTS_OPTION, model_named_twice, query_needed, unknown_method, weights_not_at_hand
+from neurothek.ingest.errors import WEIGHTS_OPTION, unknown_method, weights_not_at_hand
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.shortcuts.methods import METHODS
 from neurothek.ingest.models import hub
@@ -44,7 +45,13 @@ def check_request(request: IngestRequest) -> None:
             raise unknown_job(name)
     of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
     if of_queries and not (request.interventions or request.single_neurons):
-        raise query_needed(of_queries)
+        command = command_line("intervene", "MODEL", "--where", "frequency > 0.1")
+        raise Invalid(
+            f"{' and '.join(of_queries)} needs neurons that a query finds",
+            f"choose them with, for example, `{command}`",
+            option="--job",
+            value=of_queries,
+        )
     for method in request.methods:
         if method not in METHODS:
             raise unknown_method(method, None, METHODS)
@@ -106,7 +113,12 @@ def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
     for model in map(ModelSource.parse, models):
         name = model_name(model.source, name=model.name, revision=request.revision)
         if name in sources:
-            raise model_named_twice(name, [sources[name], model.source])
+            raise Conflict(
+                f"{sources[name]} and {model.source} would both be called {name} in the warehouse:"
+                f" give one of them another name, as in {name}-2={model.source}",
+                what="model",
+                name=name,
+            )
         sources[name] = model.source
 
 

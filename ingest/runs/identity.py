@@ -9,10 +9,11 @@ from importlib import metadata
 from typing import Any
 
 from neurothek.catalog.configurations import config_differences, configured_of, read_settings
+from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.publish import ModelRecord, changed_tokenizer, taken_name
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.errors import config_changed, parameters_differ
+from neurothek.ingest.errors import config_changed
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.runs.later_tables import is_incomplete
 
@@ -104,7 +105,13 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
     if earlier["run_key"] == identity.key:
         return False
     if not force and not _rests_on_others(earlier, identity) and not _only_adds(earlier, identity):
-        raise parameters_differ(identity.job, identity.model, _differences(earlier, identity))
+        raise Conflict(
+            f"{identity.job} of {identity.model} is in the warehouse with other settings"
+            f" ({'; '.join(_differences(earlier, identity))})",
+            "repeat those settings, or add --force to replace it",
+            what="run",
+            name=f"{identity.job} of {identity.model}",
+        )
     return True
 
 

@@ -3,9 +3,8 @@
 import json
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from neurothek.catalog.advice import about
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.annotate.annotations import annotate
@@ -15,16 +14,16 @@ from neurothek.queries.annotate.lines import read_lines
 def main(requests: BinaryIO, answers: BinaryIO) -> None:
     """Publish the annotations of the request {"warehouse": ..., "wait_seconds": ..., "annotations": [...]}.
 
-    The answer is {"problem": ...}: null when all of them are saved, else a sentence that says why none is.
+    The answer is {"error": ...}: null when all of them are saved, else the fields of the error for which none is.
     """
     request = json.loads(requests.read())
     warehouse = Warehouse(Path(request["warehouse"]), wait_seconds=request["wait_seconds"])
-    problem: str | None = None
+    fields: dict[str, Any] | None = None
     try:
         annotate(warehouse, read_lines("\n".join(map(json.dumps, request["annotations"])).encode()))
     except NeurothekError as error:
-        problem = about(str(error), warehouse.path)
-    answers.write(json.dumps({"problem": problem}).encode())
+        fields = error.to_dict()
+    answers.write(json.dumps({"error": fields}).encode())
 
 
 if __name__ == "__main__":

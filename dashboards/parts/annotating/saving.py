@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neurothek.catalog.advice import about
+from neurothek.catalog.problems import Busy, NeurothekError
+
 _WAIT_SECONDS = 10
 """A person waits so long for a page; an ingest publishes in less."""
 
@@ -40,5 +43,10 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
         return f"the process that saves did not answer within {_PATIENCE_SECONDS} s; save again"
     if child.returncode != 0:
         return "the process that saves ended without an answer; save again"
-    problem: str | None = json.loads(child.stdout)["problem"]
-    return None if problem is None else problem.replace("repeat the command", "save again")
+    fields: dict[str, Any] | None = json.loads(child.stdout)["error"]
+    if fields is None:
+        return None
+    error = NeurothekError.from_dict(fields)
+    # Who waits for another process has no command to repeat here.
+    sentence = f"{error.message}; wait for that, then save again" if isinstance(error, Busy) else str(error)
+    return about(sentence, warehouse)

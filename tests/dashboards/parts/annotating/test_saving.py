@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from neurothek.catalog.problems import Busy, NotFound
 from neurothek.dashboards.parts.annotating.saving import save_annotations
 
 Answer = Callable[[dict[str, Any]], subprocess.CompletedProcess[bytes]]
@@ -36,7 +37,7 @@ def ended(code: int, **said: Any) -> Answer:
 
 
 def test_what_a_person_wrote_is_handed_over_as_it_is(answered: Callable[[Answer], list[dict[str, Any]]]) -> None:
-    asked = answered(ended(0, problem=None))
+    asked = answered(ended(0, error=None))
     lines: list[dict[str, Any]] = [{"concept": "é\n\u2028 \U0001f600", "ranks": [1, 2]}, {"concept": None}]
     assert save_annotations(Path("/a folder/w.duckdb"), lines) is None
     (one,) = asked
@@ -50,8 +51,14 @@ def test_what_a_person_wrote_is_handed_over_as_it_is(answered: Callable[[Answer]
 
 
 def test_a_problem_is_said_as_a_page_says_it(answered: Callable[[Answer], list[dict[str, Any]]]) -> None:
-    answered(ended(0, problem="w.duckdb was still in use; close it there and repeat the command"))
-    assert save_annotations(Path("w"), []) == "w.duckdb was still in use; close it there and save again"
+    busy = Busy("w.duckdb was still in use", "close it there and repeat the command", path=Path("w"))
+    answered(ended(0, error=busy.to_dict()))
+    assert save_annotations(Path("w"), []) == "w.duckdb was still in use; wait for that, then save again"
+    other = NotFound("there is no model m", "measure it with `neurothek ingest m`", what="model", name="m")
+    answered(ended(0, error=other.to_dict()))
+    assert save_annotations(Path("w"), []) == (
+        "there is no model m; measure it with `neurothek ingest m --warehouse w`"
+    )
 
 
 def test_a_process_that_ends_or_hangs_is_told(answered: Callable[[Answer], list[dict[str, Any]]]) -> None:
