@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from neurothek.catalog.problems import Invalid, NeurothekError, Unavailable
 from neurothek.queries.annotate.child import main
 from tests.support.tiny import ENGLISH
 
@@ -24,14 +25,13 @@ def path(full_path: Path, tmp_path: Path) -> Path:
     return path
 
 
-def answered(path: Path, *annotations: dict[str, Any]) -> str | None:
+def answered(path: Path, *annotations: dict[str, Any]) -> NeurothekError | None:
     request = {"warehouse": str(path), "wait_seconds": 5, "annotations": list(annotations)}
     answers = io.BytesIO()
     main(io.BytesIO(json.dumps(request).encode()), answers)
     answer = json.loads(answers.getvalue())
-    assert list(answer) == ["problem"]
-    problem: str | None = answer["problem"]
-    return problem
+    assert list(answer) == ["error"]
+    return None if answer["error"] is None else NeurothekError.from_dict(answer["error"])
 
 
 def concepts(path: Path) -> list[tuple[str, list[int]]]:
@@ -52,21 +52,21 @@ def test_one_that_cannot_be_saved_keeps_all_from_it(path: Path) -> None:
     whole = {"address": "tiny-1m/L0N0", **LINE, "concept": "schools"}
     said = answered(path, whole, {**whole, "address": "tiny-1m/L9N0"})
     assert said is not None
-    assert said.startswith("line 2, address: ")
+    assert said.message.startswith("line 2, address: ")
     assert concepts(path) == []
 
 
 def test_a_line_break_in_a_text_is_the_texts(path: Path) -> None:
     said = answered(path, {"address": "tiny-1m/L0N0", **LINE, "concept": "a\nb"})
-    assert said is not None
-    assert said.startswith("line 1, concept: ")
-    assert len(said.splitlines()) == 1
+    assert isinstance(said, Invalid)
+    assert (said.option, said.message.partition(": ")[0]) == ("concept", "line 1, concept")
+    assert len(str(said).splitlines()) == 1
 
 
-def test_what_is_recommended_is_about_the_warehouse_of_the_page(path: Path, tmp_path: Path) -> None:
+def test_a_warehouse_that_is_missing_is_told_and_not_made(path: Path, tmp_path: Path) -> None:
     none = tmp_path / "none here.duckdb"
     said = answered(none, {"address": "tiny-1m/L0N0", **LINE, "concept": "c"})
-    assert said is not None
-    assert f"--warehouse '{none}'" in said
+    assert isinstance(said, Unavailable)
+    assert (said.what, said.name) == ("warehouse", str(none))
     assert answered(path) is not None, "an empty request saves nothing, and says so"
     assert not none.exists()

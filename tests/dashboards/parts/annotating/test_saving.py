@@ -77,7 +77,10 @@ def test_a_process_that_ends_or_hangs_is_told(answered: Callable[[Answer], list[
 
 
 def test_the_process_itself_tells_what_cannot_be_saved(tmp_path: Path) -> None:
-    said = save_annotations(tmp_path / "none.duckdb", [{"concept": None}])
+    none = tmp_path / "none here.duckdb"
+    line = {"address": "m/L0N0", "concept": "c", "class": "names", "ranks": [1, 2, 3, 4], "annotator": "anna"}
+    said = save_annotations(none, [line])
     assert said is not None
+    assert f"--warehouse '{none}'" in said
     assert len(said.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
