@@ -128,15 +128,19 @@ class Warehouse:
         with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(wait):
             if not self.path.exists():
                 self._create()
+            state = self._state()
             connection = self._connect(wait, read_only=False)
             try:
                 with keyboard_interrupts(connection):
                     lock_down(connection, settings)
                     with self._full_disk():
-                        self._bring_up_to_date(connection)
+                        objects = self._bring_up_to_date(connection, self._held(state, connection))
                     yield connection
             finally:
                 close(connection)
+            if objects is not None:
+                # What was written since are rows.
+                _HELD[self.path] = _Held(self._state(), objects)
 
     @contextmanager
     def transaction(self, *, settings: Sequence[tuple[str, str]] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -229,22 +233,29 @@ class Warehouse:
 
     def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, _Held]:
         with self._gate().shared(wait):
-            state = (_state_of(self.path), _state_of(log_of(self.path)))
+            state = self._state()
             connection = self._connect(wait, read_only=True)
         try:
             with keyboard_interrupts(connection):
                 lock_down(connection, self.reader_settings)
-                held = _HELD.get(self.path)
-                if held is None or held.state != state:
-                    # As long to list as a file is to open: pages that open it again and again do so once.
-                    held = _HELD[self.path] = _Held(state, objects_of(connection))
-                return connection, held
+                return connection, self._held(state, connection)
         except duckdb.Error as error:
             close(connection)
             raise damaged(self.path, error) from error
         except BaseException:
             close(connection)
             raise
+
+    def _state(self) -> object:
+        return _state_of(self.path), _state_of(log_of(self.path))
+
+    def _held(self, state: object, connection: duckdb.DuckDBPyConnection) -> _Held:
+        """The objects of the file as it was before the connection was opened."""
+        held = _HELD.get(self.path)
+        if held is None or held.state != state:
+            # As long to list as a file is to open: who opens it again and again does so once.
+            held = _HELD[self.path] = _Held(state, objects_of(connection))
+        return held
 
     def _settings(self, *, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
         return settings_of(read_only=read_only, settings=self.reader_settings if read_only else ())
@@ -292,7 +303,7 @@ class Warehouse:
         try:
             with self._full_disk():
                 with duckdb.connect(str(fresh), config=settings_of(read_only=False)) as connection:
-                    self._bring_up_to_date(connection)
+                    self._bring_up_to_date(connection, _Held(None, {}))
                 fresh.replace(self.path)
         finally:
             self._clear_unfinished()
@@ -312,16 +323,18 @@ class Warehouse:
         for stray in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.new*"):
             stray.unlink(missing_ok=True)
 
-    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection) -> None:
-        held = objects_of(connection)
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, held: _Held) -> Objects | None:
+        """Bring the file to this release's schema and views; its objects, or None where some were made."""
         # A file with nothing in it is being made, or was left by DuckDB's shell.
-        judgement = judged(self.path, connection, held, self.views) if held else None
+        judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
             found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
             raise invalid_warehouse(self.path, found)
-        migrate(connection)
+        is_new = migrate(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)
+            is_new = True
+        return None if is_new else held.objects
 
 
 def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters = ()) -> Row | None:

@@ -26,15 +26,15 @@ def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -
 
     They are of the corpus that the models were compared on.
     """
-    everything = [model.name for model in choose_models(connection)]
+    everything = {model.name: model.built for model in choose_models(connection)}
     names = comparison.models.get_column("model").to_list()
     on = corpus_words(connection, names, comparison.corpus)
     with on_corpus(connection, names, comparison.corpus) as shown:
         positional = positional_neurons(shown, comparison.typology.models())
         by_minimum = minima_of(shown, names)
         shortcuts = ShortcutRows.of(shown, names, on)
-    look = Look(model_colours(everything), comparison.why_not())
-    return Material(comparison, positional, by_minimum, look, shortcuts)
+    look = Look(model_colours(list(everything)), comparison.why_not())
+    return Material(comparison, positional, by_minimum, look, shortcuts, everything)
 
 
 def write_figures(material: Material, folder: Path) -> list[Figure]:

@@ -1,10 +1,11 @@
 """What the figures of compared models are drawn from."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
+from neurothek.catalog.variants import NO_POSITION, step_of
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.papers.din import ShortcutRows
 from neurothek.queries.compare.comparison import Comparison
@@ -21,6 +22,7 @@ class Material:
         by_minimum: rows of `detectors_by_minimum` for bigrams and trigrams.
         look: colours and dashes of the models.
         shortcuts: what linear shortcuts say of them; None: not asked.
+        built: where each model's norms stand and how it knows positions, which training leaves alone.
     """
 
     comparison: Comparison
@@ -28,6 +30,7 @@ class Material:
     by_minimum: pl.DataFrame
     look: Look
     shortcuts: ShortcutRows | None = None
+    built: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kinds(self) -> Typology:
@@ -81,20 +84,29 @@ class Material:
         """What the star stands for, with the reason."""
         return [f"* not comparable: {told}."] if (told := self.look.told(models)) else []
 
-    def variants(self, of: Callable[[str], bool]) -> tuple[list[str], str | None]:
-        """The variants of a kind and the plain model of their family and size; of several families the first."""
+    def without_positions(self) -> tuple[list[str], str | None]:
+        """A model without position embeddings, and the plain model of its family and size; of several the first."""
+        return self._beside_plain(lambda variant, _: variant["variant"] == NO_POSITION)
+
+    def early_checkpoints(self) -> tuple[list[str], str | None]:
+        """The plain model at steps of its training, and as it was in the end; of several the first.
+
+        A step of a model without positions, or with norms after its blocks, is none of the plain model's.
+        """
+        return self._beside_plain(
+            lambda variant, plain: (
+                step_of(variant["variant"]) is not None
+                and self.built.get(variant["model"]) == self.built.get(plain["model"])
+            )
+        )
+
+    def _beside_plain(self, of: Callable[[Mapping[str, str], Mapping[str, str]], bool]) -> tuple[list[str], str | None]:
         rows = self.comparison.models.select("model", "variant", "family", "size").to_dicts()
         for row in rows:
             if row["variant"] is None:
                 alike = [other for other in rows if (other["family"], other["size"]) == (row["family"], row["size"])]
-                variants = [other["model"] for other in alike if other["variant"] is not None and of(other["variant"])]
+                variants = [other for other in alike if other["variant"] is not None and of(other, row)]
                 if variants:
-                    return sorted(variants, key=lambda name: _step(alike, name)), row["model"]
+                    in_order = sorted(variants, key=lambda variant: step_of(variant["variant"]) or 0)
+                    return [variant["model"] for variant in in_order], row["model"]
         return [], None
-
-
-def _step(rows: Sequence[Mapping[str, str]], name: str) -> int:
-    """The training step in a variant's name, 0 where it has none."""
-    (variant,) = (row["variant"] for row in rows if row["model"] == name)
-    digits = "".join(letter for letter in variant if letter.isdigit())
-    return int(digits or 0)

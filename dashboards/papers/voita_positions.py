@@ -18,7 +18,7 @@ def positional_neurons_by_layer(material: Material) -> Drawn:
 
 def without_positions(material: Material) -> Drawn:
     """Figure 10: the same beside a model without position embeddings."""
-    variants, base = material.variants(lambda variant: variant == "no-position")
+    variants, base = material.without_positions()
     if base is None:
         return NotDrawn("there is no variant 'no-position' with a plain model of its size")
     models = material.measured(material.kinds.positions, [base, *variants])
@@ -27,7 +27,7 @@ def without_positions(material: Material) -> Drawn:
 
 def during_training(material: Material) -> Drawn:
     """Figure 11: the same at early steps of training."""
-    variants, base = material.variants(lambda variant: variant.startswith("step "))
+    variants, base = material.early_checkpoints()
     if base is None:
         return NotDrawn("there is no early checkpoint (variant 'step N') with its trained model")
     models = material.measured(material.kinds.positions, [*variants, base])

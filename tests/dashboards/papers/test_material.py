@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import polars as pl
-import pytest
 
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.papers.material import Material
@@ -69,23 +68,27 @@ def test_a_star_marks_what_may_not_be_compared(whole: Material) -> None:
     assert marked.not_comparable(["tiny-1m"]) == []
 
 
-@pytest.mark.parametrize(
-    ("variants", "kind", "found", "base"),
-    [
-        ([None, None, None, None, "no-position"], "no-position", ["tiny-2m-nopos"], "tiny-1m"),
-        ([None, None, None, None, "no-position"], "step", [], None),
-        ([None, "step 1000", "step 250", None, "step 30"], "step", ["tiny-2m-nopos", "gelu-1m", "tiny-1m"], "tiny-2m"),
-        (["step 1", "step 2", "step 3", "step 4", "step 5"], "step", [], None),
-    ],
-)
-def test_variants_stand_in_the_order_of_training_beside_their_plain_model(
-    whole: Material, variants: list[str | None], kind: str, found: list[str], base: str | None
-) -> None:
+def with_variants(whole: Material, variants: list[str | None]) -> Material:
+    """The models as variants of one size of a family, but for the first, which is of another."""
     family: list[str | None] = ["other", "tiny", "tiny", "tiny", "tiny"]
     models = with_models(whole, variant=variants, family=family)
     sized = models.comparison.models.with_columns(size=pl.lit(1))
-    of = replace(whole, comparison=replace(models.comparison, models=sized))
-    assert of.variants(lambda variant: variant.startswith(kind)) == (found, base)
+    return replace(whole, comparison=replace(models.comparison, models=sized))
+
+
+def test_a_model_without_positions_stands_beside_its_plain_model(whole: Material) -> None:
+    of = with_variants(whole, [None, None, None, None, "no-position"])
+    assert of.without_positions() == (["tiny-2m-nopos"], "tiny-1m")
+    assert of.early_checkpoints() == ([], None)
+
+
+def test_checkpoints_stand_in_the_order_of_training_beside_their_plain_model(whole: Material) -> None:
+    steps = with_variants(whole, [None, "step 1000", "step 250", None, "step 30"])
+    assert steps.early_checkpoints() == (["tiny-2m-nopos", "gelu-1m", "tiny-1m"], "tiny-2m")
+    assert with_variants(whole, ["step 1", "step 2", "step 3", "step 4", "step 5"]).early_checkpoints() == ([], None)
+    # Training leaves alone how a model knows positions: what knows none is no early state of one that does.
+    built = {"tiny-2m-nopos": "without positions"}
+    assert replace(steps, built=built).early_checkpoints() == (["gelu-1m", "tiny-1m"], "tiny-2m")
 
 
 def test_where_something_is_missing_is_said_of_the_asked_corpus(whole: Material) -> None:
