@@ -1,6 +1,7 @@
 """What threads of one process share: DuckDB opens a file once per process, either for reading or for writing."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,12 @@ from neurothek.catalog.store.interrupts import close, undisturbed
 
 _LOST_SECONDS = 0.2
 """How often a waiting thread checks whether a holder ended without giving its lease back."""
+
+_LINGERS_SECONDS = 0.3
+"""How long a connection that nobody leases stays open where readers are expected."""
+
+_YIELDS_SECONDS = 1.0
+"""After how long it is closed however often it is leased: processes that want to write wait for that moment."""
 
 
 class _Lease:
@@ -30,10 +37,19 @@ class _Instance:
     changed: threading.Condition = field(default_factory=threading.Condition)
     connection: duckdb.DuckDBPyConnection | None = None
     found: object = None
+    opened_at: float = 0.0
+    left_at: float = 0.0
+    closer: threading.Timer | None = None
     readers: _Leases = field(default_factory=WeakSet)
     writers: _Leases = field(default_factory=WeakSet)
     waiting: _Leases = field(default_factory=WeakSet)
+    expecting: _Leases = field(default_factory=WeakSet)
     read: list[BinaryIO] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether DuckDB has the file open, or is about to."""
+        return bool(self.readers or self.writers or self.connection is not None)
 
     def wait_while(self, *others: _Leases) -> None:
         """Let go of the condition until none of them is held."""
@@ -41,19 +57,49 @@ class _Instance:
             self.changed.wait(_LOST_SECONDS)
 
     def leave(self, lease: _Lease) -> None:
-        """Give a lease back; the last reader to leave closes the connection."""
-        for leases in (self.readers, self.writers, self.waiting):
+        """Give a lease back; the last reader to leave closes the connection, now or soon."""
+        for leases in (self.readers, self.writers, self.waiting, self.expecting):
             leases.discard(lease)
         if not self.readers and self.connection is not None:
-            connection, self.connection = self.connection, None
-            close(connection)
+            self.left_at = time.monotonic()
+            is_expected = any(self.expecting) and not any(self.waiting)
+            if not is_expected or self.left_at - self.opened_at > _YIELDS_SECONDS or not self._close_soon():
+                self.close()
         self.close_read()
         self.changed.notify_all()
 
+    def close(self) -> None:
+        """Close the connection that readers shared."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            close(connection)
+
     def close_read(self) -> None:
         """Close files that were read beside DuckDB, once it no longer has the file open."""
-        while self.read and not self.readers and not self.writers:
+        while self.read and not self.is_open:
             self.read.pop().close()
+
+    def _close_soon(self, seconds: float = _LINGERS_SECONDS) -> bool:
+        """Have a thread close the connection unless it is leased again; False if there is no memory for one."""
+        if self.closer is not None:
+            return True
+        self.closer = threading.Timer(seconds, self._close_if_idle)
+        self.closer.daemon = True
+        try:
+            self.closer.start()
+        except RuntimeError:
+            self.closer = None
+        return self.closer is not None
+
+    def _close_if_idle(self) -> None:
+        with self.changed:
+            self.closer = None
+            if self.readers or self.connection is None:
+                return
+            left = self.left_at + _LINGERS_SECONDS - time.monotonic()
+            if left <= 0 or not self._close_soon(left):
+                self.close()
+                self.close_read()
 
 
 _INSTANCES: dict[Path, _Instance] = {}
@@ -70,26 +116,51 @@ Found = TypeVar("Found")
 
 @contextmanager
 def shared_reader(
-    path: Path, open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, Found]]
+    path: Path,
+    open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, Found]],
+    is_current: Callable[[Found], bool] = lambda found: True,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
     """Yield a cursor of the connection that this process's readers share; the last one to leave closes it.
 
     With it comes what was found when the connection was opened. A connection may not be used by two threads at once,
-    its cursors may.
+    its cursors may. One that lingers is used again if what was found is still so.
     """
     instance, lease = _instance(path), _Lease()
     try:
         with instance.changed:
             instance.wait_while(instance.writers, instance.waiting)
+            if (
+                not instance.readers
+                and instance.connection is not None
+                and not is_current(cast("Found", instance.found))
+            ):
+                instance.close()
             instance.readers.add(lease)
             if instance.connection is None:
                 instance.connection, instance.found = open_connection()
+                instance.opened_at = time.monotonic()
             cursor, found = instance.connection.cursor(), cast("Found", instance.found)
         try:
             yield cursor, found
         finally:
             with undisturbed():
                 close(cursor)
+    finally:
+        with undisturbed(), instance.changed:
+            instance.leave(lease)
+
+
+@contextmanager
+def lingering(path: Path) -> Iterator[None]:
+    """Within the block, the connection that readers share is closed a moment after the last of them left.
+
+    To open a file takes DuckDB 50 ms, whatever is then asked; who asks many times soon after each other opens it once.
+    """
+    instance, lease = _instance(path), _Lease()
+    try:
+        with instance.changed:
+            instance.expecting.add(lease)
+        yield
     finally:
         with undisturbed(), instance.changed:
             instance.leave(lease)
@@ -116,7 +187,7 @@ def has_leases(path: Path) -> bool:
     """Whether a thread of this process has the file open by DuckDB, or is about to."""
     instance = _instance(path)
     with instance.changed:
-        return bool(instance.readers or instance.writers)
+        return instance.is_open
 
 
 def has_other_leases(path: Path) -> bool:
@@ -124,7 +195,7 @@ def has_other_leases(path: Path) -> bool:
     mine = _instance(path)
     with _GUARD:
         others = [instance for instance in _INSTANCES.values() if instance is not mine]
-    return any(instance.readers or instance.writers for instance in others)
+    return any(instance.is_open for instance in others)
 
 
 @contextmanager
@@ -135,7 +206,8 @@ def sole_writer(path: Path) -> Iterator[None]:
         with instance.changed:
             instance.waiting.add(lease)
             instance.wait_while(instance.readers, instance.writers)
-            # A connection that a lost reader left open is closed, too.
+            # One that lingers, or that a lost reader left open.
+            instance.close()
             instance.leave(lease)
             instance.writers.add(lease)
         yield

@@ -7,7 +7,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
 from neurothek.catalog.store.errors import invalid_warehouse, missing_warehouse, unwritable_warehouse
 from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts
-from neurothek.catalog.store.leases import shared_reader, sole_writer
+from neurothek.catalog.store.leases import lingering, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
 from neurothek.catalog.store.warehouse_path import followed, refuse_file
@@ -210,6 +210,10 @@ class Warehouse:
         if self.views is not None and not judgement.has_our_views:
             self.views.define(connection)
 
+    def lingering(self) -> AbstractContextManager[None]:
+        """Within the block, readers that follow each other soon share a connection; others who write wait a second."""
+        return lingering(self.path)
+
     @contextmanager
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:
         refuse_file(self.path)
@@ -218,7 +222,7 @@ class Warehouse:
         wait = Wait(self.path, self.wait_seconds)
         with (
             damage_told(self.path),
-            shared_reader(self.path, lambda: self._open_reader(wait)) as (connection, held),
+            shared_reader(self.path, lambda: self._open_reader(wait), self._is_current) as (connection, (held, _)),
             keyboard_interrupts(connection),
         ):
             if self.views not in held.judgements:
@@ -231,14 +235,19 @@ class Warehouse:
     def _gate(self) -> Gate:
         return Gate(self.path)
 
-    def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, _Held]:
+    def _is_current(self, found: tuple[_Held, tuple[tuple[str, str], ...]]) -> bool:
+        """Whether a connection that was opened before is of the file as it is now, and as bounded as ours."""
+        held, settings = found
+        return held.state == self._state() and settings == self.reader_settings
+
+    def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, tuple[_Held, tuple[tuple[str, str], ...]]]:
         with self._gate().shared(wait):
             state = self._state()
             connection = self._connect(wait, read_only=True)
         try:
             with keyboard_interrupts(connection):
                 lock_down(connection, self.reader_settings)
-                return connection, self._held(state, connection)
+                return connection, (self._held(state, connection), self.reader_settings)
         except duckdb.Error as error:
             close(connection)
             raise damaged(self.path, error) from error

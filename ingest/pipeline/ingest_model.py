@@ -50,7 +50,8 @@ def ingest_model(
     warehouse.require_writable()
     is_adding = bool(request.interventions or request.single_neurons)
     name = asked.name or asked.source
-    with adding(staging_folder(warehouse, request), name) if is_adding else nullcontext():
+    held = adding(staging_folder(warehouse, request), name) if is_adding else nullcontext()
+    with held, warehouse.lingering():
         return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
 
 

@@ -117,17 +117,18 @@ def remeasure(
         n_shards: how many layers of each job; text is run through the model up to the last of them.
         progress: shows what is measured.
     """
-    row, runs = _asked(warehouse, model)
-    measured = measured_models(warehouse)[model]
-    checkpoint, tokenizer = find_measured(measured, weights=weights)
-    if tokenizer.sha256 != row["tokenizer_sha256"]:
-        raise changed_tokenizer(model)
-    found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
-    for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
-        yield _ids_of(found, corpus_id)
-    for dtype in dict.fromkeys(run.dtype for run in runs):
-        transformer = found.opened(dtype)
-        yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
+    with warehouse.lingering():
+        row, runs = _asked(warehouse, model)
+        measured = measured_models(warehouse)[model]
+        checkpoint, tokenizer = find_measured(measured, weights=weights)
+        if tokenizer.sha256 != row["tokenizer_sha256"]:
+            raise changed_tokenizer(model)
+        found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
+        for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
+            yield _ids_of(found, corpus_id)
+        for dtype in dict.fromkeys(run.dtype for run in runs):
+            transformer = found.opened(dtype)
+            yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
 
 
 def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:

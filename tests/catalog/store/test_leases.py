@@ -5,12 +5,22 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from operator import eq
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from neurothek.catalog.store.leases import has_leases, has_other_leases, read_beside, shared_reader, sole_writer
+from neurothek.catalog.store import leases
+from neurothek.catalog.store.leases import (
+    has_leases,
+    has_other_leases,
+    lingering,
+    read_beside,
+    shared_reader,
+    sole_writer,
+)
 
 LONG_SECONDS = 20.0
 
@@ -167,3 +177,86 @@ def test_cursors_of_many_threads_answer_side_by_side(path: Path) -> None:
     with shared_reader(path, opener), ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(40))) == [7 * number for number in range(40)]
     assert len(opener.opened) == 1
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + LONG_SECONDS
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert holds()
+
+
+def test_a_connection_lingers_only_within_its_block(path: Path) -> None:
+    opener = Opener()
+    with lingering(path):
+        for _ in range(3):
+            with shared_reader(path, opener) as (cursor, _):
+                pass
+            assert not is_open(cursor)
+        (connection,) = opener.opened
+        # DuckDB has the file open, and its lock would be gone if somebody closed the file.
+        assert has_leases(path)
+        with read_beside(path) as file:
+            pass
+        closed = [file.closed]
+    assert not is_open(connection)
+    assert [*closed, file.closed] == [False, True]
+    assert not has_leases(path)
+
+
+def test_a_connection_that_lingers_is_closed_when_nobody_comes(path: Path) -> None:
+    opener = Opener()
+    with lingering(path):
+        with shared_reader(path, opener):
+            pass
+        wait_until(lambda: not has_leases(path))
+        assert not is_open(opener.opened[0])
+        with shared_reader(path, opener):
+            time.sleep(leases._LINGERS_SECONDS * 1.5)
+            assert is_open(opener.opened[1])
+
+
+def test_other_processes_are_let_in_however_often_it_is_leased(path: Path) -> None:
+    opener = Opener()
+    until = time.monotonic() + LONG_SECONDS
+    with lingering(path):
+        while len(opener.opened) < 2 and time.monotonic() < until:
+            with shared_reader(path, opener):
+                time.sleep(0.01)
+    assert len(opener.opened) == 2
+
+
+def test_a_writer_closes_what_lingers(path: Path) -> None:
+    opener = Opener()
+    with lingering(path):
+        with shared_reader(path, opener):
+            pass
+        with sole_writer(path):
+            assert not is_open(opener.opened[0])
+        with shared_reader(path, opener), lingering(path):
+            pass
+        with shared_reader(path, opener):
+            assert len(opener.opened) == 2
+
+
+def test_what_lingers_is_used_again_while_it_is_of_the_same_file(path: Path) -> None:
+    opener = Opener()
+    with lingering(path):
+        for wanted, given in (("none", "opened 1"), ("opened 1", "opened 1"), ("none", "opened 2")):
+            with shared_reader(path, opener, partial(eq, wanted)) as (_, found):
+                assert found == given
+        with shared_reader(path, opener), shared_reader(path, opener, partial(eq, "none")) as (_, found):
+            # Others read it now.
+            assert found == "opened 2"
+
+
+def test_without_memory_for_a_thread_nothing_lingers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    opener = Opener()
+    monkeypatch.setattr(threading.Timer, "start", refuse)
+    with lingering(path):
+        with shared_reader(path, opener):
+            pass
+        assert not has_leases(path)

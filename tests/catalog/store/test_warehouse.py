@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -293,3 +294,40 @@ with duckdb.connect(sys.argv[1]) as connection:
     with warehouse.reader() as connection:
         assert connection.execute("select family from store.models").fetchall() == [("folded",)]
     warehouse.settle()
+
+
+def test_a_reader_that_lingers_is_of_the_file_that_is_there_and_as_bounded_as_asked(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    connect = Warehouse._connect
+
+    def count(self: Warehouse, wait: Wait, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        opened.append(read_only)
+        return connect(self, wait, read_only=read_only)
+
+    def models() -> list[str]:
+        with warehouse.current_reader() as connection:
+            return [name for (name,) in connection.execute("select name from store.models").fetchall()]
+
+    other = Warehouse(tmp_path / "other.duckdb")
+    with other.writer():
+        pass
+    bounded = replace(warehouse, reader_settings=(("threads", "1"),))
+    monkeypatch.setattr(Warehouse, "_connect", count)
+    with warehouse.lingering():
+        names = models()
+        assert names
+        assert (models(), opened) == (names, [True])
+        with bounded.reader() as connection:
+            assert connection.execute("select current_setting('threads')").fetchall() == [(1,)]
+        assert opened == [True, True]
+        other.path.replace(warehouse.path)
+        assert (models(), opened) == ([], [True, True, True])
+        with warehouse.writer() as connection:
+            connection.execute("select 1")
+        # What a writer saw of the file holds for the readers that follow.
+        monkeypatch.setattr(neurothek.catalog.store.warehouse, "objects_of", None)
+        assert models() == []
+    with duckdb.connect(str(warehouse.path)):
+        pass
