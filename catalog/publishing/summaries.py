@@ -36,8 +36,8 @@ class KeptView:
         return f"{PREFIX}{self.name}"
 
 
-Definitions = Callable[[duckdb.DuckDBPyConnection], Sequence[KeptView]]
-"""The kept views of the program, each after those it reads; of the connection only names of tables are asked."""
+Definitions = Callable[[], Sequence[KeptView]]
+"""The kept views of the program, each after those it reads."""
 
 _DEFINITIONS: list[Definitions] = []
 
@@ -114,7 +114,7 @@ def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], mode
 def _views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
     """Those that are kept in the file: none before somebody has installed the views."""
     tables = _kept_tables(connection)
-    return [view for define in _DEFINITIONS for view in define(connection) if view.table in tables]
+    return [view for define in _DEFINITIONS for view in define() if view.table in tables]
 
 
 def _kept_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:

@@ -137,3 +137,7 @@ WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
 """The tables that no job fills; a row is known by its UUID."""
 
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}
+
+_OF_A_MODEL = (table.name for table in BY_NAME.values() if "model_id" in (*table.ids, *table.columns))
+OF_MODELS = frozenset((*_OF_A_MODEL, RUNS.name, "neuron_facts", "pins", "cluster_pins"))
+"""Names of the tables that have a `model_id`, but for what is kept of views."""

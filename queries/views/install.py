@@ -133,7 +133,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for name in _retired(connection):
         connection.execute(f"drop view main.{_quoted(name)}")
     summaries.clear(connection)
-    kept = {one.name: one for one in kept_views(connection)}
+    kept = {one.name: one for one in kept_views()}
     for one in views.values():
         _install_one(connection, one, kept.get(one.name))
     connection.execute("delete from store.installed_views")
@@ -161,10 +161,9 @@ def sources() -> str:
     return hashlib.sha256(repr(sorted(_fingerprints().items())).encode()).hexdigest()
 
 
-def kept_views(connection: duckdb.DuckDBPyConnection) -> list[summaries.KeptView]:
+def kept_views() -> list[summaries.KeptView]:
     """The views whose rows are kept, in the order of their dependencies."""
-    of_models = frozenset(_tables_of_models(connection))
-    return [_kept(name, of_models) for name, one in all_views().items() if one.kept is not None]
+    return [_kept(name) for name, one in all_views().items() if one.kept is not None]
 
 
 summaries.provide(kept_views)
@@ -180,13 +179,6 @@ def _retired(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted(name for (name,) in connection.execute(query).fetchall() if name not in all_views())
 
 
-def _tables_of_models(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    tables = connection.execute(
-        "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
-    ).fetchall()
-    return {name for (name,) in tables}
-
-
 def _install_one(connection: duckdb.DuckDBPyConnection, one: View, kept: summaries.KeptView | None) -> None:
     text = one.text
     if kept is not None:
@@ -199,14 +191,17 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, kept: summari
 
 
 @cache
-def _kept(name: str, of_models: frozenset[str]) -> summaries.KeptView:
+def _kept(name: str) -> summaries.KeptView:
+    # Here, as whoever only reads does without the tables' types.
+    from neurothek.catalog.tables.registry import OF_MODELS  # noqa: PLC0415
+
     views = all_views()
     one = views[name]
     of_one_model = narrowed(
         name,
         {other: view.query for other, view in views.items()},
         kept={other for other, view in views.items() if view.kept},
-        of_models=of_models,
+        of_models=OF_MODELS,
     )
     return summaries.KeptView(name, one.key, str(one.kept), one.query, of_one_model)
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.tables.migrations import migrate
-from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, OF_MODELS
 from neurothek.catalog.tables.table import Table
 
 DUCKDB_TYPES = {
@@ -63,3 +63,8 @@ def test_jobs_fill_every_fact_table_once() -> None:
     assert set(filled) == {table.name for table in FACTS}
     shared = {table.name for table in FACTS if table.part is not None}
     assert len([name for name in filled if name not in shared]) == len(FACTS) - len(shared)
+
+
+def test_tables_of_models_are_those_with_a_model_s_number(schema: duckdb.DuckDBPyConnection) -> None:
+    query = "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
+    assert {name for (name,) in schema.execute(query).fetchall()} == OF_MODELS
