@@ -242,6 +242,10 @@ TEXTS = (
 )
 """What may stand in any column of text; CANARY is for the path of a folder, which stands for the source of weights."""
 
+KEYS = {("models", "name"): "model_id", ("annotations", "annotation_id"): "annotation_id"}
+"""Texts by which rows are known -> what they end in: two models of one name are refused, and rows that are there twice
+are a test of their own."""
+
 
 def of_text(honest: Path, path: Path, text: str) -> Path:
     """A copy of a warehouse with one text in all columns of text of all tables."""
@@ -252,8 +256,8 @@ def of_text(honest: Path, path: Path, text: str) -> Path:
             " and data_type = 'VARCHAR' and not starts_with(table_name, 'kept_')"
         ).fetchall()
         for table, column in columns:
-            # Names differ: files in which they do not are refused.
-            value = "? || model_id" if (table, column) == ("models", "name") else "?"
+            key = KEYS.get((table, column))
+            value = f"? || {key}" if key else "?"
             connection.execute(f'update store.{table} set "{column}" = {value}', [text])
     return path
 
