@@ -12,7 +12,7 @@ from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import duckdb_bytes, rows_of
 from neurothek.catalog.store.matrices import bring
-from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.tables.table import Table
@@ -184,19 +184,26 @@ def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) -> dict[str, int]:
+    n_before = _n_models_and_corpora(connection)
     model_id = _ensure_model(connection, publication.model)
     corpus_id = None
     if publication.corpus is not None:
         corpus_id = _ensure_corpus(connection, publication.corpus, model_id)
+    is_known = n_before == _n_models_and_corpora(connection)
     written: dict[str, int] = {}
     for run in publication.runs:
         if run.row.item(0, "job") == _LISTS and not _is_repeated(connection, run, model_id):
             # What rests on other lists says nothing of these.
             delete_pairs(connection, model_id)
+            is_known = False
         ids = {"model_id": model_id, "corpus_id": corpus_id if run.needs_corpus else None, "other_model_id": None}
         written.update(_replace_run(connection, run, ids))
-    rebuild_facts(connection, model_id)
+    rebuild_facts(connection, model_id, written if is_known else None)
     return written
+
+
+def _n_models_and_corpora(connection: duckdb.DuckDBPyConnection) -> Row | None:
+    return first_row(connection, "select (select count(*) from store.models), (select count(*) from store.corpora)")
 
 
 def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:

@@ -1,7 +1,9 @@
 """Views that sum up whole models, kept as tables: computed when measurements change, read when somebody asks."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import duckdb
 
@@ -35,9 +37,22 @@ class KeptView:
         """Where its rows lie, in the schema `store`."""
         return f"{PREFIX}{self.name}"
 
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """Tables of the store from which a model's rows are computed, of other views too."""
+        return tables_read(self.query_of_model)
+
 
 Definitions = Callable[[], Sequence[KeptView]]
 """The kept views of the program, each after those it reads."""
+
+_TABLE = re.compile(r"\bstore\.(\w+)")
+
+
+def tables_read(query: str) -> frozenset[str]:
+    """Tables of the store that a query of ours names."""
+    return frozenset(_TABLE.findall(query))
+
 
 _DEFINITIONS: list[Definitions] = []
 
@@ -62,21 +77,34 @@ def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
         _compute(connection, view, model_id, name)
 
 
-def refresh(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
-    """Compute what is kept of one model anew, and drop what is kept of models that are gone."""
+def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[str] | None = None) -> None:
+    """Compute what is kept of one model anew, and drop what is kept of models that are gone.
+
+    Args:
+        connection: a writer.
+        model_id: the model.
+        changed: the tables of the store, views' among them, in which rows of the model are others: what reads none of
+            them stays, and a view's own table is added when its rows are computed. None: any may be.
+    """
     names = connection.execute("select name from store.models where model_id = ?", [model_id]).fetchall()
-    views = _views(connection)
+    name = names[0][0] if names else None
+    views = kept(connection)
     filled = _filled(connection, {view.source for view in views}, model_id)
     for view in views:
+        if changed is not None and view.reads.isdisjoint(changed):
+            continue
+        before = _rows(connection, view, name)
         gone = f"delete from store.{view.table} where model = $model or model not in (select name from store.models)"
-        connection.execute(gone, {"model": names[0][0] if names else None})
+        connection.execute(gone, {"model": name})
         if view.source in filled:
-            _compute(connection, view, model_id, names[0][0])
+            _compute(connection, view, model_id, str(name))
+        if changed is not None and (before is None or before != _rows(connection, view, name)):
+            changed.add(view.table)
 
 
 def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
     """Every kept view with a query for the places where its rows are not those that the view computes now."""
-    for view in _views(connection):
+    for view in kept(connection):
         columns = connection.execute(
             "select column_name, data_type from duckdb_columns()"
             " where schema_name = 'store' and database_name = current_database() and table_name = ?",
@@ -95,6 +123,14 @@ def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
         )
 
 
+def _rows(connection: duckdb.DuckDBPyConnection, view: KeptView, name: str | None) -> list[tuple[object, ...]] | None:
+    """The rows of a model in a view of few, None of one that may have many: every run changes what reads runs."""
+    if "runs" not in view.reads:
+        return None
+    query = f"from store.{view.table} where model = ? order by {', '.join(view.key)}"
+    return connection.execute(query, [name]).fetchall()
+
+
 def _compute(connection: duckdb.DuckDBPyConnection, view: KeptView, model_id: int, name: str) -> None:
     query = f"insert into store.{view.table} from (\n{view.query_of_model}\n) order by {', '.join(view.key)}"
     (statement,) = connection.extract_statements(query)
@@ -111,7 +147,7 @@ def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], mode
     return {str(table) for (table,) in rows}
 
 
-def _views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
+def kept(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
     """Those that are kept in the file: none before somebody has installed the views."""
     tables = _kept_tables(connection)
     return [view for define in _DEFINITIONS for view in define() if view.table in tables]
