@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ JOBS = ("projections", "activity", "ngrams", "clusters")
 
 
 @pytest.fixture(scope="module")
-def doors(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neurothek, neurothek.Neurothek]:
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neurothek.Neurothek, neurothek.Neurothek]]:
     """A warehouse of two tiny Llamas, and one in which signs of the first are turned."""
     folder = tmp_path_factory.mktemp("signs")
     corpora = write_corpus(folder)
@@ -53,7 +54,17 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neurothek
             measure(warehouse, other, request(corpora, jobs=("projections",)))
         compare(warehouse, "one", "two")
         doors.append(neurothek.open(warehouse.path))
-    return doors[0], doors[1]
+    with asked_often(doors):
+        yield doors[0], doors[1]
+
+
+@contextmanager
+def asked_often(doors: Sequence[neurothek.Neurothek]) -> Iterator[None]:
+    """Questions that follow each other share a connection."""
+    with ExitStack() as stack:
+        for door in doors:
+            stack.enter_context(door.warehouse.lingering())
+        yield
 
 
 def signs_of(doors: tuple[neurothek.Neurothek, neurothek.Neurothek]) -> Mapping[str, int]:
@@ -391,7 +402,7 @@ def write_drill(folder: Path) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neurothek, neurothek.Neurothek]:
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neurothek.Neurothek, neurothek.Neurothek]]:
     """The same with every job, detectors, interventions of every sort and annotations by rules."""
     folder = tmp_path_factory.mktemp("every")
     corpora = write_drill(folder)
@@ -422,7 +433,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[neurothek.Neur
         door.carry_out(door.plan_intervention("one", where="layer = 1 and neuron < 2", one_by_one=True, tokens=300))
         door.annotate_by_rules("one")
         doors.append(door)
-    return doors[0], doors[1]
+    with asked_often(doors):
+        yield doors[0], doors[1]
 
 
 @pytest.mark.long

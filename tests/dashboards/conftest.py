@@ -1,12 +1,10 @@
 """Pages over warehouses made by hand: one with everything, one with projections only, one empty."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import duckdb
 import pytest
-from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import neurothek
@@ -65,14 +63,6 @@ def whole(full_path: Path) -> Material:
     """What the papers' figures of the hand-made warehouse are drawn from."""
     with Warehouse(full_path).reader() as connection:
         return material(connection)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _components_sought_once() -> Iterator[None]:
-    """Streamlit looks through every installed package for components, half a second for each page that is opened."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,18 @@
 
 import html
 import re
+from functools import cache
 from pathlib import Path
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.session import hand_over
+
+# Streamlit looks through every installed package for components, half a second for each page that is opened.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 

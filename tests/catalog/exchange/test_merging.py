@@ -88,11 +88,12 @@ def test_two_catalogs_together_are_what_one_person_would_have_measured(
     assert (merged.models, merged.extended) == (("gpt", "other"), ())
     assert check(ours) == []
     whole = Warehouse(folder / "all.duckdb")
-    for fact in FACTS:
-        found, expected = by_name(ours, fact.name), by_name(whole, fact.name)
-        assert [repr(row) for row in found] == [repr(row) for row in expected], fact.name
-    for name in ("tokenizers", "tokens", "corpora", "sequences", "token_counts", "models"):
-        assert len(rows(ours, name)) == len(rows(whole, name)), name
+    with ours.lingering(), whole.lingering():
+        for fact in FACTS:
+            found, expected = by_name(ours, fact.name), by_name(whole, fact.name)
+            assert [repr(row) for row in found] == [repr(row) for row in expected], fact.name
+        for name in ("tokenizers", "tokens", "corpora", "sequences", "token_counts", "models"):
+            assert len(rows(ours, name)) == len(rows(whole, name)), name
     assert theirs.path.read_bytes() == before
 
 
@@ -100,10 +101,11 @@ def test_what_both_hold_is_taken_once(ours: Warehouse, theirs: Warehouse) -> Non
     merge(ours, theirs.path)
     with ours.reader() as connection:
         names = list(store_tables(connection))
-    before = {name: rows(ours, name) for name in names}
-    again = merge(ours, theirs.path)
-    assert (again.models, again.extended, again.n_runs, again.n_rows) == ((), (), 0, 0)
-    assert {name: rows(ours, name) for name in names} == before
+    with ours.lingering():
+        before = {name: rows(ours, name) for name in names}
+        again = merge(ours, theirs.path)
+        assert (again.models, again.extended, again.n_runs, again.n_rows) == ((), (), 0, 0)
+        assert {name: rows(ours, name) for name in names} == before
 
 
 def test_a_new_warehouse_takes_all(theirs: Warehouse, tmp_path: Path) -> None:
