@@ -47,12 +47,12 @@ def ingest_model(
         engine: what measures.
     """
     check_request(request)
-    warehouse.require_writable()
     is_adding = bool(request.interventions or request.single_neurons)
-    name = asked.name or asked.source
-    held = adding(staging_folder(warehouse, request), name) if is_adding else nullcontext()
-    with held, warehouse.lingering():
-        return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
+    with warehouse.lingering():
+        warehouse.require_writable()
+        held = adding(staging_folder(warehouse, request), asked.name or asked.source) if is_adding else nullcontext()
+        with held:
+            return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
 
 
 def _ingest(
