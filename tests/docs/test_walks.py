@@ -198,7 +198,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with all walks that need no ingest, beside the hand-made warehouse."""
     copy = walked(tmp_path_factory.mktemp("asked"), *ASKED)
     made.create(copy.outside / "w.duckdb")
-    # The copy has tables and views of its own: to it the file is an earlier release's, which a command brings up to date.
+    # The copy has tables and views of its own: to it the file is of an earlier release until a command asks it.
     copy.neurothek("models")
     return copy
 
