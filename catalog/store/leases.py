@@ -70,6 +70,10 @@ class _Instance:
 
     def close(self) -> None:
         """Close the connection that readers shared."""
+        if self.closer is not None:
+            # A thread that Python's end cuts off keeps modules alive, of which DuckDB's own complains.
+            self.closer.cancel()
+            self.closer = None
         connection, self.connection = self.connection, None
         if connection is not None:
             close(connection)
@@ -93,6 +97,8 @@ class _Instance:
 
     def _close_if_idle(self) -> None:
         with self.changed:
+            if self.closer is not threading.current_thread():
+                return
             self.closer = None
             if self.readers or self.connection is None:
                 return
