@@ -1,5 +1,6 @@
 """What threads of one process share: DuckDB opens a file once per process, either for reading or for writing."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,10 +71,10 @@ class _Instance:
 
     def close(self) -> None:
         """Close the connection that readers shared."""
-        if self.closer is not None:
+        closer, self.closer = self.closer, None
+        if closer is not None:
             # A thread that Python's end cuts off keeps modules alive, of which DuckDB's own complains.
-            self.closer.cancel()
-            self.closer = None
+            closer.cancel()
         connection, self.connection = self.connection, None
         if connection is not None:
             close(connection)
@@ -87,13 +88,14 @@ class _Instance:
         """Have a thread close the connection unless it is leased again; False if there is no memory for one."""
         if self.closer is not None:
             return True
-        self.closer = threading.Timer(seconds, self._close_if_idle)
-        self.closer.daemon = True
+        self.closer = closer = threading.Timer(seconds, self._close_if_idle)
+        closer.daemon = True
         try:
-            self.closer.start()
+            closer.start()
         except RuntimeError:
             self.closer = None
-        return self.closer is not None
+            return False
+        return True
 
     def _close_if_idle(self) -> None:
         with self.changed:
@@ -115,6 +117,20 @@ _GUARD = threading.Lock()
 def _instance(path: Path) -> _Instance:
     with _GUARD:
         return _INSTANCES.setdefault(path.resolve(), _Instance())
+
+
+def _close_idle() -> None:
+    """Close what nobody leases: a child that inherits an open file has no lock on it, nor the thread that closes it."""
+    for instance in [*_INSTANCES.values()]:
+        if instance.changed.acquire(blocking=False):
+            try:
+                if not instance.readers:
+                    instance.close()
+            finally:
+                instance.changed.release()
+
+
+os.register_at_fork(before=_close_idle)
 
 
 Found = TypeVar("Found")
@@ -212,9 +228,10 @@ def sole_writer(path: Path) -> Iterator[None]:
         with instance.changed:
             instance.waiting.add(lease)
             instance.wait_while(instance.readers, instance.writers)
-            # One that lingers, or that a lost reader left open.
-            instance.close()
-            instance.leave(lease)
+            with undisturbed():
+                # One that lingers, or that a lost reader left open.
+                instance.close()
+                instance.leave(lease)
             instance.writers.add(lease)
         yield
     finally:

@@ -134,13 +134,10 @@ class Warehouse:
                 with keyboard_interrupts(connection):
                     lock_down(connection, settings)
                     with self._full_disk():
-                        objects = self._bring_up_to_date(connection, self._held(state, connection))
+                        self._bring_up_to_date(connection, self._held(state, connection))
                     yield connection
             finally:
                 close(connection)
-            if objects is not None:
-                # What was written since are rows.
-                _HELD[self.path] = _Held(self._state(), objects)
 
     @contextmanager
     def transaction(self, *, settings: Sequence[tuple[str, str]] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -258,12 +255,15 @@ class Warehouse:
     def _state(self) -> object:
         return _state_of(self.path), _state_of(log_of(self.path))
 
-    def _held(self, state: object, connection: duckdb.DuckDBPyConnection) -> _Held:
-        """The objects of the file as it was before the connection was opened."""
-        held = _HELD.get(self.path)
-        if held is None or held.state != state:
+    def _held(self, before: object, connection: duckdb.DuckDBPyConnection) -> _Held:
+        """The objects of the file, whose state is known from before the connection was opened.
+
+        Other programs may have written while that waited for them: only what looks the same now, too, was seen before.
+        """
+        held, now = _HELD.get(self.path), self._state()
+        if held is None or held.state != before or now != before:
             # As long to list as a file is to open: who opens it again and again does so once.
-            held = _HELD[self.path] = _Held(state, objects_of(connection))
+            held = _HELD[self.path] = _Held(now if now == before else None, objects_of(connection))
         return held
 
     def _settings(self, *, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
@@ -332,18 +332,15 @@ class Warehouse:
         for stray in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.new*"):
             stray.unlink(missing_ok=True)
 
-    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, held: _Held) -> Objects | None:
-        """Bring the file to this release's schema and views; its objects, or None where some were made."""
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, held: _Held) -> None:
         # A file with nothing in it is being made, or was left by DuckDB's shell.
         judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
             found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
             raise invalid_warehouse(self.path, found)
-        is_new = migrate(connection)
+        migrate(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)
-            is_new = True
-        return None if is_new else held.objects
 
 
 def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters = ()) -> Row | None:

@@ -262,3 +262,28 @@ def test_without_memory_for_a_thread_nothing_lingers(path: Path, monkeypatch: py
         with shared_reader(path, opener):
             pass
         assert not has_leases(path)
+
+
+def test_a_child_inherits_no_open_file(path: Path) -> None:
+    opener = Opener()
+    with lingering(path):
+        with shared_reader(path, opener):
+            pass
+        leases._close_idle()
+        assert not has_leases(path)
+        assert not is_open(opener.opened[0])
+        with shared_reader(path, opener):
+            leases._close_idle()
+            assert is_open(opener.opened[1])
+
+
+def test_a_lost_closer_leaves_nothing_open(path: Path) -> None:
+    """Ctrl-C between the steps of closing: whoever reads next finds no thread that was told to end."""
+    opener = Opener()
+    with lingering(path):
+        with shared_reader(path, opener):
+            pass
+        leases._instance(path).close()
+        with shared_reader(path, opener):
+            pass
+        wait_until(lambda: not has_leases(path))

@@ -5,8 +5,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -324,10 +324,33 @@ def test_a_reader_that_lingers_is_of_the_file_that_is_there_and_as_bounded_as_as
         assert opened == [True, True]
         other.path.replace(warehouse.path)
         assert (models(), opened) == ([], [True, True, True])
-        with warehouse.writer() as connection:
-            connection.execute("select 1")
-        # What a writer saw of the file holds for the readers that follow.
-        monkeypatch.setattr(neurothek.catalog.store.warehouse, "objects_of", None)
-        assert models() == []
     with duckdb.connect(str(warehouse.path)):
+        pass
+
+
+@pytest.mark.parametrize("lease", [Warehouse.reader, Warehouse.writer, Warehouse.current_reader])
+def test_what_another_program_wrote_while_a_lease_waited_is_seen(
+    warehouse: Warehouse, lease: Callable[[Warehouse], AbstractContextManager[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with warehouse.reader():
+        pass
+    connect = Warehouse._connect
+
+    def wait_for_other(self: Warehouse, wait: Wait, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        with duckdb.connect(str(warehouse.path)) as other:
+            other.execute("create macro main.lower(a) as 'hostile'")
+        return connect(self, wait, read_only=read_only)
+
+    monkeypatch.setattr(Warehouse, "_connect", wait_for_other)
+    with pytest.raises(Unreadable, match="brings the macro"), lease(warehouse):
+        pass
+    monkeypatch.setattr(Warehouse, "_connect", connect)
+    with pytest.raises(Unreadable, match="brings the macro"), lease(warehouse):
+        pass
+
+
+def test_what_a_caller_made_of_a_file_is_seen(warehouse: Warehouse) -> None:
+    with warehouse.writer() as connection:
+        connection.execute("create macro main.lower(a) as 'hostile'")
+    with pytest.raises(Unreadable, match="brings the macro"), warehouse.reader():
         pass
