@@ -93,7 +93,7 @@ def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[s
     for view in views:
         if changed is not None and view.reads.isdisjoint(changed):
             continue
-        before = _rows(connection, view, name)
+        before = None if changed is None else _rows(connection, view, name)
         gone = f"delete from store.{view.table} where model = $model or model not in (select name from store.models)"
         connection.execute(gone, {"model": name})
         if view.source in filled:

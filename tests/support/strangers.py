@@ -242,9 +242,9 @@ TEXTS = (
 )
 """What may stand in any column of text; CANARY is for the path of a folder, which stands for the source of weights."""
 
-KEYS = {("models", "name"): "model_id", ("annotations", "annotation_id"): "annotation_id"}
+KEYS = {("models", "name"): "model_id", ("annotations", "annotation_id"): "if(rowid = 0, '', annotation_id)"}
 """Texts by which rows are known -> what they end in: two models of one name are refused, and rows that are there twice
-are a test of their own."""
+are a test of their own. One annotation is known by the text alone."""
 
 
 def of_text(honest: Path, path: Path, text: str) -> Path:

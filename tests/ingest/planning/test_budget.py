@@ -25,14 +25,14 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's anonymous memory"),
 ]
 
-N_WORDS, CONTEXT_LENGTH, BATCH_TOKENS = 6_000, 256, 2_048
+N_WORDS, CONTEXT_LENGTH, BATCH_TOKENS = 12_000, 256, 2_048
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Small, but with neurons enough that what they take is most of what is taken."""
     folder = tmp_path_factory.mktemp("memory") / "tiny"
-    return build(folder, "opt", n_layers=2, d_model=64, d_ffn=1024, context_length=CONTEXT_LENGTH)
+    return build(folder, "opt", n_layers=2, d_model=64, d_ffn=2048, context_length=CONTEXT_LENGTH)
 
 
 def write(folder: Path) -> tuple[str, ...]:
