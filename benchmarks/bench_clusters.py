@@ -12,8 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.bench_projections import _high_water_mark
 from benchmarks.timing import machine, publish_block, table
 from neurothek.ingest.jobs.clusters import agglomeration
-from neurothek.ingest.jobs.clusters.job import Linking
-from neurothek.ingest.jobs.clusters.neighbours import all_directions
+from neurothek.ingest.jobs.clusters.job import Linking, all_directions
 from neurothek.ingest.minis import folder as mini_folder
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer

@@ -11,8 +11,7 @@ import numpy as np
 from benchmarks.bench_projections import _high_water_mark
 from benchmarks.shapes import D_FFN, N_LAYERS, TOKENS
 from benchmarks.timing import machine, publish_block, table
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
-from neurothek.ingest.jobs.counterparts.sides import Side, compare
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, Side, compare
 
 K = 50
 N_JOINED = 256

@@ -3,10 +3,15 @@
 import streamlit as st
 
 from neurothek.dashboards.addresses import FRONT
-from neurothek.dashboards.shell.box import draw_box, follow_box
-from neurothek.dashboards.shell.menu import measured_jobs, pages
-from neurothek.dashboards.shell.title import title_of
-from neurothek.dashboards.shell.trail import layers_of_models, trail_html
+from neurothek.dashboards.shell.box import (
+    draw_box,
+    follow_box,
+    layers_of_models,
+    measured_jobs,
+    pages,
+    title_of,
+    trail_html,
+)
 from neurothek.dashboards.widgets.address import keep_place
 
 # What keeps the box at the right.

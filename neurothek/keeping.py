@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neurothek.catalog.exchange.merging import Merged
     from neurothek.catalog.upkeep.changes import Label
     from neurothek.dashboards.papers.figure import Figure
-    from neurothek.queries.annotate.saved import Saved
+    from neurothek.queries.annotate.annotations import Saved
     from neurothek.queries.compare.comparison import Comparison
     from neurothek.queries.neuron.page import NeuronPage
 

@@ -224,7 +224,7 @@ class Running(Opened):
             address = find_neuron(connection, neuron)
         _require_prompt(prompt)
         require_weights(address.of, weights=weights, allow_pickle=allow_pickle)
-        from neurothek.ingest.trace.along import activations_along
+        from neurothek.ingest.trace.grid import activations_along
         from neurothek.ingest.trace.open_models import OPEN_MODELS
 
         with OPEN_MODELS.model(address.of, weights=weights, allow_pickle=allow_pickle) as opened:

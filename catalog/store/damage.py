@@ -90,7 +90,7 @@ def _is_about(path: Path, text: str) -> bool:
     if block is None:
         return str(path) in text
     # Here, as it takes a tenth of a second to import.
-    from neurothek.catalog.store.checksums import is_computed_at  # noqa: PLC0415
+    from neurothek.catalog.store.blocks import is_computed_at  # noqa: PLC0415
 
     with read_beside(path) as file:
         return is_computed_at(file, int(block[2]), int(block[1]))

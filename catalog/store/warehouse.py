@@ -18,15 +18,15 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.spelling import is_text
 from neurothek.catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
 from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
 from neurothek.catalog.store.errors import invalid_warehouse, missing_warehouse, unwritable_warehouse
 from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts
-from neurothek.catalog.store.leases import lingering, shared_reader, sole_writer
+from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
-from neurothek.catalog.store.warehouse_path import followed, refuse_file
 from neurothek.catalog.tables.migrations import LATEST, migrate
 
 WAIT_SECONDS = 60.0
@@ -364,3 +364,45 @@ def _first_line(error: Exception) -> str:
 def _holder(message: str) -> str:
     process = re.search(r"\(PID (\d+)\)", message)
     return f"the process {process.group(1)}" if process else "another process"
+
+
+# A checksum of eight bytes goes before it.
+_MAGIC, _MAGIC_END = b"DUCK", 12
+
+
+def followed(path: Path) -> Path:
+    """The file that a path leads to."""
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
+        raise invalid_warehouse(path, "it is a link that leads back to itself") from error
+    if target.is_symlink():
+        raise invalid_warehouse(path, "it is a link that leads back to itself")
+    return target
+
+
+def refuse_file(path: Path) -> None:
+    """Refuse a path at which no warehouse stands or may be made."""
+    if not is_text(str(path)):
+        raise invalid_warehouse(path, "its name is not UTF-8, which DuckDB requires")
+    if "?" in str(path):
+        # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
+        raise invalid_warehouse(path, "DuckDB takes what follows a question mark in a path for no part of it")
+    if path.stem.casefold() == "store":
+        raise invalid_warehouse(path, "a file called store would have the same name as the schema store")
+    if path.is_dir():
+        raise invalid_warehouse(path, "it is a folder")
+    # A pipe would be waited for; it is not read.
+    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
+        raise invalid_warehouse(path, "it is not a DuckDB file")
+
+
+def _is_duckdb(path: Path) -> bool:
+    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
+    if has_leases(path):
+        return True  # who opened it has looked
+    try:
+        with read_beside(path) as file:
+            return file.read(_MAGIC_END).endswith(_MAGIC)
+    except OSError as error:
+        raise invalid_warehouse(path, error.strerror or str(error)) from error

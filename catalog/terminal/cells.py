@@ -8,7 +8,6 @@ from datetime import datetime
 import polars as pl
 
 from neurothek.catalog.spelling import harmless, readable, visible, visible_list
-from neurothek.catalog.terminal.kinds import NAMES_IN_NUMBERS, TOKENS
 
 MISSING = "-"
 ELLIPSIS = "…"
@@ -111,3 +110,48 @@ def _float_formatter(values: Sequence[float | None], *, n_digits: int) -> Callab
         return f"{value:.1e}" if is_lost else text
 
     return show
+
+
+_ALL = 100
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """So many digits, or as many as the whole per cents have.
+
+    It is never 0% of what is not 0, nor 100% of what is not all: these are told as <0.01% and >99%.
+    """
+    per_cent = 100 * share
+    if per_cent in (0, _ALL):
+        return f"{abs(per_cent):.0f}%"
+    if 0 < per_cent < 10 ** (-digits):
+        return f"<{10 ** (-digits):.{digits}f}%"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(per_cent))))
+    text = f"{per_cent:.{decimals}f}"
+    if float(text) >= _ALL > per_cent:
+        return f">{_ALL - 10.0 ** (2 - digits):g}%"
+    return f"{text}%"
+
+
+TOKENS = frozenset(
+    {
+        *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
+        *("promotes", "shared_tokens", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
+        *("model_token", "writes"),
+    }
+)
+"""Columns that hold tokens, in which white space must be seen."""
+
+SHARES = frozenset(
+    {
+        *("dead_share", "first_half_dead_share", "provably_dead_share", "never_active_share", "frequency"),
+        *("mean_frequency", "median_frequency", "observed", "observed_low", "observed_high", "expected", "difference"),
+        *("saturated_share", "covered_share", "positional_share", "dominant_share", "top_share", "push_share"),
+        *("cumulative_share", "effective_share"),
+        *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
+        *("share", "recall", "base_share", "push_gain", "probability_off", "change_off"),
+    }
+)
+"""Columns that hold parts of 1, which pages and charts show in percent."""
+
+NAMES_IN_NUMBERS = frozenset({"#", "layer", "neuron", "rank", "place", "position", "job_version"})
+"""Whole numbers that say which one and not how many: they go without commas."""

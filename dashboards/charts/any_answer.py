@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from neurothek.catalog.spelling import visible
-from neurothek.catalog.terminal.kinds import TOKENS
+from neurothek.catalog.terminal.cells import TOKENS
 from neurothek.dashboards.charts.axes import HEIGHT, spoken
 from neurothek.dashboards.charts.spread import MOST_POINTS
 from neurothek.dashboards.colours import DOMAINS

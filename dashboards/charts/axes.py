@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from neurothek.catalog.terminal.kinds import SHARES
+from neurothek.catalog.terminal.cells import SHARES
 
 HEIGHT = 300
 

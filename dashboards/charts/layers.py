@@ -6,7 +6,7 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from neurothek.catalog.terminal.kinds import SHARES
+from neurothek.catalog.terminal.cells import SHARES
 from neurothek.dashboards.charts.axes import FEW_TICKS, HEIGHT, count_axis, count_scale, count_tooltip
 from neurothek.dashboards.charts.models import LegendPlace, Look
 

@@ -1,7 +1,7 @@
 """Try it: one neuron's activation on each token of a text that somebody types, and what switching it changes."""
 
 import html
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import polars as pl
@@ -10,7 +10,6 @@ import streamlit as st
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.answers import activations_of, switch_of
-from neurothek.dashboards.live.examples import EXAMPLES
 from neurothek.dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
 from neurothek.dashboards.widgets.address import asked, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
@@ -112,3 +111,21 @@ def _token(row: Mapping[str, Any], largest: float, above: str, below: str) -> st
     shade = f' style="background: {colour}"' if activation else ' class="nt-zero"'
     title = html.escape(f"{visible(row['token'])} (position {row['position']}): {activation:.4g}")
     return f'<span{shade} title="{title}">{html.escape(visible(row["token"]))}</span>'
+
+
+EXAMPLES = (
+    "The president of the United States said that the United",
+    "The capital of France is",
+    "if __name__ == '__",
+    "to be or not to",
+    "The king of England and the queen of",
+)
+"""The first is run where none was asked for: small models complete it too."""
+
+
+def show_examples(ask: Callable[[str], None]) -> None:
+    """Quiet buttons, each of which asks for its prompt."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption("Examples", width="content")
+        for number, example in enumerate(EXAMPLES):
+            st.button(plain(example), key=f"example-{number}", type="tertiary", on_click=ask, args=(example,))

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.spelling import readable, visible, visible_list
-from neurothek.catalog.terminal.cells import Column, columns_of
-from neurothek.catalog.terminal.kinds import SHARES, TOKENS
+from neurothek.catalog.terminal.cells import SHARES, TOKENS, Column, columns_of
 from neurothek.dashboards.widgets.links import link_html
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")

@@ -14,8 +14,10 @@ from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import kept, known
+from neurothek.queries.ask.statements import records, statement
 from neurothek.queries.names.durations import estimated
+from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.names.unmeasured import ingest_commands
 
 Theme = Literal["light", "dark"]
@@ -154,3 +156,36 @@ def elsewhere() -> Path | None:
 def theme() -> Theme:
     """Whether the person's browser shows the page light or dark."""
     return st.context.theme.type or "light"
+
+
+FOLDER = Path(__file__).with_name("previews")
+CAPTION = "What stands here when it is measured; the picture is of the demo's small models."
+
+
+def show_preview(page: str) -> None:
+    """Draw the picture of a page, where there is one.
+
+    Args:
+        page: name of the page.
+    """
+    picture = FOLDER / f"{page}.webp"
+    if picture.is_file():
+        st.caption(CAPTION)
+        st.image(picture, width=900)
+
+
+def all_models() -> list[KnownModel]:
+    """The models, smallest first."""
+    return known(choose_models)
+
+
+def jobs_of_models() -> dict[str, list[str]]:
+    """Name of each model -> names of the jobs that it was measured by."""
+    return known(_jobs)
+
+
+def _jobs(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    jobs: dict[str, list[str]] = {}
+    for row in records(connection, statement("finished_jobs", "dashboards")):
+        jobs.setdefault(row["model"], []).extend([] if row["job"] is None else [row["job"]])
+    return jobs

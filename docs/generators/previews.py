@@ -11,8 +11,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from neurothek.dashboards.shell.menu import NEEDS
-from neurothek.dashboards.widgets.preview import FOLDER
+from neurothek.dashboards.shell.box import NEEDS
+from neurothek.dashboards.widgets.page import FOLDER
 from tests.support.browser import chromium, served, visitor, windows
 
 MODEL = "mini-opt-5m"

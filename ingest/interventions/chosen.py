@@ -1,5 +1,6 @@
 """Neurons of an intervention: as text in a run's parameters, by layer, and the changes that they stand for."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,7 +11,6 @@ from jaxtyping import Float, Int
 
 from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.interventions.changed import Changes
-from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.models.transformer import Change
 from neurothek.ingest.request import Intervention
 
@@ -127,3 +127,17 @@ def _runs(neurons: Sequence[int]) -> Iterator[str]:
             first, last = neurons[start], neurons[end - 1]
             yield str(first) if first == last else f"{first}-{last}"
             start = end
+
+
+_LAST_POSITION = 2**31
+"""No sequence is as long."""
+
+
+def parse_positions(text: str) -> range | None:
+    """The positions `3`, `0-7` or `5-`; None where the text says none."""
+    found = re.fullmatch(r"([0-9]{1,9})(?:(-)([0-9]{1,9})?)?", text.strip())
+    if found is None:
+        return None
+    first = int(found[1])
+    last = _LAST_POSITION if found[2] and found[3] is None else int(found[3] or first)
+    return range(first, last + 1) if last >= first else None

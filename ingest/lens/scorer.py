@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from neurothek.ingest.lens.histograms import bin_counts
-from neurothek.ingest.lens.moments import Moments, PowerSums
+from neurothek.ingest.lens.moments import Moments, PowerSums, bin_counts
 from neurothek.ingest.lens.top_k import End, Extremes, bound_groups_, group_count, select
 from neurothek.ingest.numerics.parallel import share
 

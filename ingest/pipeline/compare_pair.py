@@ -12,8 +12,7 @@ from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.pipeline.measure import measure_shards
 from neurothek.ingest.pipeline.outcomes import PairReport
-from neurothek.ingest.planning.pair_plan import PairPlan, pair_plan
-from neurothek.ingest.planning.pair_work import PairWork, is_pair_missing, opened, pair_identity
+from neurothek.ingest.planning.pair_plan import PairPlan, PairWork, is_pair_missing, opened, pair_identity, pair_plan
 from neurothek.ingest.planning.work import staging_folder
 from neurothek.ingest.request import IngestRequest
 

@@ -18,7 +18,7 @@ from neurothek.ingest.pipeline import up_to_date
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
 from neurothek.ingest.planning.first_look import check_request, check_text, is_about_pairs, look_for, refuse_one_name
-from neurothek.ingest.planning.pairs import asked_models, pairs_of
+from neurothek.ingest.planning.pair_plan import asked_models, pairs_of
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 if TYPE_CHECKING:

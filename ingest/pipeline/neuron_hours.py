@@ -13,9 +13,8 @@ from neurothek.ingest.forward.batches import RightPadded
 from neurothek.ingest.interventions.changed import changed_losses
 from neurothek.ingest.interventions.first_batches import first_batches
 from neurothek.ingest.interventions.planned import Planned
-from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS
 from neurothek.ingest.jobs.neuron_effects.job import NeuronEffectsJob
-from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, N_CONTROLS
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.planning.agenda import Prepared, prepare_model
 

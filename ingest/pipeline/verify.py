@@ -35,9 +35,9 @@ from neurothek.ingest.models.measured import find_measured, open_transformer_of
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.models.weights import Checkpoint
-from neurothek.ingest.planning.prerequisites import after
+from neurothek.ingest.planning.agenda import after
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
-from neurothek.ingest.runs.later_tables import lacks_rows
+from neurothek.ingest.runs.identity import lacks_rows
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Everything about a model and its text that is found out before anything is measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -21,11 +22,41 @@ from neurothek.ingest.models.measured import find_measured
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.models.weights import Checkpoint
-from neurothek.ingest.planning.prerequisites import after, needed_first
 from neurothek.ingest.planning.work import ModelWork
 from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.finished import EarlierRuns
 from neurothek.ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
 from neurothek.ingest.runs.records import model_record
+
+
+def needed_first(
+    warehouse: Warehouse, model: str, corpus: Corpus | None, jobs: Iterable[Job[JobContext]]
+) -> tuple[str, ...]:
+    """Jobs that are not among `jobs`, that one of these works on, and that are not finished."""
+    asked, first = {job.name: job for job in jobs}, dict[str, None]()
+    for job in asked.values():
+        if job.needed and corpus is not None:
+            finished = EarlierRuns.finished(warehouse, model, corpus, jobs=job.needed)
+            first |= dict.fromkeys(one for one in job.needed if one not in asked and not finished.has(one))
+    return tuple(first)
+
+
+def after(warehouse: Warehouse, model: str, job: Job[Any], *, asked: Sequence[RunIdentity] = ()) -> Job[Any]:
+    """The job on the runs of others: those that are asked for beside it, else those that are finished."""
+    if not job.needed:
+        return job
+    finished = EarlierRuns.finished(warehouse, model, job.context.corpus, jobs=job.needed)
+    keys = {**finished.keys, **{one.job: one.key for one in asked if one.job in job.needed}}
+    return job.within(replace(job.context, runs=replace(finished, keys=keys)))
+
+
+def announcements(jobs: Sequence[PassJob], first: Sequence[str]) -> list[str]:
+    """What a person should know before these jobs begin, of which `first` were asked for by nobody."""
+    told = [text for job in jobs if (text := job.announcement())]
+    if first:
+        asked = ", ".join(job.name for job in jobs if job.needed)
+        told.append(f"{asked} works on what {', '.join(first)} find, so that is measured first")
+    return told
 
 
 @dataclass(frozen=True)

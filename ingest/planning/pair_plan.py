@@ -1,23 +1,39 @@
 """What comparing two models would take of memory, disk and time."""
 
+import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import torch
 from jaxtyping import Int
 
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import Invalid, NotFound
+from neurothek.catalog.publishing.publish import FinishedRun, PairedRun, publish_pair
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.suggestions import nearest
+from neurothek.catalog.tables.weights import COUNTERPARTS
+from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.errors import not_enough_disk, not_enough_memory
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
-from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
+from neurothek.ingest.jobs.counterparts.listed import ListedModel, listed_models
 from neurothek.ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
+from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.lens.scorer import workspace_bytes
+from neurothek.ingest.models.finding import model_name
+from neurothek.ingest.models.measured import find_measured, open_transformer_of
+from neurothek.ingest.planning.agenda import device_of
 from neurothek.ingest.planning.model_plan import in_gb, in_hours
 from neurothek.ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
-from neurothek.ingest.planning.work import free_bytes, staging_folder
-from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.planning.work import Work, free_bytes, staging_folder
+from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.runs.identity import FOUND, RunIdentity, is_missing
 
 _K = 50
 """Tokens of a list, at most."""
@@ -126,3 +142,131 @@ def _some(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 
     """[n 2 k] neurons from all layers, as many as are compared at once."""
     flat = lists.reshape(-1, *lists.shape[2:])
     return flat[:: math.ceil(len(flat) / BLOCK)]
+
+
+@dataclass(frozen=True)
+class PairWork(Work):
+    """Two models that are compared, published from either side."""
+
+    job: CounterpartsJob
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Both models' names."""
+        return (self.job.context.one.name, self.job.context.other.name)
+
+    def publish(self, runs: Sequence[FinishedRun], corpus: Corpus | None = None) -> dict[str, int]:
+        """Publish the one run as two: the files of the one model's layers come first, then those of the other's."""
+        (run,) = runs
+        files, n_layers = run.files[COUNTERPARTS.name], self.job.context.one.n_layers
+        sides = ((self.job, files[:n_layers]), (self.job.turned, files[n_layers:]))
+        one, other = (_paired(job, run, own) for job, own in sides)
+        return publish_pair(self.warehouse, one, other, memory_bytes=self.request.memory_bytes)
+
+
+def _paired(job: CounterpartsJob, run: FinishedRun, files: Sequence[Path]) -> PairedRun:
+    """What was found of the first model of the job's pair, in these files."""
+    identity, pair = pair_identity(job), job.context
+    said = {"run_key": identity.key, "parameters": identity.parameters_json}
+    row = run.row.with_columns(**{name: pl.lit(value) for name, value in said.items()})
+    own = replace(run, row=row, files={COUNTERPARTS.name: files})
+    return PairedRun(pair.one.name, pair.other.name, str(pair.one.projections), own)
+
+
+def opened(pair: PairContext, request: IngestRequest) -> PairContext:
+    """The pair with both models opened; their weights are looked for where a person says, else where they came from."""
+    contexts = {}
+    for model in pair.sides.values():
+        checkpoint, tokenizer = find_measured(
+            model.measured, weights=model.weights, allow_pickle=request.allow_pickle, option=f"{model.name}=PATH"
+        )
+        transformer = open_transformer_of(model.measured, checkpoint, device=device_of(request), resident=False)
+        contexts[model.name] = JobContext(transformer, tokenizer)
+    return replace(pair, opened=contexts)
+
+
+def pair_identity(job: CounterpartsJob) -> RunIdentity:
+    """The run from the side of the first model of the job's pair."""
+    model = job.context.one
+    return RunIdentity(
+        job=job.name,
+        version=job.version,
+        model=model.name,
+        weights_sha256=model.measured.weights_sha256,
+        # What else there is to know of both is part of the keys of their lists.
+        shape={},
+        tokenizer_sha256=model.tokenizer_sha256,
+        corpus_sha256=None,
+        sequence_length=None,
+        dtype="float32",
+        parameters=job.parameters(),
+        tokenizer_identity=None,
+    )
+
+
+def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
+    """Whether the run from the side of the first model of the job's pair is to be measured."""
+    identity, pair = pair_identity(job), job.context
+    query = f"select {', '.join(FOUND)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours
+    with pair.warehouse.current_reader() as connection:
+        rows = connection.execute(query, [job.name, pair.one.model_id, pair.other.model_id]).fetchall()
+    earlier = dict(zip(FOUND, rows[0], strict=True)) if rows else None
+    if earlier is not None:
+        before = json.loads(earlier["parameters"])
+        # Of other lists the rows say nothing, whatever else was asked.
+        if any(before.get(name) != identity.parameters[name] for name in BASIS):
+            return True
+    return is_missing(earlier, identity, force=force)
+
+
+def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[str]) -> list[ListedModel]:
+    """The models of the warehouse that are meant; `NAME=PLACE` also says where the weights of one lie."""
+    known = listed_models(warehouse)
+    found: list[ListedModel] = []
+    for text in asked:
+        source = ModelSource.parse(text)
+        name = model_name(source.source, name=source.name, revision=request.revision)
+        if name not in known:
+            raise _unknown_model(name, list(known), text)
+        if name in [model.name for model in found]:
+            similar = command_line("search", "--like", f"{name}/L0N0")
+            raise Invalid(
+                f"cannot find counterparts between {name} and itself",
+                f"name each model once (`{similar}` finds similar neurons within one model)",
+                option="model",
+                value=name,
+            )
+        found.append(_at(known[name], source.source))
+    if len(found) < 2:
+        raise Invalid(
+            f"counterparts are found between two models, but only {found[0].name} was named",
+            "name another model with the same tokenizer",
+            option="model",
+            value=found[0].name,
+        )
+    return found
+
+
+def _unknown_model(model: str, known: Sequence[str], asked: str) -> NotFound:
+    """The warehouse does not have a model that was named."""
+    message = f"cannot find counterparts of {model}: there is no such model in the warehouse"
+    near = nearest(model, known)
+    if near:
+        return NotFound(message, f"did you mean {', '.join(near)}?", what="model", name=model, known=known)
+    return NotFound(
+        f"{message}, which has {', '.join(known) or 'no model yet'}:"
+        f" measure a new one first, with `{command_line('ingest', asked)}`",
+        what="model",
+        name=model,
+        known=known,
+    )
+
+
+def pairs_of(models: Sequence[ListedModel]) -> list[tuple[ListedModel, ListedModel]]:
+    """Every two of them."""
+    return list(combinations(models, 2))
+
+
+def _at(model: ListedModel, place: str) -> ListedModel:
+    is_elsewhere = place not in (model.name, model.measured.source)
+    return replace(model, weights=Path(place)) if is_elsewhere else model

@@ -13,9 +13,10 @@ from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.publish import ModelRecord, changed_tokenizer, taken_name
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import JOB_TABLES
+from neurothek.catalog.tables.table import Table
 from neurothek.ingest.errors import config_changed
 from neurothek.ingest.models.families.table import FAMILIES
-from neurothek.ingest.runs.later_tables import is_incomplete
 
 OTHER_RUN = "_run"
 """Ends the name of a parameter that says on which run of another job a run rests."""
@@ -288,3 +289,24 @@ def _different(before: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]
 
 def _difference(name: str, before: object, asked: object) -> str:
     return f"{name}: {before} there, {asked} asked for"
+
+
+Execute = Callable[[str, dict[str, Any]], Any]
+"""What runs a query of the warehouse."""
+
+_KNOWN = "select count(*) from duckdb_tables() where schema_name = 'store' and table_name = $table"
+
+
+def lacks_rows(execute: Execute, table: Table, run_id: int) -> bool:
+    """Whether an earlier release measured a run without this table; a warehouse of such a release lacks it itself."""
+    if not table.is_later:
+        return False
+    if execute(_KNOWN, {"table": table.name}).fetchall() == [(0,)]:
+        return True
+    query = f"select count(*) from (from store.{table.name} where run_id = $run_id limit 1)"  # noqa: S608 - our own
+    return bool(execute(query, {"run_id": run_id}).fetchall() == [(0,)])
+
+
+def is_incomplete(execute: Execute, job: str, run_id: int) -> bool:
+    """Whether a run of a job lacks rows of any of the job's tables."""
+    return any(lacks_rows(execute, table, run_id) for table in JOB_TABLES.get(job, ()))

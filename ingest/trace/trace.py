@@ -1,6 +1,9 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,12 +28,12 @@ from neurothek.ingest.jobs.events.layers import Layer, picked
 from neurothek.ingest.jobs.events.readings import Events, Readings, events, read
 from neurothek.ingest.jobs.events.scores import picked_scores, score
 from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
+from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace.asked_prompt import ids_of, place_of
-from neurothek.ingest.trace.raising import add_effects_, centre_of, raising_rows, said_of, written_ranks
-from neurothek.ingest.trace.states_frame import states_frame
+from neurothek.ingest.trace.switched import Switch, last_streams
 
 MOMENTS = ("pre", "post")
 
@@ -238,3 +241,157 @@ def _neurons_frame(
             columns[f"rank_{name}"] = [rank for rank, is_there in zip(ranked, there, strict=True) if is_there]
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)
+
+
+# Scores of so many neurons for the whole vocabulary are held at once: 50 MB for the 50,265 tokens of OPT.
+_BLOCK = 256
+
+
+def centre_of(lens: Lens) -> Float[Tensor, " d_model"]:
+    """[d_model] the mean of the tokens' embeddings: times a vector it is the mean of the vector's scores."""
+    return lens.vocabulary.rows.mean(0, dtype=torch.float64).float()
+
+
+def written_ranks(
+    lens: Lens,
+    coefficients: Float[Tensor, " neurons"],
+    values: Float[Tensor, "neurons d_model"],
+    rows: Int[Tensor, " asked"],
+) -> list[list[int | None]]:
+    """Of each neuron the ranks of some tokens among all by m (e . v), from 1; None where m is 0."""
+    found: list[list[int | None]] = []
+    for m, some in zip(torch.split(coefficients, _BLOCK), torch.split(values, _BLOCK), strict=True):
+        scores = (m[:, None] * some) @ lens.vocabulary.rows.T
+        of_tokens = ranks(scores, rows.expand(len(scores), -1)).tolist()
+        found += [own if one else [None] * len(own) for own, one in zip(of_tokens, m.tolist(), strict=True)]
+    return found
+
+
+def raising_rows(
+    lens: Lens,
+    transformer: Transformer,
+    layers: Sequence[Layer],
+    coefficients: Sequence[Float[Tensor, "one d_ffn"]],
+    *,
+    raised: Int[Tensor, " one"],
+    limit: int,
+    sort: RaisingOrder,
+) -> list[dict[str, Any]]:
+    """The first rows of TRACE_RAISING, without effects.
+
+    A neuron raises the token if m (e . v) exceeds its mean over the vocabulary: what is added to every token alike
+    moves none of them.
+
+    Args:
+        lens: the end of the model.
+        transformer: the model.
+        layers: every layer at the position.
+        coefficients: of each layer those of all its neurons there.
+        raised: the token, as a row of the vocabulary.
+        limit: how many rows.
+        sort: which come first; of equal ones the lower layer and neuron.
+    """
+    readers = torch.stack([lens.vocabulary.rows[raised[0]], centre_of(lens)], dim=1)
+    rows: list[dict[str, Any]] = []
+    for number, (layer, (own,)) in enumerate(zip(layers, coefficients, strict=True)):
+        values = transformer.value_vectors(number)
+        raw, common = (own[:, None] * (values @ readers)).T
+        size = own.abs() * torch.linalg.vector_norm(values, dim=1)
+        columns = {"coefficient": own, "contribution": size, "share": size.double() / layer.total[0]}
+        columns |= {"score": raw, "centred": raw - common}
+        raises = columns["centred"] > 0
+        keys = torch.where(raises, columns[sort].double(), -torch.inf)
+        first = keys.sort(descending=True, stable=True).indices[: min(limit, int(raises.sum()))]
+        lists = {"neuron": first.tolist(), **{name: one[first].tolist() for name, one in columns.items()}}
+        rows += [
+            {"layer": number, **dict(zip(lists, cells, strict=True))} for cells in zip(*lists.values(), strict=True)
+        ]
+    rows.sort(key=lambda row: (-row[sort], row["layer"], row["neuron"]))
+    rows = [{"rank": rank, **row} for rank, row in enumerate(rows[:limit], start=1)]
+    for number, group in groupby(sorted(rows, key=itemgetter("layer")), key=itemgetter("layer")):
+        some = list(group)
+        neurons = [row["neuron"] for row in some]
+        written = written_ranks(lens, coefficients[number][0, neurons], _values(transformer, number, neurons), raised)
+        for row, (rank,) in zip(some, written, strict=True):
+            row |= {"token_rank": rank, "probability_off": None, "logit_off": None}
+    return rows
+
+
+def add_effects_(
+    lens: Lens,
+    transformer: Transformer,
+    rows: Sequence[dict[str, Any]],
+    *,
+    ids: Int[np.ndarray, " time"],
+    raised: Int[Tensor, " one"],
+) -> None:
+    """Fill in what the token's probability and logit are with the neuron of each row set to 0 at every position."""
+    switches = [Switch(row["layer"], row["neuron"], 0.0) for row in rows]
+    changes = [{one.layer: one.change(transformer.device)} for one in switches]
+    _, *streams = last_streams(transformer, ids, changes).streams
+    for row, stream in zip(rows, streams, strict=True):
+        row["logit_off"], row["probability_off"] = said_of(lens, stream, raised)
+
+
+def said_of(lens: Lens, stream: Float[Tensor, "one d_model"], row: Int[Tensor, " one"]) -> tuple[float, float]:
+    """Logit and probability of a token, a row of the vocabulary, where a stream leaves the last block."""
+    logits = lens.logits(stream)[0].double()
+    return float(logits[row[0]]), float(logits.softmax(0)[row[0]])
+
+
+def _values(transformer: Transformer, layer: int, neurons: Sequence[int]) -> Float[Tensor, "neurons d_model"]:
+    return transformer.value_vectors(layer)[list(neurons)]
+
+
+State = Float[Tensor, "one d_model"]
+
+
+def states_frame(
+    lens: Lens,
+    states: Sequence[State],
+    matrices: Sequence[Float[np.ndarray, "d_model d_model"]],
+    *,
+    final: Int[Tensor, " one"],
+    asked: Int[Tensor, " one"] | None,
+    top: int,
+) -> pl.DataFrame:
+    """Rows of TRACE_STATES; none without matrices.
+
+    Args:
+        lens: the model's end.
+        states: all of them, from the embeddings to what leaves the last block.
+        matrices: of each state but the last one: what leads to that.
+        final: row of the token that the model predicts.
+        asked: row of a token that was asked about.
+        top: how many tokens are listed.
+    """
+    rows = [
+        {"state": number, "method": method, **_said(lens, state, final=final, asked=asked, top=top)}
+        for number, method, state in _read(states, matrices)
+    ]
+    return pl.DataFrame(rows, schema=dict(TRACE_STATES.columns))
+
+
+def _read(
+    states: Sequence[State], matrices: Sequence[Float[np.ndarray, "d_model d_model"]]
+) -> Iterator[tuple[int, str, State]]:
+    """(state, method, what is read); from the last one both methods are the model."""
+    if not matrices:
+        return
+    for number, (state, matrix) in enumerate(zip(states, [*matrices, None], strict=True)):
+        yield number, "id", state
+        yield number, "mat", state if matrix is None else applied(torch.from_numpy(matrix).to(state.device), state)
+
+
+def _said(
+    lens: Lens, state: State, *, final: Int[Tensor, " one"], asked: Int[Tensor, " one"] | None, top: int
+) -> dict[str, object]:
+    logits = lens.logits(state)
+    best = top_rows(logits, top)
+    found = {
+        "final_rank": int(ranks(logits, final[:, None])[0, 0]),
+        "token_rank": None if asked is None else int(ranks(logits, asked[:, None])[0, 0]),
+        "token_ids": lens.vocabulary.ids[best[0].cpu().numpy()].tolist(),
+    }
+    # The logits are used up.
+    return found | {"probabilities": probabilities_(logits, best, largest=logits.amax(1))[0].tolist()}

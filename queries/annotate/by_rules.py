@@ -12,10 +12,9 @@ from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.annotations import RULES
-from neurothek.queries.annotate.annotations import annotation_rows
+from neurothek.queries.annotate.annotations import Saved, annotation_rows, of_vectors
 from neurothek.queries.annotate.lines import Entry
 from neurothek.queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
-from neurothek.queries.annotate.saved import Saved, of_vectors
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.rules.neighbourhoods import read_near
 from neurothek.queries.rules.pattern import Pattern

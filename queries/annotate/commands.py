@@ -133,8 +133,7 @@ def _print_sample(
     glosses: Path | None,
     output_format: Format,
 ) -> None:
-    from neurothek.queries.annotate.glosses import read_glosses
-    from neurothek.queries.annotate.sample import GLOSSES, draw_sample, unjudged
+    from neurothek.queries.annotate.sample import GLOSSES, draw_sample, read_glosses, unjudged
 
     meanings = None if glosses is None else read_glosses(glosses)
     with ctx.obj.reader() as connection:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+
 import click
 
 from neurothek.catalog.terminal.console import console, say_in_the_answer, whoever_reads
 from neurothek.catalog.terminal.options import Format, common_options, format_option
 from neurothek.catalog.terminal.printing import show_tables
+from neurothek.queries.claims.claim import PAPERS, SOURCES
+from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims, tally
 
 
 @click.command()
@@ -40,8 +45,6 @@ def claims(
     0, a second size, a variant (no positions, early steps of training, norms after the blocks) beside the plain one of
     its size. What was not measured is said with the command that measures it.
     """
-    from neurothek.queries.claims.report import report
-
     judged = ctx.obj.claims(*models, paper=papers, **of)
     if output_format != "table":
         show_tables(judged.sections(), output_format, judged.data())
@@ -50,3 +53,32 @@ def claims(
         say_in_the_answer(sentence)
     with whoever_reads():
         say_in_the_answer("\n".join(report(judged, console().width)))
+
+
+_VERDICT_WIDTH = len("needs larger models")
+_LEAST_WIDTH = 60
+
+
+def report(judged: JudgedClaims, width: int) -> Iterator[str]:
+    """The lines, within `width` columns where that is at least 60."""
+    width = max(width, _LEAST_WIDTH)
+    for paper in PAPERS:
+        own = judged.of_paper(paper)
+        if own:
+            yield ""
+            yield from textwrap.wrap(SOURCES[paper], width)
+            yield from textwrap.wrap(f"{tally(own)}.", width)
+            for one in own:
+                yield from _claim(one, width)
+
+
+def _claim(one: JudgedClaim, width: int) -> Iterator[str]:
+    margin = " " * (_VERDICT_WIDTH + 2)
+    yield ""
+    head = f"{one.finding.outcome.ljust(_VERDICT_WIDTH)}  {one.claim.section}: {one.claim.text}"
+    yield from textwrap.wrap(head, width, subsequent_indent=margin)
+    of = "" if one.finding.n is None else f" (n = {one.finding.n:,})"
+    found = f"{one.finding.numbers}{of}"
+    yield from textwrap.wrap(
+        found, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )

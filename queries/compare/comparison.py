@@ -20,12 +20,68 @@ from neurothek.queries.compare.exits import (
     exit_tradeoff,
 )
 from neurothek.queries.compare.kinds import Typology, halves, typology
-from neurothek.queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from neurothek.queries.names.models import SIZE, choose_models
 from neurothek.queries.names.unmeasured import Unmeasured, unmeasured
 from neurothek.queries.views.of_models import rows_of_models
 from neurothek.queries.views.on_corpus import on_corpus
+
+SATURATION_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": TEXT,
+    "layer": SMALL,
+    "depth": DOUBLE,
+    "n_examples": BIG,
+    "n_saturated": BIG,
+    "saturated_share": DOUBLE,
+    "n_by_ffn": BIG,
+    "n_cumulative": BIG,
+    "cumulative_share": DOUBLE,
+    "n_eliminations": BIG,
+    "corpus": TEXT,
+}
+_MOST_STRETCHES = 10
+_TITLE = "saturation: share of the examples whose prediction is settled, by depth"
+_REMARK = "settled: the final token stays at the top from there on; by FFN: an FFN below the last brought it there"
+
+
+def saturation(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
+    """One row per model and layer, with the columns of `SATURATION_COLUMNS`; models without events have none."""
+    return conform(rows_of_models(connection, "saturation_by_layer", models, "layer"), SATURATION_COLUMNS)
+
+
+def saturation_sections(profile: pl.DataFrame) -> list[Section]:
+    """One row per model, one column per stretch of depth, if any model's events were measured."""
+    return [] if profile.is_empty() else [Section(_TITLE, saturation_table(profile), _REMARK)]
+
+
+def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
+    """The share that is settled in each stretch of relative depth, and the share that FFNs settled.
+
+    There are as many stretches as the shallowest model has layers, ten at most, so that every model has a layer in
+    each.
+    """
+    names = profile.get_column("model").unique(maintain_order=True)
+    fewest = min(profile.group_by("model").len().get_column("len").to_list())
+    n_stretches = min(_MOST_STRETCHES, fewest)
+    placed = profile.with_columns((pl.col("depth") * n_stretches).floor().cast(pl.Int64).alias("stretch"))
+    table = pl.DataFrame({"model": names}).join(
+        profile.group_by("model").agg(
+            pl.col("n_examples").first().alias("examples"),
+            (pl.col("n_by_ffn").sum() / pl.col("n_examples").first()).alias("by FFN"),
+        ),
+        on="model",
+        maintain_order="left",
+    )
+    for stretch in range(n_stretches):
+        label = f"{round(stretch * 100 / n_stretches)}-{round((stretch + 1) * 100 / n_stretches)}%"
+        share = (
+            placed.filter(stretch=stretch)
+            .group_by("model")
+            .agg((pl.col("n_saturated").sum() / pl.col("n_examples").first()).alias(label))
+        )
+        table = table.join(share, on="model", how="left", maintain_order="left")
+    return table
+
 
 Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
 

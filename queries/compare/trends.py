@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from neurothek.catalog.terminal.percent import percent
+from neurothek.catalog.terminal.cells import percent
 
 Direction = Literal["rises", "falls", "stays flat", "goes up and down", "shows no clear trend"]
 

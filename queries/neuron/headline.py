@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.spelling import quoted
-from neurothek.catalog.terminal.percent import percent
+from neurothek.catalog.terminal.cells import percent
 from neurothek.queries.neuron.page import NeuronPage
 
 _MOST_NAMED = 3

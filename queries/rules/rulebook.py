@@ -1,21 +1,141 @@
 """All rules of a model together: from the tokens of a list to the patterns that they follow."""
 
-from collections import defaultdict
+import re
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED
-from neurothek.queries.rules.affixes import Affixes
-from neurothek.queries.rules.capitals import names
-from neurothek.queries.rules.chance import FAMILIES, least_found
-from neurothek.queries.rules.function_words import stop_words
+from neurothek.queries.rules.chance import FAMILIES, least_found, tail
 from neurothek.queries.rules.neighbourhoods import Near, Neighbourhoods
 from neurothek.queries.rules.pattern import Pattern, Property
-from neurothek.queries.rules.symbols import numbers, punctuation
-from neurothek.queries.rules.vocabulary import Vocabulary
-from neurothek.queries.rules.word_forms import word_forms
+from neurothek.queries.rules.vocabulary import PART_MARK, Vocabulary
+from neurothek.queries.rules.word_forms import stop_words, word_forms
+
+NUMBER_WORDS = frozenset(
+    word
+    for words in (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen",
+        "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million",
+        "billion first second third fourth fifth sixth seventh eighth ninth tenth",
+    )
+    for word in words.split()
+)
+
+_NUMBER = re.compile(r"[+\-\u2212]?\d[\d.,]*")
+
+
+def punctuation(vocabulary: Vocabulary) -> list[Property]:
+    """Tokens of punctuation marks, symbols and white space alone."""
+    found = [token_id for token_id, text in vocabulary.texts.items() if text and all(map(_is_mark, text))]
+    return [Property("punctuation, symbols and white space", "stopwords-punctuation", frozenset(found))]
+
+
+def numbers(vocabulary: Vocabulary) -> list[Property]:
+    """Numbers in digits, and in words that start a word."""
+    found = [
+        token_id
+        for token_id, text in vocabulary.texts.items()
+        if _NUMBER.fullmatch(text.strip().removeprefix(PART_MARK))
+    ]
+    found += [token_id for token_id, letters in vocabulary.first_parts.items() if letters.lower() in NUMBER_WORDS]
+    return [Property("numbers", "semantic", frozenset(found))]
+
+
+def _is_mark(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character)[0] in "PS"
+
+
+_FEWEST_LETTERS = 3
+"""Of a name: shorter ones are initials and syllables."""
+
+
+def names(vocabulary: Vocabulary) -> list[Property]:
+    """Two properties: capitalised words whose small form the vocabulary lacks, and words in capitals.
+
+    Words that start a sentence have a small form among the tokens, as function words always do.
+    """
+    capitalised = [
+        token_id
+        for token_id, letters in vocabulary.first_parts.items()
+        if len(letters) >= _FEWEST_LETTERS
+        and letters[0].isupper()
+        and letters[1:].islower()
+        and letters.lower() not in vocabulary.words
+    ]
+    in_capitals = [
+        token_id for token_id, letters in vocabulary.first_parts.items() if len(letters) > 1 and letters.isupper()
+    ]
+    return [
+        Property("capitalised names", "names", frozenset(capitalised)),
+        Property("words in capital letters", "names", frozenset(in_capitals)),
+    ]
+
+
+FEWEST_LETTERS = 3
+"""Of an affix."""
+
+Affix = tuple[bool, str]
+"""Whether it is a beginning, and its letters."""
+
+
+class Affixes:
+    """The beginnings and endings of a vocabulary's tokens, and how many tokens have each.
+
+    Only a token that starts a word has a beginning: the letters at the front of other pieces are the middle of a word.
+    Every token of letters has endings.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    @cached_property
+    def counts(self) -> Mapping[Affix, int]:
+        """How many tokens have an affix, for the affixes of at least four: those that can make a pattern."""
+        counted = Counter(affix for token_id in self.vocabulary.letters for affix in self.of(token_id))
+        return {affix: n for affix, n in counted.items() if n >= LEAST_MARKED}
+
+    def of(self, token_id: int) -> Iterator[Affix]:
+        """The affixes of a token."""
+        letters = self.vocabulary.letters.get(token_id, "").lower()
+        for length in range(FEWEST_LETTERS, len(letters) + 1):
+            yield False, letters[-length:]
+            if token_id in self.vocabulary.first_parts:
+                yield True, letters[:length]
+
+    @cached_property
+    def _known(self) -> Mapping[int, tuple[Affix, ...]]:
+        """Those of `counts` that each token has, one object an affix: thousands of lists hold the same tokens."""
+        same = {affix: affix for affix in self.counts}
+        return {
+            token_id: tuple(same[affix] for affix in self.of(token_id) if affix in same)
+            for token_id in self.vocabulary.letters
+        }
+
+    def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
+        """The affixes that the tokens of a list share by more than chance, the rarest by chance first."""
+        known = [self._known.get(token_id, ()) for token_id in token_ids]
+        shared = [(affix, n) for affix, n in Counter(chain.from_iterable(known)).items() if n >= LEAST_MARKED]
+        n_shown, n_tokens = len(token_ids), len(self.vocabulary.texts)
+        found = [
+            (tail(n, n_shown, self.counts[affix], n_tokens), -len(affix[1]), affix)
+            for affix, n in shared
+            if n >= least_found(n_shown, self.counts[affix], n_tokens, n_properties=len(self.counts))
+        ]
+        return [
+            _named(affix, [token_id for token_id, its in zip(token_ids, known, strict=True) if affix in its])
+            for _, _, affix in sorted(found)
+        ]
+
+
+def _named(affix: Affix, token_ids: Sequence[int]) -> Pattern:
+    is_beginning, letters = affix
+    concept = f"words that begin with {letters}-" if is_beginning else f"words and pieces that end in -{letters}"
+    return Pattern(concept, "syntactic", tuple(token_ids))
+
 
 _CLOSED: Mapping[str, Callable[[Vocabulary], list[Property]]] = {
     "stop words": stop_words,

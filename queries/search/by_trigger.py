@@ -17,8 +17,7 @@ from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, whic
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import Term, find_terms
 from neurothek.queries.search.condition import filtered_records, null_labels
-from neurothek.queries.search.found import FoundNeurons
-from neurothek.queries.search.poles import at_pole, poles_shown
+from neurothek.queries.search.poles import FoundNeurons, at_pole, poles_shown
 from neurothek.queries.search.question import Question
 from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus

@@ -1,24 +1,15 @@
 """The answer of `intervene`: what each intervention did to the loss, and where, never without its random sets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import polars as pl
 
+from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.steering.neuron_effects import neurons_turned_off, section_of_neurons, told_of_neurons
-from neurothek.queries.steering.tables import (
-    REMARK,
-    SHARES_REMARK,
-    by_domain,
-    effects_table,
-    examples_table,
-    shares_table,
-    watched_table,
-)
 from neurothek.queries.views.of_models import rows_of_models
 
 
@@ -132,3 +123,133 @@ def effects_of(
         tuple(names),
         neurons_turned_off(connection, model, neurons) if neurons else None,
     )
+
+
+_N_SHOWN = 20
+_REMARK = (
+    "random: the effects of random neurons of the layer that fire, itself left out;\n"
+    "percentile: percent of these whose effect is smaller: near 50, the neuron matters no more than another;\n"
+    f"it takes {LEAST_SETS} of them"
+)
+
+
+def neurons_turned_off(
+    connection: duckdb.DuckDBPyConnection, model: str, neurons: Sequence[tuple[int, int]]
+) -> pl.DataFrame:
+    """Rows of the view `neuron_effects` about some neurons of a model, the largest effect first.
+
+    Args:
+        connection: a reader.
+        model: name of the model.
+        neurons: layer and neuron of each.
+    """
+    asked = pl.DataFrame(list(neurons), schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
+    measured = rows_of_models(connection, "neuron_effects", [model], "effect_on_loss desc", "layer", "neuron")
+    return measured.join(asked, on=["layer", "neuron"], how="semi", maintain_order="left")
+
+
+def told_of_neurons(model: str, neurons: pl.DataFrame) -> str:
+    """What is said above the table of single neurons."""
+    if neurons.is_empty():
+        return f"{model}: these neurons were turned off on a corpus that is not its shown one"
+    first = neurons.row(0, named=True)
+    n = neurons.height
+    return (
+        f"{model}: {n:,} {'neuron' if n == 1 else 'neurons, each'} turned off alone on {first['n_tokens']:,} tokens of"
+        f" {first['corpus']}"
+    )
+
+
+def section_of_neurons(neurons: pl.DataFrame) -> Section:
+    """The neurons with the largest effects."""
+    shown = neurons.head(_N_SHOWN).select(
+        pl.col("address").alias("neuron"),
+        pl.col("effect_on_loss").alias("effect"),
+        pl.col("effect_percentile").alias("percentile"),
+        pl.col("random_effect").alias("random mean"),
+        pl.col("random_effect_most").alias("random most"),
+        "kl",
+    )
+    title = "what turning each off adds to the loss"
+    is_cut = neurons.height > shown.height
+    return Section(f"{title}, the largest {shown.height}" if is_cut else title, shown, _REMARK)
+
+
+_EFFECT = ("effect", "percentile", "random_effect", "random_effect_most", "random_effect_least")
+_HEADINGS: Mapping[str, str] = {
+    "n_neurons": "neurons",
+    "random_effect": "random mean",
+    "random_effect_least": "random least",
+    "random_effect_most": "random most",
+}
+
+REMARK = (
+    "random: the effects of random sets of as many neurons, matched by layer and frequency;\n"
+    "percentile: percent of these sets whose effect is smaller: near 50, these neurons matter no more than random ones"
+)
+
+
+def effects_table(interventions: pl.DataFrame) -> pl.DataFrame:
+    """One row per intervention: what changing its neurons adds to the loss."""
+    return interventions.select("intervention", "n_neurons", *_EFFECT, "kl", "perplexity").rename(_HEADINGS)
+
+
+def by_domain(steering: pl.DataFrame) -> pl.DataFrame:
+    """One row per intervention and domain: the effect over all positions."""
+    weight = pl.col("n_tokens")
+    shown = ("effect", "random_effect", "kl")
+    means = [((pl.col(name) * weight).sum() / weight.sum()).alias(name) for name in shown]
+    grouped = steering.group_by("intervention", "domain", maintain_order=True)
+    return grouped.agg(*means, weight.sum().alias("tokens")).rename({"random_effect": "random mean"})
+
+
+SHARES_REMARK = (
+    "low and high: Wilson 95% interval; random: the mean over random sets, with the least and the largest of a set;\n"
+    "percentile: percent of random sets with a smaller share: near 50, these neurons do no more than random ones"
+)
+
+_METHODS = ("untouched", "changed", "random", "word_filter", "self_debiasing")
+_N_EXAMPLES = 3
+
+
+def watched_table(interventions: pl.DataFrame) -> pl.DataFrame:
+    """One row per intervention that asks for tokens: their probability together, before and after."""
+    shown = interventions.filter(pl.col("watched").is_not_null())
+    return shown.select(
+        "intervention",
+        pl.col("watched").str.json_decode(pl.List(pl.String)).alias("tokens"),
+        pl.col("mass_watched_untouched").alias("untouched"),
+        pl.col("mass_watched").alias("changed"),
+        pl.col("random_mass_watched").alias("random mean"),
+    )
+
+
+def shares_table(shares: pl.DataFrame) -> pl.DataFrame:
+    """One row per intervention, attribute and method, in the order in which methods are compared."""
+    is_random = pl.col("method") == "random"
+    ends = [
+        pl.when(is_random).then(pl.col(f"share_{of_sets}")).otherwise(pl.col(f"share_{end}")).alias(end)
+        for end, of_sets in (("low", "least"), ("high", "most"))
+    ]
+    return _by_method(shares, "intervention", "scorer", "attribute").select(
+        "intervention",
+        "attribute",
+        "method",
+        "share",
+        *ends,
+        "percentile",
+        pl.col("n_continuations").alias("texts"),
+        pl.col("n_blank").alias("blank"),
+    )
+
+
+def examples_table(continuations: pl.DataFrame) -> pl.DataFrame:
+    """What is written after the first prompts by every method, of the random sets the first."""
+    few = continuations.filter((pl.col("prompt_number") <= _N_EXAMPLES) & (pl.col("set_number") <= 1))
+    return _by_method(few, "intervention", "prompt_number").select("intervention", "prompt", "method", "continuation")
+
+
+def _by_method(rows: pl.DataFrame, *first: str) -> pl.DataFrame:
+    """Rows by some columns, those of equal ones in the order in which methods are compared."""
+    place = pl.col("method").replace_strict({method: number for number, method in enumerate(_METHODS)})
+    return rows.with_columns(place.alias("place")).sort(*first, "place", maintain_order=True).drop("place")

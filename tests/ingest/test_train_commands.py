@@ -14,7 +14,7 @@ from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.train_commands import train as train_command
-from neurothek.ingest.training.losses import model_loss
+from neurothek.ingest.training.card import model_loss
 from neurothek.ingest.training.text import divide
 from tests.support.advice import advised, run
 from tests.support.texts import write_text

@@ -1,18 +1,99 @@
 """The state of the page on which people annotate: where they are, what they have written, and how it is saved."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import streamlit as st
 
-from neurothek.dashboards.parts.annotating.drafts import Concept, Draft, no_concept
-from neurothek.dashboards.parts.annotating.saving import save_annotations
+from neurothek.catalog.advice import about
+from neurothek.catalog.problems import Busy, NeurothekError
+from neurothek.catalog.tables.annotations import LEAST_MARKED
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.address import asked, remember
 from neurothek.dashboards.widgets.figures import data_of
 from neurothek.queries.annotate.sample import Sample, Vector, judged
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A pattern in the tokens of a vector.
+
+    Attributes:
+        name: its name, in the annotator's words.
+        concept_class: its class; None before it is chosen.
+        ranks: of the marked tokens in the list shown, from 1, in order.
+    """
+
+    name: str = ""
+    concept_class: str | None = None
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything of it is there."""
+        return bool(self.name.strip() or self.ranks)
+
+    def problem(self) -> str | None:
+        """What is missing, in a sentence; None if nothing is."""
+        if len(self.ranks) < LEAST_MARKED:
+            marked = {0: "no token is", 1: "one token is"}.get(len(self.ranks), f"{len(self.ranks)} tokens are")
+            return f"{marked} marked, but a concept needs {LEAST_MARKED}: mark more, or choose No concept"
+        if not self.name.strip():
+            return "the concept has no name: write what its tokens have in common"
+        if self.concept_class is None:
+            return "the concept has no class: choose one of the four"
+        return None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What an annotator says of one vector.
+
+    Attributes:
+        concepts: those that are finished.
+        pending: the one being marked.
+        turn: how many concepts were begun, so that each has fields of its own.
+    """
+
+    concepts: tuple[Concept, ...] = ()
+    pending: Concept = field(default_factory=Concept)
+    turn: int = 0
+
+    def finished(self) -> "Draft":
+        """The draft with the pending concept among the others, where one was begun."""
+        if not self.pending.is_begun:
+            return self
+        return Draft((*self.concepts, self.pending), turn=self.turn + 1)
+
+    def problem(self) -> str | None:
+        """Why it cannot be saved, in a sentence; None if it can."""
+        if not self.concepts or self.pending.is_begun:
+            return self.pending.problem()
+        return None
+
+    def annotations(self, vector: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The annotations to be saved, as `neurothek annotate --stdin` takes them.
+
+        Args:
+            vector: the fields that name the vector and its annotator.
+        """
+        return [
+            {**vector, "concept": one.name.strip(), "class": one.concept_class, "ranks": list(one.ranks)}
+            for one in self.finished().concepts
+        ]
+
+
+def no_concept(vector: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The annotation that says that there is none."""
+    return [{**vector, "concept": None}]
+
 
 PROBLEM = "annotating_problem"
 """Entry of the session with why something was not done, until it is shown."""
@@ -178,3 +259,44 @@ def _saved(connection: duckdb.DuckDBPyConnection, place: Place) -> tuple[Concept
         and tuple(row["shown_token_ids"]) == vector.token_ids
         and row["concept"] is not None
     )
+
+
+_WAIT_SECONDS = 10
+"""A person waits so long for a page; an ingest publishes in less."""
+
+_PATIENCE_SECONDS = 120
+"""On a very busy machine the process may take long to end."""
+
+
+def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) -> str | None:
+    """Publish annotations as `neurothek annotate --stdin` does.
+
+    Args:
+        warehouse: the DuckDB file.
+        annotations: the fields of each, as the command takes them.
+
+    Returns:
+        None when all is saved; else why nothing is, in a sentence.
+    """
+    request = {"warehouse": str(warehouse), "wait_seconds": _WAIT_SECONDS, "annotations": list(annotations)}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    try:
+        child = subprocess.run(
+            [sys.executable, "-P", "-m", "neurothek.queries.annotate.child"],
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": path},
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the process that saves did not answer within {_PATIENCE_SECONDS} s; save again"
+    if child.returncode != 0:
+        return "the process that saves ended without an answer; save again"
+    fields: dict[str, Any] | None = json.loads(child.stdout)["error"]
+    if fields is None:
+        return None
+    error = NeurothekError.from_dict(fields)
+    # Who waits for another process has no command to repeat here.
+    sentence = f"{error.message}; wait for that, then save again" if isinstance(error, Busy) else str(error)
+    return about(sentence, warehouse)

@@ -5,8 +5,7 @@ import streamlit as st
 
 from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.spelling import visible
-from neurothek.dashboards.parts.annotating.judging import PROBLEM
-from neurothek.dashboards.parts.annotating.saving import save_annotations
+from neurothek.dashboards.parts.annotating.judging import PROBLEM, save_annotations
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import data_of, show_source

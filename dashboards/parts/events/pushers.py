@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.spelling import visible
-from neurothek.catalog.terminal.percent import percent
+from neurothek.catalog.terminal.cells import percent
 from neurothek.dashboards.parts.explore.promoted import with_promoted
 from neurothek.dashboards.parts.muted import Muted, muted_at
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html

@@ -1,16 +1,18 @@
 """How ten neurons score a token, a small chart per model: of an event, by layer, and of extreme updates."""
 
+import html
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import visible
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.charts.predictions import events
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
-from neurothek.dashboards.widgets.html import legend_html, plain
+from neurothek.dashboards.widgets.html import SHEET, legend_html, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.reading import Reading
 
@@ -166,3 +168,38 @@ def _mean(rows: pl.DataFrame, share: str, weight: str) -> float | None:
     known = rows.filter(pl.col(share).is_not_null() & (pl.col(weight) > 0))
     total = int(known.get_column(weight).sum())
     return float((known[share] * known[weight]).sum() / total) if total else None
+
+
+_MOST_LETTERS = 90
+"""Of a text the end is shown, where the word follows."""
+
+_SHEET = """
+<style>
+.nt-event { display: grid; grid-template-columns: max-content minmax(0, 1fr) max-content; gap: 0 1.2rem;
+  font-size: 0.88rem; }
+.nt-event > span { padding: 0.22rem 0; border-bottom: 1px solid #8a8a8a22; }
+.nt-event .nt-prompt { font-family: monospace; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
+  direction: rtl; text-align: left; }
+.nt-event bdi { direction: ltr; unicode-bidi: isolate; }
+</style>
+"""
+
+
+def traced_texts_html(rows: pl.DataFrame) -> str:
+    """A line per text: its model, its end with the token after it, and a way to the trace.
+
+    Args:
+        rows: of the statement `event_texts`.
+    """
+    lines = []
+    for row in rows.to_dicts():
+        prompt, token = row["prompt"], row["token"]
+        shown = visible(prompt[-_MOST_LETTERS:])
+        told = f"layer {row['layer']} of {row['n_layers']}"
+        trace = link_html("trace", "trace", css="nt-row", model=row["model"], prompt=prompt)
+        lines.append(
+            f'<span class="nt-domain">{html.escape(row["model"])}</span>'
+            f'<span class="nt-prompt"><bdi>{html.escape(shown)}<b>{html.escape(visible(token))}</b></bdi></span>'
+            f"<span>{html.escape(told)} · {trace}</span>"
+        )
+    return f'{SHEET}{_SHEET}<div class="nt-event">{"".join(lines)}</div>'

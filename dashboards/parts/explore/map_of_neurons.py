@@ -1,13 +1,14 @@
 """The map of a model's neurons, or of a layer's, on a page: a click opens a neuron."""
 
-from typing import cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, cast, get_args
 
 import polars as pl
 import streamlit as st
 
+from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.charts.maps import neuron_map
 from neurothek.dashboards.charts.maps.neuron_map import By
-from neurothek.dashboards.parts.explore.opening import open_chosen
 from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, own_key, remember
@@ -109,3 +110,24 @@ def with_told(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.with_columns(pl.col("top_tokens").list.head(_TOLD)).select(
         pl.exclude("top_tokens", "pole"), (promotes + at_pole).alias("told")
     )
+
+
+def open_chosen(selected: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Open the page of the neuron that was clicked, if one was.
+
+    Args:
+        selected: what is selected on a drawing, see `show_figure`: its selection "chosen" is by address.
+        known: the addresses that are drawn; a selection may be older than they are.
+    """
+    address = chosen_address(selected, known)
+    if address is not None:
+        # Streamlit writes the new parameters into this page's address before it leaves, see `tables.link_to_neurons`.
+        st.switch_page(script_of("neuron"), query_params={**st.query_params.to_dict(), "neuron": address})
+
+
+def chosen_address(selected: Mapping[str, Any], known: Iterable[str]) -> str | None:
+    """The address that is selected, if it is one of those that are drawn."""
+    places = selected.get("chosen") or []
+    wanted = [place.get("address") for place in places if isinstance(place, Mapping)]
+    among = set(known)
+    return next((address for address in wanted if address in among), None)

@@ -18,9 +18,8 @@ from neurothek.dashboards.widgets.figures import Data, Draw, data_of, show_figur
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import kept
-from neurothek.dashboards.widgets.page import answer, heading, missing, theme
+from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_model
-from neurothek.dashboards.widgets.preview import show_preview
 from neurothek.queries.names.corpora import MeasuredCorpus, shown_corpora
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")

@@ -16,11 +16,10 @@ from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
 from neurothek.dashboards.parts.muted import Muted, muted_of, pick_muted
-from neurothek.dashboards.parts.one_neuron.all_logits import show_logits
 from neurothek.dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
 from neurothek.dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
 from neurothek.dashboards.parts.one_neuron.similar import show_similar
-from neurothek.dashboards.parts.one_neuron.token_lists import list_html, told_places
+from neurothek.dashboards.parts.one_neuron.token_lists import list_html, show_logits, told_places
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked, kept_model, kept_neuron, remember
@@ -28,9 +27,8 @@ from neurothek.dashboards.widgets.figures import Data, data_of, show_source, sta
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import kept
-from neurothek.dashboards.widgets.page import answer, beside, heading, missing, theme
+from neurothek.dashboards.widgets.page import all_models, answer, beside, heading, jobs_of_models, missing, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus
-from neurothek.dashboards.widgets.warehouse import all_models, jobs_of_models
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.corpora import MeasuredCorpus, measured_corpora

@@ -5,12 +5,11 @@ import polars as pl
 import streamlit as st
 
 from neurothek.dashboards.charts import positions
-from neurothek.dashboards.charts.maps import position_kinds, position_map
+from neurothek.dashboards.charts.maps import position_map
 from neurothek.dashboards.colours import KINDS
 from neurothek.dashboards.parts.explore.headlines import positions_headline, team_told
-from neurothek.dashboards.parts.explore.neuron_rows import rows_html, told_muted
-from neurothek.dashboards.parts.explore.opening import open_chosen
-from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
+from neurothek.dashboards.parts.explore.map_of_neurons import open_chosen
+from neurothek.dashboards.parts.explore.promoted import rows_html, told_muted, with_promoted_at_pole
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.sizes.selection import sequences
 from neurothek.dashboards.widgets import tables
@@ -18,9 +17,8 @@ from neurothek.dashboards.widgets.address import asked_among, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, data_of, show_figure
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import kept
-from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
-from neurothek.dashboards.widgets.preview import show_preview
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
@@ -82,7 +80,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
     with left:
         show_figure(
             "Kinds by layer",
-            lambda theme: position_kinds.kinds_by_layer(kinds.frame, KINDS[theme], model.n_layers),
+            lambda theme: position_map.kinds_by_layer(kinds.frame, KINDS[theme], model.n_layers),
             f"Positional neurons of each kind, pale where weak, {on}.",
             kinds,
             source="Figure 8 of Voita et al. 2023; the kinds are this project's.",

@@ -6,16 +6,15 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.colours import model_colours
-from neurothek.dashboards.parts.events import pushers, scores, traced_texts
+from neurothek.dashboards.parts.events import pushers, scores
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked, kept_model, own_key, remember
 from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_source
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.page import answer, heading, missing, say_first, theme
+from neurothek.dashboards.widgets.page import answer, heading, missing, say_first, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
-from neurothek.dashboards.widgets.preview import show_preview
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import choose_models
 
@@ -107,7 +106,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")
-        st.html(traced_texts.traced_texts_html(found.frame))
+        st.html(scores.traced_texts_html(found.frame))
     with st.expander("All neurons that pushed it"):
         tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
         show_source(data)

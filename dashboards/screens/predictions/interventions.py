@@ -8,9 +8,8 @@ import streamlit as st
 from neurothek.dashboards.parts import interventions
 from neurothek.dashboards.widgets.address import asked_among, remember
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.page import answer, heading
+from neurothek.dashboards.widgets.page import answer, heading, show_preview
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
-from neurothek.dashboards.widgets.preview import show_preview
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.dashboards.widgets.tables import table_key
 

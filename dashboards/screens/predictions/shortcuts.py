@@ -10,9 +10,8 @@ from neurothek.dashboards.widgets.address import asked_among, kept_model, own_ke
 from neurothek.dashboards.widgets.figures import data_of_models
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.page import answer, heading, missing
+from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
 from neurothek.dashboards.widgets.pickers import pick_corpus
-from neurothek.dashboards.widgets.preview import show_preview
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 

@@ -8,9 +8,9 @@ import streamlit as st
 from neurothek.catalog.spelling import quoted
 from neurothek.dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
 from neurothek.dashboards.live.cell import WRITES, Order, show_cell
-from neurothek.dashboards.live.examples import EXAMPLES, show_examples
 from neurothek.dashboards.live.switch import try_traced
 from neurothek.dashboards.live.token_grid import say_legend, show_grid
+from neurothek.dashboards.live.try_neuron import EXAMPLES, show_examples
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables

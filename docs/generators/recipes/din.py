@@ -4,7 +4,7 @@ from docs.generators.recipes import needs
 from docs.generators.recipes.needs import flops, gb
 from docs.generators.recipes.shapes import BERT, GPT2, bert, gpt2
 from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION
-from neurothek.ingest.jobs.shortcuts import footprint
+from neurothek.ingest.jobs.shortcuts import job
 from neurothek.ingest.jobs.shortcuts.fitting import SENTENCES_AT_ONCE
 from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 from neurothek.ingest.models.families.shapes import Shape
@@ -211,7 +211,7 @@ def _table() -> str:
 def _row(shape: Shape) -> tuple[str, ...]:
     sentences = {"n_fit": N_FIT, "n_validation": N_VALIDATION}
     memory = [
-        footprint.memory_bytes(
+        job.memory_bytes(
             shape,
             weights_bytes=weights,
             itemsize=needs.ITEMSIZE,
@@ -222,15 +222,13 @@ def _row(shape: Shape) -> tuple[str, ...]:
         for weights in needs.weights_bytes(shape)
     ]
     n = N_FIT + N_VALIDATION
-    disk = footprint.disk_bytes(
-        shape, itemsize=needs.ITEMSIZE, n_sentences=n, n_validation=N_VALIDATION, n_ids=n * needs.IDS
-    )
+    disk = job.disk_bytes(shape, itemsize=needs.ITEMSIZE, n_sentences=n, n_validation=N_VALIDATION, n_ids=n * needs.IDS)
     return (
         str(shape.n_layers),
         f"{shape.d_model:,}",
         f"{n_pairs(shape):,}",
         *(gb(size) for size in (*memory, disk)),
-        gb(footprint.kept_bytes(shape.n_layers, shape.d_model)),
-        gb(footprint.kept_bytes(n_pairs(shape), shape.d_model)),
+        gb(job.kept_bytes(shape.n_layers, shape.d_model)),
+        gb(job.kept_bytes(n_pairs(shape), shape.d_model)),
         *(flops(count(shape)) for count in (fit_flops, one_pass_flops, passes_flops, reading_flops)),
     )

@@ -5,9 +5,8 @@ from docs.generators.recipes.needs import flops, gb
 from docs.generators.recipes.shapes import block_parameters, gpt2, opt
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
-from neurothek.ingest.jobs.events.footprint import events_bytes
-from neurothek.ingest.jobs.events.job import SHARD_EXAMPLES
-from neurothek.ingest.jobs.exits.vectors import ExampleVectors
+from neurothek.ingest.jobs.events.job import SHARD_EXAMPLES, events_bytes
+from neurothek.ingest.jobs.exits.inputs import ExampleVectors
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.planning.timing import projection_flops
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS

@@ -3,15 +3,108 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from jaxtyping import Float
+from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVITY
+from neurothek.ingest.forward.activation_rule import ActivationRule
+from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
 from neurothek.ingest.jobs.activity import footprint
-from neurothek.ingest.jobs.activity.observer import PARTIAL, ActivityObserver
-from neurothek.ingest.jobs.activity.tally import ABOVE
+from neurothek.ingest.jobs.activity.tally import (
+    ABOVE,
+    ABS,
+    ACTIVE,
+    BOS,
+    BOS_ACTIVE,
+    FIRST_ABOVE,
+    SQUARES,
+    SUM,
+    Tallier,
+    Tally,
+)
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.ingest.numerics.parallel import mapped
+
+PARTIAL = {
+    "domain": pl.Int16(),
+    "neuron": pl.Int32(),
+    "n_sequences": pl.Int64(),
+    **{name: ACTIVITY.columns[name] for name in ("n_positions", "n_active", "n_active_bos")},
+    "activation_bos": pl.Float64(),
+    **{name: ACTIVITY.columns[name] for name in ("activation_sum", "activation_abs_sum", "activation_square_sum")},
+    "activation_min": pl.Float32(),
+    "activation_max": pl.Float32(),
+    **{f"n_above_{number}": pl.Int64() for number in range(len(ABOVE))},
+    "first_active": pl.Int64(),
+}
+"""Columns of a partial: sums over one chunk, `activation_bos` a sum, `first_active` -1 where never."""
+
+
+class ActivityObserver:
+    """Counts one layer's activations over one chunk, by domain.
+
+    Each run of sequences is counted by one thread and appended in the order of the corpus: the sums do not depend on
+    how many threads there are.
+    """
+
+    def __init__(self, d_ffn: int, rule: ActivationRule, *, is_non_negative: bool) -> None:
+        """Watch `d_ffn` neurons; `is_non_negative` says that no coefficient can be below 0 (ReLU)."""
+        self._d_ffn = d_ffn
+        self._tallier = Tallier(rule, is_non_negative)
+        self._tallies: dict[int, Tally] = {}
+
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
+        asked = gates if self._tallier.rule.is_of_gate else None
+        for runs in counted_sequences(batch, coefficients, asked):
+            for run in runs:
+                self._tallies.setdefault(run.domain, Tally.empty(self._d_ffn, coefficients.device))
+            tallies = mapped(self._count, runs, device=coefficients.device)
+            for run, tally in zip(runs, tallies, strict=True):
+                self._tallies[run.domain].append(tally)
+
+    def result(self) -> pl.DataFrame:
+        """One row a domain of the chunk and neuron, with the columns of PARTIAL."""
+        return pl.concat([self._frame(domain) for domain in sorted(self._tallies)])
+
+    def _count(self, run: CountedSequences) -> Tally:
+        # The domain's tally is not appended to while sequences are counted: it says who fired before.
+        ignored = self._tallies[run.domain].first_active >= 0
+        return self._tallier.sequences(run, ignored=ignored)
+
+    def _frame(self, domain: int) -> pl.DataFrame:
+        tally = self._tallies[domain]
+        totals = tally.totals.cpu().numpy()
+        # A sum that overflows is refused when the rows are checked.
+        with np.errstate(invalid="ignore"):
+            counts = totals.astype(np.int64)
+        columns = {
+            "domain": np.full(self._d_ffn, domain, dtype=np.int16),
+            "neuron": np.arange(self._d_ffn, dtype=np.int32),
+            "n_sequences": np.full(self._d_ffn, tally.n_sequences),
+            "n_positions": np.full(self._d_ffn, tally.n_positions),
+            "n_active": counts[ACTIVE],
+            "n_active_bos": counts[BOS_ACTIVE],
+            "activation_bos": totals[BOS],
+            "activation_sum": totals[SUM],
+            "activation_abs_sum": totals[ABS],
+            "activation_square_sum": totals[SQUARES],
+            "activation_min": tally.minimum.cpu().numpy(),
+            "activation_max": tally.maximum.cpu().numpy(),
+            **{f"n_above_{number}": counts[FIRST_ABOVE + number] for number in range(len(ABOVE))},
+            "first_active": tally.first_active.cpu().numpy(),
+        }
+        return pl.DataFrame(columns, schema=PARTIAL)
 
 
 @dataclass(frozen=True)

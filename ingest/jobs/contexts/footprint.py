@@ -3,7 +3,7 @@
 import torch
 
 from neurothek.ingest.forward.footprint import Extent, Footprint
-from neurothek.ingest.jobs.contexts.amounts import KEPT, Amounts
+from neurothek.ingest.jobs.contexts.draws import KEPT, Amounts
 from neurothek.ingest.jobs.contexts.histogram import N_BINS
 from neurothek.ingest.jobs.contexts.windows import WIDTH
 from neurothek.ingest.models.families.shapes import Shape

@@ -1,9 +1,10 @@
 """The job `continuations`: what a model writes when neurons are changed, and what scores it ([G] 6.1)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,16 +17,92 @@ from neurothek.catalog.problems import Conflict, Refused
 from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.interventions.baselines import self_debiasing, word_filter
-from neurothek.ingest.interventions.continued import BATCH_PROMPTS, Adjust
+from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
+from neurothek.ingest.interventions.continued import BATCH_PROMPTS, Adjust, Writing
 from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.additive import AdditiveJob
-from neurothek.ingest.jobs.continuations.scored import scores_of
-from neurothek.ingest.jobs.continuations.steered import Steered
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
 from neurothek.ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Intervention, Steering
+
+
+@dataclass(frozen=True)
+class Steered:
+    """Prompts that a model continues while its neurons are changed.
+
+    Attributes:
+        intervention: what is changed.
+        steering: how prompts are continued and scored; without prompts where they are read back.
+        n_prompts: how many prompts there are.
+        prompts_sha256: fingerprint of the prompts.
+        scorers: the name of each scorer, and what its numbers depend on.
+        n_positions: ids of the longest prompt, its warning and its continuation included.
+    """
+
+    intervention: Intervention
+    steering: Steering
+    n_prompts: int
+    prompts_sha256: str
+    scorers: tuple[Mapping[str, Any], ...]
+    n_positions: int
+
+    @classmethod
+    def of(
+        cls,
+        intervention: Intervention,
+        steering: Steering,
+        scorers: tuple[Mapping[str, Any], ...],
+        *,
+        n_positions: int,
+    ) -> "Steered":
+        """What is asked for, with prompts."""
+        digest = sha256("\0".join(steering.prompts).encode()).hexdigest()
+        return cls(intervention, steering, len(steering.prompts), digest, scorers, n_positions)
+
+    @property
+    def writing(self) -> Writing:
+        """How tokens are chosen."""
+        return Writing(self.steering.length, self.steering.temperature, self.steering.seed)
+
+    def as_parameters(self, asked: str | None = None) -> dict[str, Any]:
+        """What changes its numbers, as JSON values; `asked` stands for how its neurons were asked for."""
+        steering = self.steering
+        return {
+            **as_parameters(self.intervention),
+            **({} if asked is None else {"asked": asked}),
+            "n_prompts": self.n_prompts,
+            "n_positions": self.n_positions,
+            "prompts_sha256": self.prompts_sha256,
+            "length": steering.length,
+            "temperature": steering.temperature,
+            "seed": steering.seed,
+            "unwanted": steering.unwanted,
+            "banned": list(steering.banned),
+            "described": steering.described,
+            "scorers": [dict(one) for one in self.scorers],
+        }
+
+    @classmethod
+    def from_parameters(cls, name: str, said: Mapping[str, Any]) -> "Steered":
+        """What a run with such parameters was asked for; its prompts are among its rows."""
+        scorers = tuple(said["scorers"])
+        steering = Steering(
+            prompts=(),
+            length=int(said["length"]),
+            temperature=float(said["temperature"]),
+            seed=int(said["seed"]),
+            scorers=tuple(str(one["name"]) for one in scorers),
+            unwanted=str(said["unwanted"]),
+            banned=tuple(said["banned"]),
+            described=str(said["described"]),
+        )
+        found = from_parameters(name, said)
+        return cls(
+            found, steering, int(said["n_prompts"]), str(said["prompts_sha256"]), scorers, int(said["n_positions"])
+        )
+
 
 _WRITTEN, _SCORED = "written", "scored"
 
@@ -262,3 +339,25 @@ def _rows(one: Steered, method: _Method, prompts: Sequence[str], found: Sequence
         for number, (prompt, said) in enumerate(zip(prompts, found, strict=True), start=1)
     ]
     return pl.DataFrame(rows, schema=dict(CONTINUATIONS.columns), orient="row")
+
+
+def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame:
+    """One row per continuation, scorer and attribute; continuations without a text are not scored."""
+    rows = rows.filter(pl.col("continuation").str.contains(r"[^ \t\n\r\x0B\x0C]"))
+    # The same text may have been written by many methods: it is scored once.
+    texts = rows["continuation"].unique(maintain_order=True)
+    frames = [ATTRIBUTE_SCORES.empty()]
+    for scorer in scorers:
+        name = named(scorer)["name"]
+        scores: Iterable[Iterable[float]] = scorer.scores(texts.to_list()) if len(texts) else ()
+        by_text = pl.DataFrame(
+            [
+                (text, name, attribute, float(score))
+                for text, of_text in zip(texts, scores, strict=True)
+                for attribute, score in zip(scorer.attributes, of_text, strict=True)
+            ],
+            schema={"continuation": pl.String, "scorer": pl.String, "attribute": pl.String, "score": pl.Float64},
+            orient="row",
+        )
+        frames.append(rows.join(by_text, on="continuation", maintain_order="left").select(*ATTRIBUTE_SCORES.columns))
+    return pl.concat(frames)

@@ -5,28 +5,117 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import COHERENCES, CONTROL_COHERENCES
 from neurothek.catalog.tables.weights import CONTROLS, NORM_OVERLAPS
-from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
+from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, Prompt, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.forward import prompt_pass
 from neurothek.ingest.forward.footprint import numbers_at_work
-from neurothek.ingest.jobs.controls import coherence, frames, norm_overlap
+from neurothek.ingest.forward.prompt_pass import Look, Seen
+from neurothek.ingest.jobs.controls import coherence
 from neurothek.ingest.jobs.controls.coherence import Coherence, Judged, judged
-from neurothek.ingest.jobs.controls.ffn_updates import N_UPDATES, ffn_updates
-from neurothek.ingest.jobs.controls.frames import ControlKind, control_coherences_frame, controls_frame
-from neurothek.ingest.jobs.controls.norm_overlap import NormOverlap
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from neurothek.ingest.lens.random_vectors import random_vectors
-from neurothek.ingest.lens.scorer import workspace_bytes
-from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.jobs.projections.frames import projections_frame
+from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
+from neurothek.ingest.lens.vocabulary import Vocabulary, random_vectors
+from neurothek.ingest.models.transformer import Norm, Transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.request import IngestRequest
+
+N_TOKENS = 30
+"""Tokens of largest score that are compared."""
+
+VectorKind = Literal["value", "random"]
+
+
+class NormOverlap:
+    """Compares the top tokens of E.v with those of E.LN_f(v), LN_f the final norm, over the unmasked vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary, norm: Norm | None) -> None:
+        self._norm = norm
+        self._scorer = Scorer(vocabulary.rows, keep=Kept(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
+
+    def row(
+        self, vectors: Float[Tensor, "n d_model"], *, layer: int, kind: VectorKind, either_sign: bool = False
+    ) -> pl.DataFrame:
+        """A layer's row of `norm_overlaps`: means over the vectors, null where the model has no final norm.
+
+        With `either_sign` over the opposite vectors, too: what neurons of a gated model promote below 0.
+        """
+        n = vectors.shape[0]
+        vectors = torch.cat([vectors, -vectors]) if either_sign else vectors
+        overlaps: tuple[float | None, float | None] = (None, None)
+        if self._norm is not None:
+            raw = self._top(vectors)
+            normed, unbiased = (self._top(self._norm(vectors, bias=bias)) for bias in (True, False))
+            overlaps = (mean_overlap(raw, normed), mean_overlap(raw, unbiased))
+        row = (layer, kind, *overlaps, n)
+        return pl.DataFrame([row], schema=dict(NORM_OVERLAPS.columns), orient="row")
+
+    def _top(self, vectors: Float[Tensor, "n d_model"]) -> Int[Tensor, "n k"]:
+        best = self._scorer.score(vectors).largest
+        assert best is not None
+        return best.rows
+
+
+def mean_overlap(one: Int[Tensor, "n k"], other: Int[Tensor, "n k"]) -> float:
+    """Mean over rows of intersection over union; a row repeats nothing."""
+    both = torch.cat([one, other], dim=1).sort(dim=1).values
+    common = (both[:, 1:] == both[:, :-1]).sum(1).double()
+    return float((common / (both.shape[1] - common)).mean())
+
+
+N_UPDATES = 10
+"""Updates a layer, as many as random vectors are kept."""
+
+
+def places(n_examples: int, *, layer: int, n: int, seed: int) -> list[int]:
+    """`n` of the examples, or all there are, in ascending order; every layer has its own [ours]."""
+    generator = random_stream(seed, Purpose.UPDATED_EXAMPLES, layer)
+    found: list[int] = np.sort(generator.permutation(n_examples)[:n]).tolist()
+    return found
+
+
+def ffn_updates(
+    transformer: Transformer, examples: Sequence[Prompt], *, n: int, seed: int, batch_tokens: int
+) -> list[Float[Tensor, "updates d_model"]]:
+    """For every layer [updates d_model] the sum of m v over its neurons plus the FFN's bias, at the last position.
+
+    The updates of a layer stand in the order of their examples. They are what the FFN adds to the stream in pre-norm
+    blocks, and what the block's second norm then changes in post-norm ones.
+    """
+    wanted = [places(len(examples), layer=layer, n=n, seed=seed) for layer in range(transformer.shape.n_layers)]
+    needed = sorted({place for some in wanted for place in some})
+    if not needed:
+        return [torch.empty(0, transformer.shape.d_model, device=transformer.device) for _ in wanted]
+    is_wanted = [np.isin(needed, some) for some in wanted]
+
+    def look_at(layer: int) -> Look:
+        values, bias = transformer.value_vectors(layer), transformer.value_bias(layer)
+
+        def look(seen: Seen) -> dict[str, Tensor]:
+            coefficients = seen.batch.at_positions(seen.output.coefficients)
+            rows = torch.from_numpy(is_wanted[layer][seen.batch.places]).to(coefficients.device)
+            updates = coefficients.new_zeros(len(coefficients), values.shape[1])
+            updates[rows] = coefficients[rows] @ values + bias
+            return {"updates": updates}
+
+        return look
+
+    with torch.inference_mode():
+        some = [examples[place] for place in needed]
+        layers = prompt_pass.run(transformer, some, look_at, batch_tokens=batch_tokens)
+        return [found["updates"][torch.from_numpy(rows)] for found, rows in zip(layers, is_wanted, strict=True)]
+
 
 _LAYER = "layer-"
 
@@ -62,10 +151,10 @@ class ControlsJob(PassJob):
             "n_updates": self.n_updates,
             "sentences": splitter(),
             "seed": self.seed,
-            "k": frames.K,
+            "k": K,
             "coherence_tokens": coherence.N_TOKENS,
             "coherence_least_count": coherence.LEAST_COUNT,
-            "norm_overlap_tokens": norm_overlap.N_TOKENS,
+            "norm_overlap_tokens": N_TOKENS,
         }
 
     def shards(self) -> dict[str, tuple[str, ...]]:
@@ -162,3 +251,36 @@ def _neurons_frame(found: Judged, negative: Judged, layer: int) -> pl.DataFrame:
     place = pl.DataFrame({"layer": np.full(n, layer, dtype=np.int16), "neuron": np.arange(n, dtype=np.int32)})
     below = [column.alias(f"negative_{column.name}") for column in negative.columns()]
     return place.with_columns(*found.columns(), *below).cast(pl.Schema(COHERENCES.columns))
+
+
+K = 50
+"""Tokens kept at either end, at most half of the unmasked vocabulary: as many as of a neuron."""
+
+ControlKind = Literal["random", "ffn_update"]
+
+
+def controls_frame(
+    vectors: Float[Tensor, "n d_model"], vocabulary: Vocabulary, *, layer: int, kind: ControlKind, first_id: int = 0
+) -> pl.DataFrame:
+    """Rows of `controls`: what each vector says in the vocabulary, as `projections` says it of neurons.
+
+    Args:
+        vectors: float32, on the device of the vocabulary.
+        vocabulary: what they are scored against.
+        layer: the layer.
+        kind: what they are.
+        first_id: number of the first of them within its layer and kind.
+    """
+    kept = min(K, len(vocabulary.ids) // 2)
+    scored = Scorer(vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True)).score(vectors)
+    norms = torch.linalg.vector_norm(vectors.double(), dim=1)
+    rows = projections_frame(scored, vocabulary, layer=layer, norms=norms, bounds=None)
+    named = rows.with_columns(pl.lit(kind).alias("kind"), (pl.col("neuron") + first_id).alias("control_id"))
+    return named.select(pl.col(name).cast(dtype) for name, dtype in CONTROLS.columns.items())
+
+
+def control_coherences_frame(judged: Judged, *, layer: int, kind: ControlKind, first_id: int = 0) -> pl.DataFrame:
+    """Rows of `control_coherences` for vectors numbered as in `controls_frame`."""
+    n = len(judged.coherence)
+    place = pl.DataFrame({"layer": [layer] * n, "kind": [kind] * n, "control_id": range(first_id, first_id + n)})
+    return place.with_columns(judged.columns()).cast(pl.Schema(CONTROL_COHERENCES.columns))

@@ -18,14 +18,15 @@ from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.jobs.events import frames
-from neurothek.ingest.jobs.events.footprint import events_bytes
 from neurothek.ingest.jobs.events.layers import watch
 from neurothek.ingest.jobs.events.readings import events, read
 from neurothek.ingest.jobs.events.scores import score
 from neurothek.ingest.jobs.events.sub_updates import LEADING_SHARE, N_DOMINANT, N_RANDOM
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.request import IngestRequest
 
 SHARD_EXAMPLES = 1_000
@@ -200,3 +201,27 @@ class ModelReadings:
         ids = self.lens.vocabulary.ids
         rows = np.searchsorted(ids, [ids[0] if token is None else token for token in tokens])
         return torch.from_numpy(rows).to(self.lens.vocabulary.rows.device)
+
+
+_LONG = 64
+"""Ids of an example, padding included, beyond which the estimate does not look."""
+
+
+def events_bytes(shape: Shape, *, weights_bytes: int, itemsize: int, shard_examples: int, batch_tokens: int) -> int:
+    """What measuring adds to the process's memory.
+
+    Args:
+        shape: the model's.
+        weights_bytes: of the blocks that stay in memory: all, or one.
+        itemsize: bytes of a number of its streams.
+        shard_examples: examples that are measured together.
+        batch_tokens: padded ids a batch holds at most.
+    """
+    unembedding = shape.vocab_size * shape.d_model * 4
+    # Two streams per layer and example, and three times the logits of a hundred examples.
+    kept = shard_examples * shape.n_layers * 2 * shape.d_model * 4
+    logits = 3 * 128 * shape.vocab_size * 4
+    # Streams of a whole shard wait between two layers; a block works on one batch.
+    waiting = shard_examples * min(shape.context_length, _LONG) * shape.d_model * itemsize
+    working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+    return weights_bytes + unembedding + kept + logits + waiting + working

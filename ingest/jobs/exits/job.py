@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.tables.exits import EXITS
@@ -17,17 +17,57 @@ from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import N_EXAMPLES
 from neurothek.ingest.jobs.clusters.job import ClustersJob
 from neurothek.ingest.jobs.events.job import EventsJob
-from neurothek.ingest.jobs.exits import classifier_rule, cluster_rule
-from neurothek.ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity
-from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
-from neurothek.ingest.jobs.exits.evaluation import ExitOutcome, outcome
-from neurothek.ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
+from neurothek.ingest.jobs.exits import classifier_rule
+from neurothek.ingest.jobs.exits.classifier_rule import FINE_LAMBDAS, LAMBDAS, SIMILARITIES, Similarity, exit_states
+from neurothek.ingest.jobs.exits.inputs import EXAMPLES_AT_ONCE, ExampleVectors, ExitInputs, Kind, WatchedExamples
 from neurothek.ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
-from neurothek.ingest.jobs.exits.vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
 from neurothek.ingest.request import IngestRequest
 from neurothek.ingest.runs.identity import OTHER_RUN
+
+
+@dataclass(frozen=True)
+class ExitOutcome:
+    """How one way of leaving did on some examples.
+
+    Attributes:
+        n: examples.
+        n_correct: those whose prediction at the exit is the model's own.
+        n_exited: those that left before the last layer.
+        accuracy: n_correct / n.
+        layers_run: mean number of layers that ran.
+        layers_run_sd: its standard deviation over the examples (sample); None for a single one.
+        layers_saved: mean number of layers that did not run [code].
+        layers_saved_correct: the same over the correct ones [G]; None where none is.
+    """
+
+    n: int
+    n_correct: int
+    n_exited: int
+    accuracy: float
+    layers_run: float
+    layers_run_sd: float | None
+    layers_saved: float
+    layers_saved_correct: float | None
+
+
+def outcome(
+    layers_run: Int[np.ndarray, " examples"], is_correct: Bool[np.ndarray, " examples"], *, n_layers: int
+) -> ExitOutcome:
+    """Sum up; there is at least one example."""
+    saved, n = n_layers - layers_run, len(layers_run)
+    return ExitOutcome(
+        n=n,
+        n_correct=int(is_correct.sum()),
+        n_exited=int((saved > 0).sum()),
+        accuracy=float(is_correct.mean()),
+        layers_run=float(layers_run.mean()),
+        layers_run_sd=float(layers_run.std(ddof=1)) if n > 1 else None,
+        layers_saved=float(saved.mean()),
+        layers_saved_correct=float(saved[is_correct].mean()) if is_correct.any() else None,
+    )
+
 
 CLUSTER_RULE = ("clusters", "events")
 CLASSIFIERS = ("events",)
@@ -165,7 +205,9 @@ class ExitsJob(PassJob):
         lists = self._inputs.lists(n_layers=self.context.shape.n_layers, n_examples=len(examples.rows))
         for seed in self.seeds:
             split = Split.of(len(examples.rows), seed=seed)
-            layers = cluster_rule.cluster_exit_layers(lists.ids, examples.saturation, split, similarity=RULES[method])
+            layers = classifier_rule.cluster_exit_layers(
+                lists.ids, examples.saturation, split, similarity=RULES[method]
+            )
             place: Place = {"method": method, "parameter": float(lists.n_clusters_asked), "seed": seed}
             yield place, _after_layers(layers, examples, split)
 

@@ -17,8 +17,13 @@ from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.additive import AdditiveJob, other_settings
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
-from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, effects_frame, without_each
+from neurothek.ingest.jobs.neuron_effects.single_losses import (
+    AT_ONCE,
+    N_CONTROLS,
+    effects_frame,
+    random_neurons,
+    without_each,
+)
 from neurothek.ingest.request import DEFAULT_INTERVENTION_TOKENS, IngestRequest
 
 _FIRING = """

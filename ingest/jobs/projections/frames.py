@@ -6,8 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS
-from neurothek.ingest.lens.histograms import CENTRE
-from neurothek.ingest.lens.moments import Moments
+from neurothek.ingest.lens.moments import CENTRE, Moments
 from neurothek.ingest.lens.scorer import Scored
 from neurothek.ingest.lens.top_k import Extremes
 from neurothek.ingest.lens.vocabulary import Vocabulary

@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_PREDICTIONS,
@@ -13,9 +17,89 @@ from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_TOPS,
 )
 from neurothek.ingest.corpora.prompts import Prompt, SentenceSample
-from neurothek.ingest.jobs.shortcuts.judge import Listed, Reading
+from neurothek.ingest.lens.logit_lens import Lens, ranks, top_rows, tops
 from neurothek.ingest.models.tokenizer import Tokenizer
-from neurothek.ingest.numerics.intervals import NORMAL_975, wilson
+
+N_LISTED = 5
+"""Tokens that are listed of a substitute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One substitute of some sentences, read through the model's own head.
+
+    Attributes:
+        tops: the row of the vocabulary with the largest logit, ties to the first.
+        probabilities: float64, its probability.
+        seconds: float64, the second largest probability; 0 in a vocabulary of one.
+        ranks: 1 + the rows to which the model gives a strictly larger logit than to this one.
+        surprisals: float64 nats, minus the logarithm of the probability that the model gives it.
+    """
+
+    tops: Int[Tensor, " sentences"]
+    probabilities: Float[Tensor, " sentences"]
+    seconds: Float[Tensor, " sentences"]
+    ranks: Int[Tensor, " sentences"]
+    surprisals: Float[Tensor, " sentences"]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The tokens that a substitute puts first.
+
+    Attributes:
+        rows: of the vocabulary, best first, ties to the first.
+        probabilities: float64.
+    """
+
+    rows: Int[Tensor, "sentences listed"]
+    probabilities: Float[Tensor, "sentences listed"]
+
+
+class Judge:
+    """Reads substitutes of some sentences beside the model's own last states."""
+
+    def __init__(self, lens: Lens, last: Float[Tensor, "sentences d_model"]) -> None:
+        """Take the last states, before the final norm."""
+        self._lens = lens
+        self._own = lens.logits(last)
+        self._log_sums = self._own.logsumexp(1).double()
+        self.own = self._read(self._own)
+        """The model's own prediction, as a reading like the others."""
+
+    def read(self, substitutes: Float[Tensor, "sentences d_model"]) -> Reading:
+        """Read one state a sentence."""
+        return self._read(self._lens.logits(substitutes))
+
+    def _read(self, logits: Float[Tensor, "sentences vocab"]) -> Reading:
+        log_sums = logits.logsumexp(1).double()
+        largest, found = tops(logits)
+        return Reading(
+            tops=found,
+            probabilities=(largest.double() - log_sums).exp(),
+            seconds=(_seconds(logits, found, largest).double() - log_sums).exp(),
+            ranks=ranks(self._own, found[:, None])[:, 0],
+            surprisals=self._log_sums - self._own.gather(1, found[:, None])[:, 0].double(),
+        )
+
+
+def first_tokens(lens: Lens, states: Float[Tensor, "sentences d_model"]) -> Listed:
+    """The first tokens of one state a sentence."""
+    logits = lens.logits(states)
+    best = top_rows(logits, N_LISTED)
+    log_sums = logits.logsumexp(1).double()
+    return Listed(best, (logits.gather(1, best).double() - log_sums[:, None]).exp())
+
+
+def _seconds(
+    logits: Float[Tensor, "sentences vocab"], found: Int[Tensor, " sentences"], largest: Float[Tensor, " sentences"]
+) -> Float[Tensor, " sentences"]:
+    """[sentences] the largest logit but one; the logits are as they were afterwards."""
+    logits.scatter_(1, found[:, None], -torch.inf)
+    second = logits.amax(1)
+    logits.scatter_(1, found[:, None], largest[:, None])
+    return second
+
 
 WITHIN = (1, 5, 10)
 """A prediction counts where it is among so many first of the model."""
@@ -104,3 +188,16 @@ def _summed_up(readings: pl.DataFrame) -> dict[str, float | int]:
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in surprisals) / (n - 1))
     half = NORMAL_975 * sd / math.sqrt(n)
     return found | {"surprisal": mean, "surprisal_low": mean - half, "surprisal_high": mean + half}
+
+
+NORMAL_975 = 1.959963984540054
+"""The standard normal distribution lies within so far of 0 with a probability of 95%."""
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Wilson's interval of the share count / n (Wilson 1927), which never leaves 0 to 1."""
+    share, z2 = count / n, NORMAL_975**2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = NORMAL_975 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    # Rounding may leave an end of 0 or of 1 a hair's breadth on the wrong side of the share.
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))

@@ -24,10 +24,13 @@ from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from neurothek.ingest.errors import unknown_method
+from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from neurothek.ingest.jobs.shortcuts import fitting, footprint, frames
+from neurothek.ingest.jobs.shortcuts import fitting, frames
 from neurothek.ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
 from neurothek.ingest.jobs.shortcuts.methods import ID, MAT, METHODS
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.families.sub_modules import PARTS
 from neurothek.ingest.numerics.least_squares import LEAST_SINGULAR
 from neurothek.ingest.request import IngestRequest, Keep
 from neurothek.ingest.units import in_words
@@ -136,7 +139,7 @@ class ShortcutsJob(PassJob):
         """What measuring adds to the process's memory, estimated from above."""
         n_fit, n_validation = self.split.sizes(self._most, self._most)
         transformer = self.context.transformer
-        return footprint.memory_bytes(
+        return memory_bytes(
             self.context.shape,
             weights_bytes=transformer.blocks_bytes(is_resident=is_resident),
             itemsize=transformer.dtype.itemsize,
@@ -149,7 +152,7 @@ class ShortcutsJob(PassJob):
     def files(self) -> Files | None:
         """What states and matrices take, and the matrices that stay."""
         stay, sample = self._kept_bytes, self.sample
-        at_once = footprint.disk_bytes(
+        at_once = disk_bytes(
             self.context.shape,
             itemsize=self.context.transformer.dtype.itemsize,
             n_sentences=len(sample.rows),
@@ -208,7 +211,7 @@ class ShortcutsJob(PassJob):
     @property
     def _kept_bytes(self) -> int:
         """What the matrices take that stay."""
-        return footprint.kept_bytes(self._n_kept, self.context.shape.d_model)
+        return kept_bytes(self._n_kept, self.context.shape.d_model)
 
     @property
     def _n_kept(self) -> int:
@@ -231,3 +234,66 @@ class ShortcutsJob(PassJob):
             split=self.split,
             is_masked=context.shape.is_masked,
         )
+
+
+_HEADER_BYTES = 200
+"""Of a safetensors file, at most."""
+
+_LONG = 64
+"""Ids of a sentence, padding included, beyond which the estimate of memory does not look."""
+
+
+def memory_bytes(
+    shape: Shape,
+    *,
+    weights_bytes: int,
+    itemsize: int,
+    n_fit: int,
+    n_validation: int,
+    sentences_at_once: int,
+    batch_tokens: int,
+) -> int:
+    """What measuring adds to the process's memory.
+
+    Args:
+        shape: the model's.
+        weights_bytes: of the blocks that stay in memory: all, or one.
+        itemsize: bytes of a number of its streams.
+        n_fit: sentences to fit on.
+        n_validation: sentences to validate on.
+        sentences_at_once: those that are read through the head together.
+        batch_tokens: padded ids a batch holds at most.
+    """
+    n_sentences, width = n_fit + n_validation, shape.d_model
+    # A block over one batch, and the states it takes and leaves of all sentences.
+    working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+    # And what its parts read and return, where they are to be replaced.
+    running = working + (4 + 2 * len(PARTS)) * n_sentences * width * 4
+    # The states in double precision, their decomposition and its workspace, and targets in single precision.
+    fitting = (6 * n_fit * width + 8 * width * width) * 8 + 8 * n_validation * width * 8
+    # The unembedding, its logits of a shard and what is made of them.
+    reading = shape.vocab_size * (width + 6 * sentences_at_once) * 4
+    # The streams of a shard's sentences from every state on, at all positions.
+    replacing = working + (shape.n_layers + 2) * sentences_at_once * _LONG * width * itemsize
+    return weights_bytes + max(running, fitting, reading, replacing)
+
+
+def disk_bytes(shape: Shape, *, itemsize: int, n_sentences: int, n_validation: int, n_ids: int) -> int:
+    """What states, streams, substitutes and maps of sub-modules take at once.
+
+    Args:
+        shape: the model's.
+        itemsize: bytes of a number of its streams.
+        n_sentences: sentences to fit and to validate on.
+        n_validation: those to validate on.
+        n_ids: ids of all sentences.
+    """
+    states = (shape.n_layers + 1) * n_sentences + shape.n_layers * n_validation
+    streams = 2 * n_ids * itemsize
+    parts = shape.n_layers * len(PARTS) * shape.d_model
+    return ((states + parts) * 4 + streams) * shape.d_model
+
+
+def kept_bytes(n_matrices: int, d_model: int) -> int:
+    """What matrices take that stay."""
+    return n_matrices * (4 * d_model**2 + _HEADER_BYTES)

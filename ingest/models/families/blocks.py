@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import Cache
 
 from neurothek.ingest.models.families.family import Family
-from neurothek.ingest.models.families.rotary import Rotary
+from neurothek.ingest.models.families.norms import Rotary
 from neurothek.ingest.models.families.sub_modules import SubModules
 
 

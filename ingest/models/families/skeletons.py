@@ -1,6 +1,7 @@
 """A model without its weights: what config.json describes, or why it describes no model that is known here."""
 
 import copy
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,9 +16,8 @@ from transformers.activations import ACT2FN
 from transformers.utils import logging
 
 from neurothek.ingest.models.errors import invalid_config, unsupported_config
-from neurothek.ingest.models.families.config_words import why_refused
 from neurothek.ingest.models.families.family import Family
-from neurothek.ingest.models.families.rotary import FIXED_ANGLES
+from neurothek.ingest.models.families.norms import FIXED_ANGLES
 from neurothek.ingest.models.families.supported import family_of
 from neurothek.ingest.models.weights import Checkpoint, Weights
 
@@ -224,3 +224,37 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logging.set_verbosity(level)
+
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+    "NoneType": "null",
+}
+_FIELD = re.compile(r"Field '(?P<field>\w+)' expected (?P<expected>\w+), got (?P<got>\w+)")
+_CONTRADICTION = re.compile(r"validator '\w+':\s+\w+: ([^\n]+)")
+
+
+def why_refused(error: Exception) -> str | None:
+    """What is wrong with a configuration, from what the library said; None for what it merely stumbled over.
+
+    A field of a wrong type is named with what it holds and what it should hold. What the library says of values that
+    contradict each other is a sentence.
+    """
+    said = str(error)
+    found = _FIELD.findall(said)
+    if found:
+        field, _, got = found[0]
+        needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in found))
+        return f"{field} is {_KINDS.get(got, 'something else')}, but should be {needed}"
+    sentence = _CONTRADICTION.search(said)
+    if sentence:
+        return sentence[1].rstrip(".! ")
+    if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
+        return said.splitlines()[0].rstrip(". ")
+    return None

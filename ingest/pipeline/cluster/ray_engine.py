@@ -1,20 +1,25 @@
 """Measuring by the workers of a Ray cluster."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import ray
 import torch
 
+from neurothek.catalog.files import temporary
 from neurothek.catalog.publishing.staging import StagedRun
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
 from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
-from neurothek.ingest.pipeline.cluster.hiring import Hired, hire
-from neurothek.ingest.pipeline.cluster.placement import share_for_sweep
+from neurothek.ingest.pipeline.cluster.crew import Crew
+from neurothek.ingest.pipeline.cluster.errors import worker_differs
+from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU, share_for_sweep
 from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
@@ -23,8 +28,65 @@ from neurothek.ingest.pipeline.engines.local import LocalEngine
 from neurothek.ingest.pipeline.engines.staged_job import StagedJob
 from neurothek.ingest.planning.sweep_plan import SweepPlan
 from neurothek.ingest.planning.work import ModelWork, Work
-from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.request import IngestRequest, default_memory
+from neurothek.ingest.runs.identity import versions
 from neurothek.ingest.units import in_number
+
+
+@dataclass(frozen=True)
+class Hired:
+    """Workers that are there.
+
+    Attributes:
+        crew: the workers.
+        device: what they compute on, cpu or cuda.
+        memory_bytes: what the least of them may take.
+        sees_staging: whether all of them see the staging folder.
+    """
+
+    crew: Crew
+    device: str
+    memory_bytes: int
+    sees_staging: bool
+
+
+def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hired:
+    """Hire as many workers as there is room for.
+
+    Args:
+        room: how many, and what each gets.
+        staging: where the driver stages rows.
+        n_threads: CPUs of each worker.
+        memory_bytes: what a person lets each take; on CPUs, workers of one machine share the default.
+    """
+    crew = Crew(room.n_workers, n_threads=n_threads, n_gpus=room.n_gpus)
+    device = "cuda" if room.n_gpus else "cpu"
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+        with temporary(staging / "witness") as witness:
+            witness.touch()
+            greetings = crew.greeted(device, witness.absolute())
+        for one in greetings:
+            _require_same(one.machine, one.versions)
+    except BaseException:
+        crew.dismiss()
+        raise
+    on_machine = Counter(one.machine for one in greetings)
+    if device == "cuda":
+        memory = int(OF_A_GPU * min(1.0, room.n_gpus) * min(one.memory_bytes for one in greetings))
+    elif memory_bytes == default_memory():
+        memory = min(one.memory_bytes // 2 // on_machine[one.machine] for one in greetings)
+    else:
+        memory = memory_bytes
+    return Hired(crew, device, memory, all(one.sees_staging for one in greetings))
+
+
+def _require_same(machine: str, there: str) -> None:
+    """Raises if a worker's libraries are others."""
+    theirs, ours = json.loads(there), json.loads(versions())
+    for name, version in ours.items():
+        if theirs.get(name) != version:
+            raise worker_differs(machine, name, str(theirs.get(name)), version)
 
 
 class RayEngine(Engine):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.exchange.numbering import NUMBERED, Numbering, Numbers
+from neurothek.catalog.exchange.merging import NUMBERED, Numbering, Numbers
 
 TABLES = """
     create schema store;

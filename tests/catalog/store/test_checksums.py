@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.store.checksums import HEADER_BYTES, computed, is_computed_at
+from neurothek.catalog.store.blocks import HEADER_BYTES, computed, is_computed_at
 
 
 def by_the_definition(block: bytes) -> int:

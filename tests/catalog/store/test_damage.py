@@ -17,7 +17,7 @@ from neurothek.catalog.store.damage import require_log_head
 from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.ask.threads import Aside
+from neurothek.queries.neuron.page_rows import Aside
 from tests.support import damage
 from tests.support.damage import flipped
 

@@ -9,8 +9,7 @@ import pytest
 
 from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.store.leases import sole_writer
-from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.store.warehouse_path import followed, refuse_file
+from neurothek.catalog.store.warehouse import Warehouse, followed, refuse_file
 from tests.support import publications as made
 
 

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from neurothek.catalog.terminal.kinds import NAMES_IN_NUMBERS, SHARES, TOKENS
+from neurothek.catalog.terminal.cells import NAMES_IN_NUMBERS, SHARES, TOKENS
 from neurothek.queries.views.install import install
 from tests.support import warehouse as made
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.catalog.terminal.percent import percent
+from neurothek.catalog.terminal.cells import percent
 
 
 @pytest.mark.parametrize(

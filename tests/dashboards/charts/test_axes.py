@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.terminal.kinds import SHARES
+from neurothek.catalog.terminal.cells import SHARES
 from neurothek.dashboards.charts.axes import FEW_TICKS, count_axis, count_scale, count_tooltip, spoken
 
 

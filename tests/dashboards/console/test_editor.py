@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from neurothek.dashboards.console.completions import completions
-from neurothek.dashboards.console.editor import LINES
+from neurothek.dashboards.console.editor import LINES, completions
 
 Opener = Callable[..., AppTest]
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from neurothek.dashboards.charts.pictures import drawn
-from neurothek.dashboards.live.changes_chart import changes_chart, divergence_chart
+from neurothek.dashboards.live.switch import changes_chart, divergence_chart
 from neurothek.queries.trace.switch import CHANGE_COLUMNS, SWITCHED_COLUMNS
 
 COLOURS = ("#112233", "#445566")

@@ -10,9 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from neurothek.dashboards.live.examples import EXAMPLES
 from neurothek.dashboards.live.switch import OFF, ON, OTHER
-from neurothek.dashboards.live.try_neuron import along_html, strongest_text
+from neurothek.dashboards.live.try_neuron import EXAMPLES, along_html, strongest_text
 from neurothek.queries.trace.along import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.live.answers import MOST_POSITIONS
-from neurothek.dashboards.live.examples import EXAMPLES
+from neurothek.dashboards.live.try_neuron import EXAMPLES
 from neurothek.queries.search.question import Question
 from tests.dashboards.widgets.test_figures import charts
 from tests.support import ingests

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from neurothek.dashboards.addresses import PAGES, SECTIONS, script_of
-from neurothek.dashboards.shell.menu import NEEDS, in_order
+from neurothek.dashboards.shell.box import NEEDS, in_order
 from neurothek.dashboards.widgets.html import plain
 from neurothek.ingest.jobs.registry import JOBS
 from tests.dashboards.conftest import Opener

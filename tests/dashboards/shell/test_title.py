@@ -3,7 +3,7 @@
 import pytest
 
 from neurothek.dashboards.addresses import FRONT, PAGES
-from neurothek.dashboards.shell.title import title_of
+from neurothek.dashboards.shell.box import title_of
 
 
 @pytest.mark.parametrize(

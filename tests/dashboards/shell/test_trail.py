@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from neurothek.dashboards.shell.trail import trail_html
+from neurothek.dashboards.shell.box import trail_html
 
 N_LAYERS = {"a-1m": 8}
 

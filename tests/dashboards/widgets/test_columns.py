@@ -1,7 +1,7 @@
 """Columns of pages: each has a label, shares are in percent, and a name means one thing."""
 
-from neurothek.dashboards.widgets import columns as columns_module
-from neurothek.dashboards.widgets.columns import columns, in_percent, shares
+from neurothek.dashboards.widgets import tables as columns_module
+from neurothek.dashboards.widgets.tables import columns, in_percent, shares
 from neurothek.queries.views.install import all_views
 
 PARTS = (

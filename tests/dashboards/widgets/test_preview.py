@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from neurothek.dashboards.shell.menu import NEEDS
-from neurothek.dashboards.widgets.preview import CAPTION, FOLDER
+from neurothek.dashboards.shell.box import NEEDS
+from neurothek.dashboards.widgets.page import CAPTION, FOLDER
 from tests.dashboards.conftest import Opener
 
 

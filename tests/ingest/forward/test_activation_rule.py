@@ -10,12 +10,11 @@ from torch import Tensor
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.chunk_pass import Observer
-from neurothek.ingest.jobs.activity.observer import ActivityObserver
-from neurothek.ingest.jobs.contexts.amounts import Amounts
-from neurothek.ingest.jobs.contexts.draws import Draws
-from neurothek.ingest.jobs.contexts.observer import ContextsObserver
-from neurothek.ingest.jobs.ngrams.observer import NgramsObserver
-from neurothek.ingest.jobs.positions.observer import PositionsObserver
+from neurothek.ingest.jobs.activity.job import ActivityObserver
+from neurothek.ingest.jobs.contexts.draws import Amounts, Draws
+from neurothek.ingest.jobs.contexts.job import ContextsObserver
+from neurothek.ingest.jobs.ngrams.job import NgramsObserver
+from neurothek.ingest.jobs.positions.job import PositionsObserver
 from tests.support.coefficients import coefficients, corpus, padded
 
 D_FFN = 24

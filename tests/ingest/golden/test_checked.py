@@ -8,9 +8,8 @@ import pytest
 from huggingface_hub import constants
 
 from neurothek.catalog.problems import NotFound, Unavailable, Unreadable
-from neurothek.ingest.golden.checked import Checked, Reach, check_published, checked_frame
+from neurothek.ingest.golden.checked import Checked, Reach, Remeasured, check_published, checked_frame
 from neurothek.ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity, read_entries
-from neurothek.ingest.golden.remeasured import Remeasured
 from tests.support.hub import serve
 from tests.support.models import to_pickle
 

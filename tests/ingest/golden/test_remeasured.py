@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.progress import Silent
+from neurothek.ingest.golden.checked import Remeasured, measure_again
 from neurothek.ingest.golden.entries import (
     CosineMoment,
     Measurement,
@@ -20,7 +21,6 @@ from neurothek.ingest.golden.entries import (
     WeightNorm,
     WindowPerplexity,
 )
-from neurothek.ingest.golden.remeasured import Remeasured, measure_again
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.transformer import open_transformer

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.ingest.interventions.random_sets import N_BINS, bins, matched_sets
+from neurothek.ingest.interventions.shared import N_BINS, bins, matched_sets
 
 D_FFN = 200
 FREQUENCY = np.concatenate([np.zeros(40), np.linspace(0.001, 0.9, D_FFN - 40)])

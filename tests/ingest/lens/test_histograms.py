@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from neurothek.ingest.lens.histograms import CENTRE, N_BINS, bin_counts
+from neurothek.ingest.lens.moments import CENTRE, N_BINS, bin_counts
 from neurothek.ingest.lens.scorer import Kept, Scorer
 
 # z is taken in float32, by one product and one sum of numbers below 66: it is off by at most 66 * 2^-23 quarters of a

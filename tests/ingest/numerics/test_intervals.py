@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from neurothek.ingest.numerics.intervals import NORMAL_975, wilson
+from neurothek.ingest.jobs.shortcuts.frames import NORMAL_975, wilson
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

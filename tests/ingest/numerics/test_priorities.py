@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from neurothek.ingest.numerics.priorities import priorities
+from neurothek.ingest.jobs.contexts.draws import priorities
 
 MASK = (1 << 64) - 1
 

@@ -9,7 +9,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.jobs.counterparts import job
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob
-from neurothek.ingest.planning import pair_work
+from neurothek.ingest.planning import pair_plan
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 
@@ -75,7 +75,7 @@ def test_what_was_staged_of_twins_is_taken_up(warehouse: Warehouse, monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pair_work, "publish_pair", killed)
+        patch.setattr(pair_plan, "publish_pair", killed)
         with pytest.raises(KeyboardInterrupt):
             ingests.compare(warehouse, "one", "twin")
     with monkeypatch.context() as patch:

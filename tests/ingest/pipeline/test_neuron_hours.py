@@ -7,8 +7,7 @@ import pytest
 import neurothek
 from neurothek.catalog.progress import Silent
 from neurothek.ingest.forward.batches import RightPadded
-from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS
-from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, N_CONTROLS
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.pipeline import neuron_hours
 from neurothek.ingest.planning.agenda import prepare_model

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, PROJECTIONS
-from neurothek.ingest.runs.later_tables import is_incomplete, lacks_rows
+from neurothek.ingest.runs.identity import is_incomplete, lacks_rows
 from tests.support import warehouse
 from tests.support.tiny import WITHOUT_HISTOGRAMS
 

@@ -12,7 +12,7 @@ from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.trace.along import activations_along
+from neurothek.ingest.trace.grid import activations_along
 from tests.support.anatomy import Anatomy, float64, loaded
 from tests.support.models import KINDS
 

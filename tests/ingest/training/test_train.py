@@ -20,12 +20,10 @@ from neurothek.catalog.progress import Silent
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.sources.source import Source, documents
 from neurothek.ingest.models import tokenizer as tokenization
-from neurothek.ingest.training.fresh_model import build
-from neurothek.ingest.training.losses import Bigram
-from neurothek.ingest.training.optimization import learning_rate
+from neurothek.ingest.training.card import Bigram
 from neurothek.ingest.training.settings import Settings
 from neurothek.ingest.training.text import TrainingText, batch_ids, batch_numbers, divide, reuse_tokenizer
-from neurothek.ingest.training.train import train
+from neurothek.ingest.training.train import build, learning_rate, train
 from tests.support.texts import write_text
 
 SMALL = Settings("0.7m", 12, vocab_size=300, context=32, batch_size=4, checkpoint_at=(5,), save_every=4)

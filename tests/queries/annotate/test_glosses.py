@@ -11,9 +11,8 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.problems import Unreadable
-from neurothek.queries.annotate.glosses import Glosses, read_glosses
 from neurothek.queries.annotate.lines import read_lines
-from neurothek.queries.annotate.sample import draw_sample
+from neurothek.queries.annotate.sample import Glosses, draw_sample, read_glosses
 from tests.support.sentences import sentence
 
 MODEL = "tiny-2m"

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.store.interrupts import keyboard_interrupts
-from neurothek.queries.ask.threads import Aside
+from neurothek.queries.neuron.page_rows import Aside
 
 ENDLESS = "select count(*) from range(10000000000) a where hash(a) = 1"
 

@@ -6,8 +6,13 @@ import duckdb
 import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries.compare.comparison import compare
-from neurothek.queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections, saturation_table
+from neurothek.queries.compare.comparison import (
+    SATURATION_COLUMNS,
+    compare,
+    saturation,
+    saturation_sections,
+    saturation_table,
+)
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS
 

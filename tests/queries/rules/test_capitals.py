@@ -1,6 +1,6 @@
 """Names are capitalised words that are never small; what starts a sentence is small elsewhere."""
 
-from neurothek.queries.rules.capitals import names
+from neurothek.queries.rules.rulebook import names
 from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (

@@ -1,6 +1,6 @@
 """Punctuation and numbers: told from letters, whatever the alphabet and the bytes."""
 
-from neurothek.queries.rules.symbols import numbers, punctuation
+from neurothek.queries.rules.rulebook import numbers, punctuation
 from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (

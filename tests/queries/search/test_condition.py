@@ -29,7 +29,7 @@ from neurothek.queries.search.condition import (
     insert_conditions,
     null_labels,
 )
-from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.poles import FoundNeurons
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.install import view
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from neurothek.queries.search.found import FoundNeurons
+from neurothek.queries.search.poles import FoundNeurons
 from neurothek.queries.search.scope import IN_PYTHON
 
 

@@ -8,7 +8,7 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.names.words import find_terms
-from neurothek.queries.search.widening import Neighbour, neighbours_of, remarks
+from neurothek.queries.search.one_word import Neighbour, neighbours_of, remarks
 from tests.support.known import known_model
 from tests.support.tiny import SPECIAL, TEXTS
 

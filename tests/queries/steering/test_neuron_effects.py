@@ -51,7 +51,7 @@ def test_without_rows_on_the_shown_corpus_it_says_so(connection: duckdb.DuckDBPy
 
 
 def test_of_many_the_first_are_shown(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurothek.queries.steering.neuron_effects._N_SHOWN", 2)
+    monkeypatch.setattr("neurothek.queries.steering.effects._N_SHOWN", 2)
     (section,) = neuron_effects_of(connection, MODEL, [(0, 0), (0, 1), (0, 2)])[0].sections()
     assert section.title == "what turning each off adds to the loss, the largest 2"
     assert section.frame.height == 2

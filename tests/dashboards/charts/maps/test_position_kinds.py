@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from neurothek.dashboards.charts.maps.position_kinds import kinds_by_layer
+from neurothek.dashboards.charts.maps.position_map import kinds_by_layer
 
 ROWS = pl.DataFrame(
     {

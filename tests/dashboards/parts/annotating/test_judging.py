@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from neurothek.dashboards.parts.annotating import judging
-from neurothek.dashboards.parts.annotating.drafts import Concept
 from neurothek.dashboards.parts.annotating.judging import (
     PROBLEM,
+    Concept,
     Place,
     begin_another,
     drop,

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from neurothek.dashboards.parts.explore.neuron_rows import rows_html, told_muted
+from neurothek.dashboards.parts.explore.promoted import rows_html, told_muted
 from neurothek.dashboards.parts.muted import Muted
 
 COLUMNS = {"kind": ("kind", ""), "share": ("frequency", ".2%"), "unknown": ("never known", ".3f")}

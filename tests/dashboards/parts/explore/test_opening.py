@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.dashboards.parts.explore.opening import chosen_address
+from neurothek.dashboards.parts.explore.map_of_neurons import chosen_address
 
 KNOWN = ["m/L0N1", "m/L0N2"]
 

@@ -4,7 +4,7 @@ import re
 from html import unescape
 from typing import Any
 
-from neurothek.dashboards.parts.one_neuron.windows import windows_html
+from neurothek.dashboards.parts.one_neuron.contexts import windows_html
 
 WINDOW: dict[str, Any] = {
     "activation": 2.0,

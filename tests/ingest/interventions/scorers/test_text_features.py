@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from neurothek.ingest.interventions.scorers.text_features import (
+from neurothek.ingest.interventions.scorers.domains import (
     LEAST_TEXTS,
     LONGEST_RUN,
     MOST_WORDS,

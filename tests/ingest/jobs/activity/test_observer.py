@@ -10,8 +10,7 @@ from torch import Tensor
 from neurothek.catalog.tables.texts import ACTIVITY
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.jobs.activity.job import ActivityJob
-from neurothek.ingest.jobs.activity.observer import ActivityObserver
+from neurothek.ingest.jobs.activity.job import ActivityJob, ActivityObserver
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 

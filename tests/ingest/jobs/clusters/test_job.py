@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from neurothek.catalog.problems import Invalid, LimitExceeded
-from neurothek.ingest.jobs.clusters.job import ClustersJob, default_sizes
-from neurothek.ingest.jobs.clusters.neighbours import value_neighbours_frame
+from neurothek.ingest.jobs.clusters.job import ClustersJob, default_sizes, value_neighbours_frame
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load

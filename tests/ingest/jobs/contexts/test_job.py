@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.jobs.contexts.amounts import Amounts
-from neurothek.ingest.jobs.contexts.draws import Draws
+from neurothek.ingest.jobs.contexts.draws import Amounts, Draws
 from neurothek.ingest.jobs.contexts.job import ContextsJob
 from neurothek.ingest.models.transformer import Shape
 from tests.ingest.numerics.test_priorities import priority

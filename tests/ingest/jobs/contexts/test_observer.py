@@ -10,10 +10,8 @@ from torch import Tensor
 
 from neurothek.catalog.tables.texts import CONTEXTS
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.jobs.contexts.amounts import Amounts
-from neurothek.ingest.jobs.contexts.draws import Draws
-from neurothek.ingest.jobs.contexts.job import ContextsJob
-from neurothek.ingest.jobs.contexts.observer import ContextsObserver
+from neurothek.ingest.jobs.contexts.draws import Amounts, Draws
+from neurothek.ingest.jobs.contexts.job import ContextsJob, ContextsObserver
 from neurothek.ingest.models.transformer import Shape
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded

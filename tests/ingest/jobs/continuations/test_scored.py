@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
-from neurothek.ingest.jobs.continuations.scored import scores_of
+from neurothek.ingest.jobs.continuations.job import scores_of
 
 
 @dataclass

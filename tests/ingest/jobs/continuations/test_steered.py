@@ -3,7 +3,7 @@
 import json
 
 from neurothek.ingest.interventions.continued import Writing
-from neurothek.ingest.jobs.continuations.steered import Steered
+from neurothek.ingest.jobs.continuations.job import Steered
 from neurothek.ingest.request import Intervention, Steering
 
 STEERING = Steering(

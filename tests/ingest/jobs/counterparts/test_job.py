@@ -22,17 +22,16 @@ from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.changes import remove
 from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.jobs.counterparts import job
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext, null_99
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
-from neurothek.ingest.jobs.counterparts.sides import null_99
-from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.vocabulary import random_vectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.pipeline.ingest_all import Outcome, report_lines
 from neurothek.ingest.pipeline.outcomes import PairReport
-from neurothek.ingest.planning import pair_work
+from neurothek.ingest.planning import pair_plan
 from neurothek.ingest.request import IngestRequest
 from neurothek.queries.search.by_likeness import alike
 from neurothek.queries.search.question import Question
@@ -210,7 +209,7 @@ def test_what_is_reported_tells_counterparts_from_what_is_below_chance(n_rows: i
     assert (said in lines) == (n_rows is not None)
 
 
-@pytest.mark.parametrize("arena", [(pair_work, "publish_pair"), (job, "part"), (job, "rows_frame")])
+@pytest.mark.parametrize("arena", [(pair_plan, "publish_pair"), (job, "part"), (job, "rows_frame")])
 def test_what_was_staged_is_taken_up(
     warehouse: Warehouse, compared: Warehouse, monkeypatch: pytest.MonkeyPatch, arena: tuple[ModuleType, str]
 ) -> None:

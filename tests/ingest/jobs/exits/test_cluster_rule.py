@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurothek.ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity, cluster_exit_layers
+from neurothek.ingest.jobs.exits.classifier_rule import SIMILARITIES, Similarity, cluster_exit_layers
 from neurothek.ingest.jobs.exits.splits import SEEDS, Split
 from tests.support import exits as plain
 

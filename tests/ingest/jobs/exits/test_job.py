@@ -13,7 +13,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.jobs.exits import splits
-from neurothek.ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
+from neurothek.ingest.jobs.exits.classifier_rule import FINE_LAMBDAS, LAMBDAS
 from neurothek.ingest.jobs.exits.splits import SEEDS, Split
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.request import IngestRequest, ModelSource

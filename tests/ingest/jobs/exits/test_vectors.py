@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from neurothek.ingest.corpora.prompts import Prompt
-from neurothek.ingest.jobs.exits import vectors as module
-from neurothek.ingest.jobs.exits.vectors import ExampleVectors
+from neurothek.ingest.jobs.exits import inputs as module
+from neurothek.ingest.jobs.exits.inputs import ExampleVectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer
 from tests.support.events import PlainStreams

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from neurothek.ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
+from neurothek.ingest.jobs.neuron_effects.single_losses import N_CONTROLS, random_neurons
 
 
 def test_as_many_as_there_are_at_most_twenty_each_once() -> None:

@@ -15,8 +15,7 @@ from neurothek.ingest.forward.batches import batches
 from neurothek.ingest.jobs.job import JobContext, Partials
 from neurothek.ingest.jobs.ngrams import index
 from neurothek.ingest.jobs.ngrams import job as job_module
-from neurothek.ingest.jobs.ngrams.job import NgramsJob
-from neurothek.ingest.jobs.ngrams.observer import NgramsObserver
+from neurothek.ingest.jobs.ngrams.job import NgramsJob, NgramsObserver
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.tokenizer import Tokenizer

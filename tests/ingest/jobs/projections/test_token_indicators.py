@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from neurothek.catalog.tables.weights import TOKEN_INDICATORS
-from neurothek.ingest.jobs.projections.token_indicators import indicators_frame
+from neurothek.ingest.jobs.projections.job import indicators_frame
 from neurothek.ingest.lens.byte_pieces import BytePieces
 from neurothek.ingest.lens.vocabulary import Vocabulary
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from neurothek.catalog.tables.weights import TOKEN_NEIGHBOURS
-from neurothek.ingest.jobs.projections.token_neighbours import neighbours_frame
+from neurothek.ingest.jobs.projections.job import neighbours_frame
 from neurothek.ingest.lens.vocabulary import Vocabulary
 
 

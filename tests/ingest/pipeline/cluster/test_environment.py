@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from neurothek.ingest.pipeline.cluster import environment as said
-from neurothek.ingest.pipeline.cluster.environment import environment
+from neurothek.ingest.pipeline.engines import choice as said
+from neurothek.ingest.pipeline.engines.choice import environment
 
 
 @pytest.fixture(autouse=True)

@@ -152,10 +152,10 @@ def test_a_pipeline_of_workers_gives_the_same_bits(
 def test_where_no_folder_is_shared_parts_go_through_the_object_store(
     cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from neurothek.ingest.pipeline.cluster import hiring, ray_engine  # noqa: PLC0415 - they need the extra
+    from neurothek.ingest.pipeline.cluster import ray_engine
 
-    def apart(*arguments: Any, **options: Any) -> hiring.Hired:
-        return dataclasses.replace(hiring.hire(*arguments, **options), sees_staging=False)
+    def apart(*arguments: Any, **options: Any) -> ray_engine.Hired:
+        return dataclasses.replace(ray_engine.hire(*arguments, **options), sees_staging=False)
 
     monkeypatch.setattr(ray_engine, "hire", apart)
     report = ray_clusters.measure(
