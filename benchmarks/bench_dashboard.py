@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.addresses import PAGES, script_of
 from neurothek.dashboards.session import hand_over

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from neurothek.ingest.corpora.corpus import CHUNK_TOKENS, Corpus
-from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
-from neurothek.ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
+from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 IN_FLIGHT = 8
 """Parts that a worker may be ahead of the driver, as in the engine's crew, which cannot be imported without Ray."""

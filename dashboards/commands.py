@@ -44,7 +44,7 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     else:
-        from neurothek.catalog.store.errors import missing_warehouse
+        from neurothek.catalog.store.damage import missing_warehouse
 
         note(str(missing_warehouse(ctx.obj.path)))
     if is_wide(hosts):

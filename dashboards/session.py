@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
     from neurothek.queries.search.question import Question
-    from neurothek.queries.trace.along import AlongPage
-    from neurothek.queries.trace.grid import GridPage
+    from neurothek.queries.trace.grid import AlongPage, GridPage
     from neurothek.queries.trace.switch import SwitchPage
     from neurothek.queries.trace.trace import Lens, TracePage
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
     from neurothek.queries.search.question import Conditions, Question
-    from neurothek.queries.sql.limits import Answer, Limits
+    from neurothek.queries.sql.processes import Answer, Limits
     from neurothek.queries.sql.provenance import Provenance
 
 
@@ -41,7 +41,7 @@ class Questions(Opened):
         Args:
             query: one statement of DuckDB's SQL that only reads.
             parameters: values for each `$name` in the query.
-            limits: bounds, as `neurothek.queries.sql.limits.Limits`.
+            limits: bounds, as `neurothek.queries.sql.processes.Limits`.
             corpus: name of the corpus that every view tells of, as though it were pinned; None: the shown ones.
 
         Raises:
@@ -81,7 +81,7 @@ class Questions(Opened):
         Args:
             query: one statement of DuckDB's SQL that only reads, without files, settings and macros.
             parameters: values for each `$name` in the query.
-            limits: bounds, as `neurothek.queries.sql.limits.Limits`; None: the usual ones.
+            limits: bounds, as `neurothek.queries.sql.processes.Limits`; None: the usual ones.
             corpus: name of the corpus that every view tells of; None: the shown ones.
 
         Returns:
@@ -98,7 +98,7 @@ class Questions(Opened):
             ...
             neurothek.catalog.problems.Refused: ...
         """
-        from neurothek.queries.sql.limits import Limits
+        from neurothek.queries.sql.processes import Limits
         from neurothek.queries.sql.run import ask_people
 
         require(Limits | None, limits=limits)

@@ -9,8 +9,7 @@ from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     from neurothek.catalog.tables.traces import RaisingOrder
-    from neurothek.queries.trace.along import AlongPage
-    from neurothek.queries.trace.grid import GridPage
+    from neurothek.queries.trace.grid import AlongPage, GridPage
     from neurothek.queries.trace.switch import SwitchPage, TogetherPage
     from neurothek.queries.trace.trace import Lens, TracePage
 
@@ -81,7 +80,7 @@ class Running(Opened):
             raise bad_argument("top", top, "give 1 or more")
         if not 0 <= raising <= _MOST_RAISING:
             raise bad_argument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
-        from neurothek.catalog.store.matrix_files import matrix_of
+        from neurothek.catalog.store.matrices import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.corpora import choose_corpora
         from neurothek.queries.names.models import choose_model
@@ -162,7 +161,7 @@ class Running(Opened):
         for name, number in (("top", top), ("most", most)):
             if number is not None and number < 1:
                 raise bad_argument(name, number, "give 1 or more")
-        from neurothek.catalog.store.matrix_files import matrix_of
+        from neurothek.catalog.store.matrices import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.models import choose_model
         from neurothek.queries.trace.grid import grid_page
@@ -218,7 +217,7 @@ class Running(Opened):
         """
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.neurons import find_neuron
-        from neurothek.queries.trace.along import along_page
+        from neurothek.queries.trace.grid import along_page
 
         with self.reader() as connection:
             address = find_neuron(connection, neuron)

@@ -19,8 +19,8 @@ from neurothek.catalog.files import expanded, sha256_of
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import rows_of
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.matrices import kept_maps, take

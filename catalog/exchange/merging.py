@@ -12,7 +12,7 @@ from neurothek.catalog.configurations import CONFIGURED, config_differences, con
 from neurothek.catalog.exchange.exports import ROW_GROUP
 from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row

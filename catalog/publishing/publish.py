@@ -9,8 +9,8 @@ import polars as pl
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Conflict
-from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import duckdb_bytes, rows_of
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.matrices import bring
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS

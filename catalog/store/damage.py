@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import Damaged, LimitExceeded, memory_refused
+from neurothek.catalog.problems import Damaged, LimitExceeded, Unavailable, Unreadable, memory_refused
 from neurothek.catalog.store.leases import has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
@@ -120,3 +120,25 @@ def require_log_head(path: Path) -> None:
         return
     if len(head) > _LONGEST and not _HEAD.match(head):
         raise log_damaged(path)
+
+
+def missing_warehouse(path: Path) -> Unavailable:
+    """There is no file at the path."""
+    return Unavailable(
+        f"there is no warehouse at {path}",
+        f"build one with `{command_line('demo')}` or `{command_line('ingest', 'MODEL')}`",
+        what="warehouse",
+        name=path,
+    )
+
+
+def invalid_warehouse(path: Path, found: str) -> Unreadable:
+    """The file is something else."""
+    hint = "name another file with --warehouse"
+    return Unreadable(f"{path} cannot be used as a warehouse: {found}", hint, path=path, why=found)
+
+
+def unwritable_warehouse(path: Path, found: str) -> Unreadable:
+    """The disk refuses to take the file, or the lock beside it."""
+    hint = "choose another place with --warehouse"
+    return Unreadable(f"{path} could not be written ({found})", hint, path=path, why=found)

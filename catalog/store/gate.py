@@ -10,7 +10,7 @@ from pathlib import Path
 import filelock
 
 from neurothek.catalog.problems import Busy
-from neurothek.catalog.store.errors import unwritable_warehouse
+from neurothek.catalog.store.damage import unwritable_warehouse
 
 SAID_AFTER_SECONDS = 2.0
 """A wait that is longer is said."""

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import duckdb
 
 from neurothek.catalog.spelling import readable
+from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.store.duckdb_settings import settings_of
-from neurothek.catalog.store.errors import invalid_warehouse
 from neurothek.catalog.tables.migrations import LATEST, migrate, scripts
 
 Objects = Mapping[str, str]

@@ -19,9 +19,17 @@ from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import is_text
-from neurothek.catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
+from neurothek.catalog.store.damage import (
+    damage_told,
+    damaged,
+    invalid_warehouse,
+    is_damage,
+    log_of,
+    missing_warehouse,
+    require_log_head,
+    unwritable_warehouse,
+)
 from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
-from neurothek.catalog.store.errors import invalid_warehouse, missing_warehouse, unwritable_warehouse
 from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts
 from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer

@@ -9,9 +9,9 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Conflict, Invalid, NotFound, NotMeasured
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.publish import delete_pairs
 from neurothek.catalog.publishing.staging import discard_model
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.spelling import named
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.suggestions import nearest

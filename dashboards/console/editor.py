@@ -10,7 +10,7 @@ from code_editor import code_editor
 
 from neurothek.dashboards.widgets.address import asked, remember
 from neurothek.dashboards.widgets.page import theme
-from neurothek.queries.ask.functions import classified
+from neurothek.queries.ask.parse_tree import classified
 from neurothek.queries.views.install import all_views
 
 LINES = (10, 20)

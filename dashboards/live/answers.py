@@ -9,8 +9,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Unavailable
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.memory import State, state
-from neurothek.queries.trace.along import AlongPage
-from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.grid import AlongPage, GridPage
 from neurothek.queries.trace.switch import SwitchPage
 from neurothek.queries.trace.trace import Lens, TracePage
 

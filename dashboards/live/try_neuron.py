@@ -16,7 +16,7 @@ from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import said, theme
-from neurothek.queries.trace.along import AlongPage
+from neurothek.queries.trace.grid import AlongPage
 
 WHAT = (
     "Runs the model on the text, on this machine: the neuron's activation on each token, then the next token with the "

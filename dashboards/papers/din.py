@@ -13,10 +13,11 @@ from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.charts.predictions import exits as exit_charts
 from neurothek.dashboards.charts.predictions import shortcuts
 from neurothek.dashboards.charts.predictions.shortcuts import heat_map
-from neurothek.dashboards.papers.figure import SeriesFigure, captioned
-from neurothek.dashboards.papers.panels import (
+from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
+    SeriesFigure,
+    captioned,
     corpora_in,
     model_panels,
     models_in,
@@ -25,7 +26,7 @@ from neurothek.dashboards.papers.panels import (
 )
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import statement
-from neurothek.queries.views.of_models import of_models
+from neurothek.queries.views.neuron_facts import of_models
 
 SERIES = "shortcuts"
 WHOLE = ("mat", "id")

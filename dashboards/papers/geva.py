@@ -18,18 +18,19 @@ from neurothek.dashboards.charts.predictions.events import (
     extreme_kinds,
     shares_of_dominant,
 )
-from neurothek.dashboards.papers.figure import SeriesFigure, captioned
-from neurothek.dashboards.papers.panels import (
+from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
+    SeriesFigure,
+    captioned,
     corpora_in,
     model_panels,
     models_in,
     not_comparable,
     number_in,
 )
-from neurothek.queries.views.of_models import rows_of_models
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
+from neurothek.queries.views.neuron_facts import rows_of_models
 
 SERIES = "geva"
 

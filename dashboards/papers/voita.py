@@ -1,14 +1,15 @@
 """The figures of Voita et al. 2023 for the models of a warehouse: which models each shows, its caption, its chart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
+from neurothek.catalog.variants import POST_NORM
 from neurothek.dashboards.charts import coverage as paper_charts
 from neurothek.dashboards.charts import layers as charts
-from neurothek.dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, source
+from neurothek.dashboards.charts import positions as positions_charts
+from neurothek.dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, depth_panels, source
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.papers.panels import depth_panels
 from neurothek.dashboards.papers.voita_ngrams import (
     NAMES,
     new_longer_ngrams,
@@ -16,14 +17,110 @@ from neurothek.dashboards.papers.voita_ngrams import (
     ngram_detectors,
     token_detectors,
 )
-from neurothek.dashboards.papers.voita_positions import (
-    during_training,
-    norms_after,
-    position_ranges,
-    positional_neurons_by_layer,
-    without_positions,
+from neurothek.queries.views.contents import thresholds
+
+
+def positional_neurons_by_layer(material: Material) -> Drawn:
+    """Figure 8: every positional neuron over its layer."""
+    return _circles(material, material.measured(material.kinds.positions), "Positional neurons by layer", "8")
+
+
+def without_positions(material: Material) -> Drawn:
+    """Figure 10: the same beside a model without position embeddings."""
+    variants, base = material.without_positions()
+    if base is None:
+        return NotDrawn("there is no variant 'no-position' with a plain model of its size")
+    models = material.measured(material.kinds.positions, [base, *variants])
+    return _circles(material, models, "Positional neurons with and without position embeddings", "10")
+
+
+def during_training(material: Material) -> Drawn:
+    """Figure 11: the same at early steps of training."""
+    variants, base = material.early_checkpoints()
+    if base is None:
+        return NotDrawn("there is no early checkpoint (variant 'step N') with its trained model")
+    models = material.measured(material.kinds.positions, [*variants, base])
+    return _circles(material, models, "Positional neurons during training", "11")
+
+
+def norms_after(material: Material) -> Drawn:
+    """Figure 16: the same of models with norms after their blocks, as OPT-350m."""
+    rows = material.comparison.models.filter(pl.col("variant") == POST_NORM)
+    if rows.is_empty():
+        return NotDrawn("there is no variant 'post-norm', a model with norms after its blocks")
+    models = material.measured(material.kinds.positions, rows.get_column("model").to_list())
+    return _circles(material, models, "Positional neurons of a model with norms after its blocks", "16")
+
+
+def _circles(material: Material, models: Sequence[str], title: str, number: str) -> Drawn:
+    positions = material.kinds.positions
+    if not models:
+        return NotDrawn(f"positions were not measured{material.there}")
+    sums = positions.group_by("model").agg(pl.col("n_positional").sum(), pl.col("n_positional").null_count().alias("?"))
+    known = {model: number for model, number, unknown in sums.iter_rows() if not unknown}
+    decided = [model for model in models if model in known]
+    if not decided:
+        return NotDrawn("the corpus has too few sequences of full length to tell which neurons are positional")
+    left_out = [f"{model}: too few sequences of full length." for model in models if model not in known]
+    layers = dict(positions.group_by("model").agg(pl.col("layer").max() + 1).iter_rows())
+    neurons = dict(positions.group_by("model").agg(pl.col("n_neurons").sum()).iter_rows())
+    panels = [(model, f"{known[model]:,} of {neurons[model]:,} neurons{material.mark(model)}") for model in decided]
+    drawn = positions.filter(pl.col("model").is_in(decided))
+    sequences = ", ".join(f"{n:,}" for n in sorted(set(drawn.get_column("n_sequences"))))
+    least = thresholds("neurons")["positional_information"]
+    return captioned(
+        positions_charts.positional(material.positional.filter(pl.col("model").is_in(decided)), panels, layers),
+        title,
+        f"Each circle is a neuron whose activity tells more than {least:g} nats about the position: full colour where"
+        " the pattern is strong, pale where weak.",
+        f"On {sequences} full-length sequences of {material.corpora(decided)}.",
+        *left_out,
+        *material.not_comparable(decided),
+        source(number),
+    )
+
+
+def position_ranges(material: Material) -> Drawn:
+    """Figure 9: the positions that the neurons of one layer cover together."""
+    models = material.measured(material.kinds.positions)
+    known = material.positional.filter(pl.col("model").is_in(models) & pl.col("counts").is_not_null())
+    for kinds, strengths, words in _TEAMS:
+        team = known.filter(pl.col("position_kind").is_in(kinds) & pl.col("position_strength").is_in(strengths))
+        if not team.is_empty():
+            return _team(material, models, team, words)
+    return NotDrawn("no neuron fires nearly always at some positions and hardly ever at others")
+
+
+def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words: str) -> Drawn:
+    """The layer with the largest team, of the smallest model that has one so large."""
+    place = {model: number for number, model in enumerate(models)}
+    teams = known.group_by("model", "layer").len().with_columns(pl.col("model").replace_strict(place).alias("place"))
+    model, layer = teams.sort(["len", "place", "layer"], descending=[True, False, False]).row(0)[:2]
+    team = known.filter((pl.col("model") == model) & (pl.col("layer") == layer))
+    runs = positions_charts.covered_ranges(team)
+    covered = {position for start, stop in runs.select("start", "stop").iter_rows() for position in range(start, stop)}
+    n_positions = len(team.get_column("counts")[0])
+    sorts = team.group_by("position_strength", "position_kind", maintain_order=True).len().rows()
+    which = "these are " + ", ".join(f"{n} {strength} with {kind}" for strength, kind, n in sorts)
+    return captioned(
+        positions_charts.ranges(team),
+        f"Positions that {words} neurons of one layer cover",
+        f"Layer {layer} of {model} has the most: {team.height} neurons, which together cover"
+        f" {len(covered) / n_positions:.0%} of the positions.",
+        f"Covered: active in more than half of {team.get_column('n_sequences')[0]:,} full-length sequences of"
+        f" {material.corpora([model])}.",
+        "" if words == _TEAMS[0][2] else f"The paper draws strong oscillatory neurons; there are none here: {which}.",
+        source("9"),
+    )
+
+
+_TEAMS: tuple[tuple[list[str], list[str], str], ...] = (
+    (["oscillatory"], ["strong"], "strong oscillatory"),
+    (["oscillatory", "both extremes"], ["strong"], "strong positional"),
+    (["oscillatory"], ["strong", "weak"], "oscillatory"),
+    (["oscillatory", "both extremes"], ["strong", "weak"], "positional"),
 )
-from neurothek.queries.views.thresholds import thresholds
+"""Whose ranges are drawn: the first kind that any layer has."""
 
 
 def paper_figures(material: Material) -> list[Figure]:

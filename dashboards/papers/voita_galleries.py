@@ -12,11 +12,18 @@ from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.charts.positions import KIND_COLOURS, position_profile
 from neurothek.dashboards.charts.tokens import detector_table
-from neurothek.dashboards.papers.figure import Figure, captioned, source
-from neurothek.dashboards.papers.panels import corpora_in, models_in, not_comparable, number_in
+from neurothek.dashboards.papers.figure import (
+    Figure,
+    captioned,
+    corpora_in,
+    models_in,
+    not_comparable,
+    number_in,
+    source,
+)
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import statement
-from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.neuron_facts import rows_of_models
 
 MOST_DETECTORS = 3
 """Of each model, in the gallery of detectors."""

@@ -9,11 +9,10 @@ import polars as pl
 from neurothek.dashboards.charts import coverage as charts
 from neurothek.dashboards.charts.layers import OfLayer
 from neurothek.dashboards.charts.pictures import Drawing
-from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, source
+from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, depth_panels, source
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.papers.panels import depth_panels
-from neurothek.queries.views.of_models import rows_of_models
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
+from neurothek.queries.views.neuron_facts import rows_of_models
 
 NAMES = {1: ("token", "tokens"), 2: ("bigram", "bigrams"), 3: ("trigram", "trigrams")}
 

@@ -8,7 +8,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.dashboards.charts.interventions import attribute_shares, effect_ranges, worth_by_size
+from neurothek.dashboards.charts.interventions import attribute_shares, effect_ranges
 from neurothek.dashboards.charts.spread import sample
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.shortcuts import corpora, numbers
@@ -86,7 +86,7 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     st.markdown(plain(worth_sentence(data.frame)))
     show_figure(
         "What kinds of neurons are worth, by size",
-        lambda _: worth_by_size.worth_of_kinds(data.frame),
+        lambda _: effect_ranges.worth_of_kinds(data.frame),
         WORTH.format(**_told(data.frame)),
         data,
         source=WORTH_SOURCE,

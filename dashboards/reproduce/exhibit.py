@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neurothek.queries.views.install import view
-from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
+from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 
 @dataclass(frozen=True)

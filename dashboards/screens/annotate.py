@@ -7,8 +7,7 @@ from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
 from neurothek.dashboards.parts.annotating import judging
-from neurothek.dashboards.parts.annotating.judging import Concept
-from neurothek.dashboards.parts.annotating.plausible import judge_plausibility, plausible_shares
+from neurothek.dashboards.parts.annotating.judging import Concept, judge_plausibility, plausible_shares
 from neurothek.dashboards.parts.concepts import results
 from neurothek.dashboards.widgets.address import asked, asked_number, remember
 from neurothek.dashboards.widgets.html import concept_html, plain

@@ -10,7 +10,7 @@ from neurothek.catalog.problems import NotMeasured, Unavailable
 from neurothek.catalog.terminal.cells import MISSING
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.charts.any_answer import Fit, answer_chart, fitting
-from neurothek.dashboards.charts.axes import spoken
+from neurothek.dashboards.charts.layers import spoken
 from neurothek.dashboards.colours import ACCENT, model_colours
 from neurothek.dashboards.console.cards import show_recipes
 from neurothek.dashboards.console.editor import put_query, show_editor
@@ -22,8 +22,7 @@ from neurothek.dashboards.widgets.page import heading, said, told
 from neurothek.dashboards.widgets.pickers import pick_corpus
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.names.neurons import is_address
-from neurothek.queries.sql.limits import Limits
-from neurothek.queries.sql.processes import start_ahead
+from neurothek.queries.sql.processes import Limits, start_ahead
 from neurothek.queries.sql.run import ask_people
 from neurothek.queries.views.install import all_views, view
 

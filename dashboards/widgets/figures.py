@@ -25,11 +25,10 @@ from neurothek.dashboards.widgets.memory import kept
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.ask import statements
-from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.ask.parts import with_parts
+from neurothek.queries.ask.one_query import run_query, with_parts
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.views.of_models import of_models
+from neurothek.queries.views.neuron_facts import of_models
 
 Draw = Callable[[Theme], Drawing]
 """A chart in the colours of a theme: the page's own, or of paper."""

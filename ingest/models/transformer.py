@@ -21,9 +21,8 @@ from neurothek.ingest.models.errors import (
 )
 from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout
 from neurothek.ingest.models.families.ends import Embeddings, Head, Transform
-from neurothek.ingest.models.families.loading import Loader
 from neurothek.ingest.models.families.norms import Norm, Rotary
-from neurothek.ingest.models.families.parameters import Parameters
+from neurothek.ingest.models.families.parameters import Loader, Parameters
 from neurothek.ingest.models.families.shapes import EXACT_ZEROS, Shape
 from neurothek.ingest.models.families.skeletons import Skeleton, skeleton
 from neurothek.ingest.models.weights import Checkpoint

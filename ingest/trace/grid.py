@@ -15,7 +15,7 @@ from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.trace.asked_prompt import ids_of
+from neurothek.ingest.trace.open_models import ids_of
 from neurothek.ingest.trace.switched import Switch, overflowing_value, require_possible
 
 

@@ -19,7 +19,7 @@ from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
-from neurothek.ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.trace.open_models import ids_of, place_of
 
 N_CHANGED = 10
 """Tokens whose change is listed."""

@@ -24,15 +24,14 @@ from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.errors import nothing_to_trace
 from neurothek.ingest.forward import prompt_pass
 from neurothek.ingest.forward.prompt_pass import Look, prompt_batches
-from neurothek.ingest.jobs.events.layers import Layer, picked
-from neurothek.ingest.jobs.events.readings import Events, Readings, events, read
+from neurothek.ingest.jobs.events.readings import Events, Layer, Readings, events, picked, read
 from neurothek.ingest.jobs.events.scores import picked_scores, score
 from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
 from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.trace.open_models import ids_of, place_of
 from neurothek.ingest.trace.switched import Switch, last_streams
 
 MOMENTS = ("pre", "post")

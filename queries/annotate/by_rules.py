@@ -16,10 +16,9 @@ from neurothek.queries.annotate.annotations import Saved, annotation_rows, of_ve
 from neurothek.queries.annotate.lines import Entry
 from neurothek.queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
 from neurothek.queries.names.models import choose_models
+from neurothek.queries.rules.chance import Pattern, Vocabulary, read_vocabulary
 from neurothek.queries.rules.neighbourhoods import read_near
-from neurothek.queries.rules.pattern import Pattern
 from neurothek.queries.rules.rulebook import Rulebook
-from neurothek.queries.rules.vocabulary import Vocabulary, read_vocabulary
 
 
 def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed: int = 0) -> Saved:

@@ -2,17 +2,80 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from importlib import resources
+from typing import Any, Literal
 
 import duckdb
 
-from neurothek.catalog.problems import Failed, Refused
-from neurothek.queries.ask.functions import Place
+from neurothek.catalog.problems import Failed, NotFound, Refused
+from neurothek.catalog.store.damage import is_damage
+from neurothek.catalog.store.objects import our_tables
+from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.refused_sql import failed_query, not_a_question
+from neurothek.queries.errors.unknown_subjects import unknown_column_among, unknown_relation
+
+Place = Literal["expression", "window", "table"]
+"""Where in a query a function is called."""
+
+_KINDS: Mapping[Place, tuple[str, ...]] = {
+    "expression": ("scalar", "aggregate", "macro", "syntax"),
+    "window": ("window", "aggregate"),
+    "table": ("table", "table_macro"),
+}
+
+_NEW = "it has not been reviewed yet"
+_MISPLACED = "it cannot be called there"
+
+
+@dataclass(frozen=True)
+class Functions:
+    """DuckDB's functions as `functions.toml` classifies them.
+
+    Attributes:
+        admitted: (kind, name) -> what it is about.
+        refused: (kind, name) -> why it is refused.
+    """
+
+    admitted: Mapping[tuple[str, str], str]
+    refused: Mapping[tuple[str, str], str]
+
+    def admits(self, name: str, place: Place) -> bool:
+        """Whether a query may call the function there."""
+        return any((kind, name.casefold()) in self.admitted for kind in _KINDS[place])
+
+    def admits_aggregate(self, name: str) -> bool:
+        """Whether a list may be aggregated by the function of this name."""
+        return ("aggregate", name.casefold()) in self.admitted
+
+    def why_not(self, name: str) -> str:
+        """Why a function is refused, to follow "as"; of several kinds the first that is refused says it."""
+        reasons = [why for (_, one), why in self.refused.items() if one == name.casefold()]
+        return reasons[0] if reasons else _MISPLACED if name.casefold() in self.names() else _NEW
+
+    def knows(self, name: str) -> bool:
+        """Whether the function was reviewed, whatever the result."""
+        return any(name.casefold() == one for _, one in (*self.admitted, *self.refused))
+
+    def names(self) -> set[str]:
+        """Names of all that may be called somewhere."""
+        return {name for _, name in self.admitted}
+
+
+@cache
+def classified() -> Functions:
+    """The functions of DuckDB that were reviewed."""
+    groups = tomllib.loads((resources.files("neurothek.queries.ask") / "functions.toml").read_text("utf-8"))["group"]
+    rows = [(group, (group["kind"], name.casefold())) for group in groups for name in group["names"]]
+    return Functions(
+        admitted={key: group["admitted"] for group, key in rows if "admitted" in group},
+        refused={key: group["because"] for group, key in rows if "because" in group},
+    )
+
 
 LAMBDA = "lambda"
 """What stands for them among the functions that a condition calls."""
@@ -247,3 +310,38 @@ def _cte_names(node: dict[str, Any]) -> set[str]:
 
 def _first_line(complaint: str) -> str:
     return re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", complaint.splitlines()[0]).rstrip("!.")
+
+
+_MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
+_MISSING_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
+_CANDIDATES = re.compile(r"Candidate bindings: (.*)")
+_PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+
+
+def objection(connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError) -> Failed | NotFound:
+    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown."""
+    if is_damage(error):
+        raise error
+    text = str(error)
+    table = _MISSING_TABLE.search(text)
+    if table:
+        return unknown_relation(table[1], known_relations())
+    column = _MISSING_COLUMN.search(text)
+    if column:
+        candidates = _CANDIDATES.search(text)
+        likeliest = re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
+        return unknown_column_among(column[1], likeliest, known_columns(connection))
+    first, *_ = text.splitlines()
+    return failed_query(_PREFIX.sub("", first).rstrip("!."))
+
+
+@cache
+def known_relations() -> Sequence[str]:
+    """Names of the views, then of the tables as `store.NAME`: those of this release, whatever else a file holds."""
+    files = (file.name for file in (resources.files("neurothek.queries") / "views").iterdir())
+    return [*sorted(name.removesuffix(".sql") for name in files if name.endswith(".sql")), *our_tables()]
+
+
+def known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of the columns of all views and tables."""
+    return [row["name"] for row in ask_records(connection, "column_names")]

@@ -20,7 +20,7 @@ from neurothek.queries.claims.intervals import Interval, Moments
 from neurothek.queries.compare.comparability import Way, why_not_comparable
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import KnownModel, choose_models
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
 
 Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
 

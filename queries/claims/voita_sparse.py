@@ -30,7 +30,7 @@ from neurothek.queries.claims.intervals import (
     share_difference,
 )
 from neurothek.queries.rules.word_forms import are_one_word
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
 
 _NAMES = {2: "bigram", 3: "trigram"}
 

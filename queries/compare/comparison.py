@@ -23,7 +23,7 @@ from neurothek.queries.compare.kinds import Typology, halves, typology
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from neurothek.queries.names.models import SIZE, choose_models
 from neurothek.queries.names.unmeasured import Unmeasured, unmeasured
-from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.neuron_facts import rows_of_models
 from neurothek.queries.views.on_corpus import on_corpus
 
 SATURATION_COLUMNS: Mapping[str, pl.DataType] = {

@@ -8,7 +8,7 @@ import polars as pl
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.statements import conform
-from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.neuron_facts import rows_of_models
 
 EARLY_EXIT_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,

@@ -11,7 +11,7 @@ import polars as pl
 
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.statements import ask, frame_of, statement
-from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
+from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 KINDS = ("oscillatory", "both extremes", "one extreme", "other")
 """Of positional neurons, the most explicit about the position first."""

@@ -8,7 +8,7 @@ import duckdb
 from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.spelling import typed
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.errors.unknown_words import blank_word, unknown_token, unknown_word
+from neurothek.queries.errors.unknown_subjects import blank_word, unknown_token, unknown_word
 
 
 @dataclass(frozen=True)

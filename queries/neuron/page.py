@@ -16,9 +16,8 @@ from neurothek.queries.names.neurons import NeuronAddress, find_neuron
 from neurothek.queries.names.tokens import Row, spelled, with_texts
 from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from neurothek.queries.neuron.changed import Changed, neuron_changed
-from neurothek.queries.neuron.logits import logits_frame
+from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
-from neurothek.queries.neuron.profiles import LEVELS, POSITION_COLUMNS, position_rows
 from neurothek.queries.neuron.relatives import Relatives, neuron_relatives
 from neurothek.queries.neuron.triggers import Triggers, neuron_triggers
 from neurothek.queries.neuron.windows import histogram_frame, windows_frame, written_at

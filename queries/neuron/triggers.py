@@ -13,7 +13,7 @@ from neurothek.queries.ask.statements import ask_records, framed
 from neurothek.queries.names.neurons import NeuronAddress
 from neurothek.queries.names.tokens import Row
 from neurothek.queries.neuron.page_rows import NeuronRows
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
 
 Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
 

@@ -1,9 +1,14 @@
 """How often random tokens follow a pattern: what a rule may find in them by chance, and no more."""
 
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from math import comb
 
-from neurothek.catalog.tables.annotations import LEAST_MARKED
+import duckdb
+
+from neurothek.catalog.tables.annotations import LEAST_MARKED, ConceptClass
+from neurothek.queries.ask.statements import records, statement
 
 LEVEL = 0.05
 """Most random lists that are given any concept, as a share [ours]."""
@@ -38,3 +43,85 @@ def least_found(n_shown: int, n_members: int, n_tokens: int, *, n_properties: in
     return next(
         (n for n in range(LEAST_MARKED, n_shown + 1) if tail(n, n_shown, n_members, n_tokens) <= allowed), n_shown + 1
     )
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something that tokens have or lack whatever list they are in.
+
+    Attributes:
+        concept: what it is, in plain English.
+        concept_class: its class ([G] 4).
+        token_ids: the tokens of the vocabulary that have it.
+    """
+
+    concept: str
+    concept_class: ConceptClass
+    token_ids: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A property that a list has more often than chance gives.
+
+    Attributes:
+        concept: what it is, in plain English.
+        concept_class: its class ([G] 4).
+        token_ids: the tokens of the list that follow it, in the list's order.
+    """
+
+    concept: str
+    concept_class: ConceptClass
+    token_ids: tuple[int, ...]
+
+
+PART_MARK = "##"
+"""How WordPiece marks the later parts of a word; other tokenizers mark the first part with a space."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The tokens of a tokenizer, without the special ones; equal to itself alone, which makes it a key.
+
+    Attributes:
+        texts: their exact texts by id.
+    """
+
+    texts: Mapping[int, str]
+
+    @cached_property
+    def marks_parts(self) -> bool:
+        """Whether later parts of words are marked, as in WordPiece, rather than first ones."""
+        n_parts, n_starts = (
+            sum(text.startswith(mark) and text.removeprefix(mark).isalpha() for text in self.texts.values())
+            for mark in (PART_MARK, " ")
+        )
+        return n_parts > n_starts
+
+    @cached_property
+    def letters(self) -> Mapping[int, str]:
+        """Texts without white space and marks, of the tokens that are nothing but letters."""
+        found = {token_id: self._bare(text) for token_id, text in self.texts.items()}
+        return {token_id: bare for token_id, bare in found.items() if bare.isalpha()}
+
+    @cached_property
+    def first_parts(self) -> Mapping[int, str]:
+        """The letters of the tokens that start a word."""
+        return {token_id: bare for token_id, bare in self.letters.items() if self._starts_a_word(self.texts[token_id])}
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The first parts that are written in small letters."""
+        return frozenset(bare for bare in self.first_parts.values() if bare.islower())
+
+    def _bare(self, text: str) -> str:
+        return text.removeprefix(PART_MARK) if self.marks_parts else text.strip()
+
+    def _starts_a_word(self, text: str) -> bool:
+        return not text.startswith(PART_MARK) if self.marks_parts else text[:1].isspace()
+
+
+def read_vocabulary(connection: duckdb.DuckDBPyConnection, tokenizer_id: int) -> Vocabulary:
+    """The vocabulary of a tokenizer of the warehouse."""
+    rows = records(connection, statement("vocabulary"), {"tokenizer_id": tokenizer_id})
+    return Vocabulary({row["token_id"]: row["text"] for row in rows})

@@ -9,9 +9,7 @@ import duckdb
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED
 from neurothek.queries.ask.statements import records, statement
-from neurothek.queries.rules.chance import FAMILIES, LEVEL
-from neurothek.queries.rules.pattern import Pattern
-from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.chance import FAMILIES, LEVEL, Pattern, Vocabulary
 
 N_RANDOM_LISTS = 2_000
 """Random lists of which the smallest size of a group is read [ours]."""

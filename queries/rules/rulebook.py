@@ -9,10 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED
-from neurothek.queries.rules.chance import FAMILIES, least_found, tail
+from neurothek.queries.rules.chance import FAMILIES, PART_MARK, Pattern, Property, Vocabulary, least_found, tail
 from neurothek.queries.rules.neighbourhoods import Near, Neighbourhoods
-from neurothek.queries.rules.pattern import Pattern, Property
-from neurothek.queries.rules.vocabulary import PART_MARK, Vocabulary
 from neurothek.queries.rules.word_forms import stop_words, word_forms
 
 NUMBER_WORDS = frozenset(

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from neurothek.queries.rules.pattern import Property
-from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.chance import Property, Vocabulary
 
 _FEWEST_LETTERS = 3
 """Of a stem: shorter ones are often syllables."""

@@ -11,9 +11,9 @@ import polars as pl
 from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.parts import how_many
+from neurothek.queries.ask.one_query import how_many
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors.unknown_words import no_words, split_not_listed, unknown_word
+from neurothek.queries.errors.unknown_subjects import no_words, split_not_listed, unknown_word
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import Term, find_terms, nearest_words
@@ -28,11 +28,19 @@ from neurothek.queries.search.by_score import (
     wanted_of,
 )
 from neurothek.queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.condition import (
+    POLES,
+    FoundNeurons,
+    filtered_records,
+    layers_of,
+    listed_side,
+    models_asked,
+    null_labels,
+    poles_shown,
+    with_strongest,
+)
 from neurothek.queries.search.one_word import Neighbour, is_one_word, neighbours_of, one_word_rows, remarks, with_counts
-from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
-from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.neuron_facts import told
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts

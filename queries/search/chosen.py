@@ -7,7 +7,7 @@ import duckdb
 
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unfit_options import neuron_of_another, nothing_chosen
-from neurothek.queries.errors.unknown_words import unknown_word
+from neurothek.queries.errors.unknown_subjects import unknown_word
 from neurothek.queries.names.models import choose_model
 from neurothek.queries.names.neurons import find_neuron
 from neurothek.queries.names.words import find_terms, nearest_words

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from neurothek.catalog.spelling import readable
-from neurothek.queries.ask.parts import how_many, repeated, with_parts
+from neurothek.queries.ask.one_query import how_many, repeated, with_parts
 from neurothek.queries.ask.statements import ask_records, records, statement
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.tokens import counts_of

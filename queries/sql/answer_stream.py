@@ -14,7 +14,7 @@ import polars as pl
 
 from neurothek.catalog.problems import LimitExceeded, NeurothekError
 from neurothek.queries.errors.refused_sql import failed_query, stopped_query
-from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.processes import Limits
 
 _GRACE_SECONDS = 1.0
 """DuckDB ends a query at its time limit itself, except inside one long step; then the process is ended."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from neurothek.catalog.store.warehouse import Warehouse
-    from neurothek.queries.sql.limits import Answer, Limits
+    from neurothek.queries.sql.processes import Answer, Limits
 
 
 _BEGINS_WITH_A_COMMENT = re.compile(r"--(?![\w-]+=)[^\n]*\s")
@@ -99,7 +99,7 @@ def sql(
     With --corpus, every view shows that corpus, as if it were pinned. Tables of the store hold all corpora, except
     store.neuron_facts, which holds only the shown ones, so queries on it are refused.
     """
-    from neurothek.queries.sql.limits import Limits
+    from neurothek.queries.sql.processes import Limits
 
     limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
     if query is None and _is_at_a_terminal():
@@ -192,7 +192,7 @@ class _HeldBack:
 
 def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
     from neurothek.catalog.problems import NeurothekError
-    from neurothek.queries.ask.objections import known_relations
+    from neurothek.queries.ask.parse_tree import known_relations
     from neurothek.queries.sql.prompt import converse, history_file
 
     relations = known_relations()

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.neuron_facts import rows_of_models
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,11 +8,12 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.spelling import quoted, visible
-from neurothek.catalog.tables.table import DOUBLE, INTEGER, SMALL, TEXT
-from neurothek.catalog.tables.traces import TracedGrid
+from neurothek.catalog.tables.table import DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from neurothek.catalog.tables.traces import PromptActivations, TracedGrid
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed
 from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.neurons import NeuronAddress
 from neurothek.queries.names.tokens import texts_of
 from neurothek.queries.trace.trace import Lens, quoted_end
 
@@ -131,3 +132,43 @@ def grid_page(
         row["before"] = None if row["token_before"] is None else texts[row["token_before"]]
         row["final"] = final[row["position"]]
     return GridPage(model.name, lens, traced.tokens, traced.first, framed(rows, CELL_COLUMNS), setting)
+
+
+ALONG_COLUMNS: Mapping[str, pl.DataType] = {"position": INTEGER, "token": TEXT, "activation": FLOAT}
+
+
+@dataclass(frozen=True, repr=False)
+class AlongPage(TabularAnswer):
+    """One neuron's activation on each token of a prompt.
+
+    Attributes:
+        address: the neuron's address.
+        tokens: one row per position, a prepended BOS included, with the columns of `ALONG_COLUMNS`.
+    """
+
+    address: str
+    tokens: pl.DataFrame
+
+    @property
+    def summary(self) -> str:
+        """Where it is strongest."""
+        place = self.tokens.get_column("activation").abs().arg_max() or 0
+        strongest = self.tokens.row(place, named=True)
+        if not strongest["activation"]:
+            return f"{self.address} is 0 on all {self.tokens.height} tokens."
+        where = f"{visible(strongest['token'])} (position {strongest['position']})"
+        return f"{self.address} is strongest on {where}: {strongest['activation']:.3g}."
+
+    def sections(self) -> list[Section]:
+        """The tokens."""
+        return [Section("activations", self.tokens)]
+
+    def data(self) -> dict[str, Any]:
+        """The activations for programs: `tokens`, and `along` with the rest."""
+        return {"along": {"address": self.address}, "tokens": self.tokens}
+
+
+def along_page(neuron: NeuronAddress, found: PromptActivations) -> AlongPage:
+    """The answer about a neuron."""
+    rows = zip(range(len(found.tokens)), found.tokens, found.activations, strict=True)
+    return AlongPage(str(neuron), pl.DataFrame(list(rows), schema=dict(ALONG_COLUMNS), orient="row"))

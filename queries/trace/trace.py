@@ -14,7 +14,7 @@ from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SM
 from neurothek.catalog.tables.traces import Traced
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
-from neurothek.queries.errors.unknown_words import unknown_token
+from neurothek.queries.errors.unknown_subjects import unknown_token
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.tokens import texts_of
 from neurothek.queries.names.words import find_terms

@@ -1,15 +1,17 @@
 """What the warehouse holds: models, corpora, runs, views, tables and their columns."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from neurothek.catalog.tables.table import BIG, INTEGER, TEXT, TIME
-from neurothek.queries.ask.objections import known_relations
+from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.ask.statements import ask, conform, frame_of
 from neurothek.queries.errors.unknown_subjects import unknown_relation
 from neurothek.queries.names.models import SIZE
@@ -130,3 +132,17 @@ def view_columns(name: str) -> pl.DataFrame:
     """The columns of a view as this release describes them."""
     described = view(name).columns.items()
     return pl.DataFrame(list(described), schema={"column": TEXT, "description": TEXT}, orient="row")
+
+
+# Constants stand one per line: `cast(0.95 as double) as least_recall,` or `3 as oscillating_switches,`.
+_BLOCK = re.compile(r"^with thresholds as \((.*?)^\)", re.DOTALL | re.MULTILINE)
+_CONSTANT = re.compile(r"(?:cast\((-?[\d.]+) as \w+\)|\b(-?[\d.]+)) as (\w+),")
+
+
+@cache
+def thresholds(name: str) -> Mapping[str, float]:
+    """The named constants of a view; empty where it compares with none."""
+    block = _BLOCK.search(view(name).text)
+    if block is None:
+        return {}
+    return {name: float(cast or plain) for cast, plain, name in _CONSTANT.findall(block[1])}

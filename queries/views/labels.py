@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from neurothek.queries.names.models import KnownModel
+from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.install import view
-from neurothek.queries.views.thresholds import thresholds
 
 FlatRow = Mapping[str, Any]
 

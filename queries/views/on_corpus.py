@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import duckdb
 
-from neurothek.catalog.publishing.facts import facts_elsewhere
+from neurothek.catalog.publishing.summaries import facts_elsewhere
 from neurothek.catalog.store.interrupts import close, keyboard_interrupts, undisturbed
 from neurothek.queries.errors.refused_sql import facts_of_shown_corpora
 from neurothek.queries.names.corpora import choose_corpora

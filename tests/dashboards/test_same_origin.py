@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 
 from neurothek.dashboards.addresses import OTHER_NAMES, PAGES
 from neurothek.dashboards.commands import LOCAL_HOSTS
-from neurothek.dashboards.same_origin import is_of_own_page
+from neurothek.dashboards.server import is_of_own_page
 from tests.support.browser import served
 from tests.support.loopback import Confined
 from tests.support.visits import run_page

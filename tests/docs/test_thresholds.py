@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import neurothek
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 from tests.support import tiny

@@ -312,7 +312,7 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
     assert (kept := lint(copy.tree, "--contract", "jobs")).returncode == 0, kept.stdout
     norms = copy.tree / "ingest" / "jobs" / "value_norms" / "value_lengths.py"
     norms.write_text(
-        f"{norms.read_text('utf-8')}\nfrom neurothek.ingest.jobs.projections.frames import *  # noqa\n", "utf-8"
+        f"{norms.read_text('utf-8')}\nfrom neurothek.ingest.jobs.projections.job import *  # noqa\n", "utf-8"
     )
     broken = lint(copy.tree, "--contract", "jobs")
     assert broken.returncode == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from neurothek.ingest import minis
-from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.chance import Vocabulary
 
 
 @cache

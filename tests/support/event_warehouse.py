@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.queries.views import install
 from tests.support import continuation_rows, exit_rows, intervention_rows, tiny
 from tests.support import warehouse as made

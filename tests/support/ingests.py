@@ -17,10 +17,10 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.sources import builtin
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.pipeline.compare_pair import compare_pair
+from neurothek.ingest.pipeline.ingest_all import compare_pair
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
-from neurothek.ingest.planning import budget, pair_plan
+from neurothek.ingest.planning import model_plan, pair_plan
 from neurothek.ingest.planning.sweep_plan import SweepPlan, plan
 from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
 from neurothek.queries.views import install
@@ -111,7 +111,7 @@ def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False)
     def forced(*arguments: Any, **options: Any) -> SweepPlan:
         return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
 
-    patch.setattr(budget, "plan", forced)
+    patch.setattr(model_plan, "plan", forced)
 
 
 def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from tests.support import event_warehouse, shortcut_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of

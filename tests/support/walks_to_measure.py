@@ -94,7 +94,7 @@ def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.Dat
         f"{_JOB}/footprint.py": '''\
 """What the job `value_norms` takes of memory and disk, estimated from above."""
 
-from neurothek.ingest.forward.footprint import Footprint
+from neurothek.ingest.forward.batches import Footprint
 from neurothek.ingest.models.families.shapes import Shape
 
 

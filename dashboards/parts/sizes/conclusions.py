@@ -46,7 +46,7 @@ class Card:
     Attributes:
         measure: what it is.
         trends: of the families that have it.
-        points: rows as `neurothek.dashboards.charts.by_size.against_size` draws them.
+        points: rows as `neurothek.dashboards.charts.models.against_size` draws them.
         menu: where on the page its menu belongs.
         place: where its chart does.
     """

@@ -7,8 +7,8 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from neurothek.dashboards.charts import by_size
 from neurothek.dashboards.charts import layers as charts
+from neurothek.dashboards.charts import models
 from neurothek.dashboards.charts import spread as spread_charts
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
@@ -19,8 +19,8 @@ from neurothek.dashboards.widgets.figures import Data, on_paper, show_drawing, s
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.queries.ask.statements import filled
-from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
+from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 VOITA, GEVA = "Voita et al. 2023", "Geva et al. 2022"
 INK = {"light": "#222222", "dark": "#e6e6e6"}
@@ -71,7 +71,7 @@ def fill(sizes: Sizes, cards: Sequence[Card]) -> None:
     sql = filled(of_models("scaling", SMALLEST_FIRST), {"models": list(sizes.names)})
     for card in cards:
         title, name = card.measure.title, f"size_{card.measure.column}"
-        draw_card = partial(_draw_card, by_size.labelled(card.points), sizes.look)
+        draw_card = partial(_draw_card, models.labelled(card.points), sizes.look)
         with card.place:
             show_drawing(title, draw_card(theme()), name)
         with card.menu:
@@ -79,7 +79,7 @@ def fill(sizes: Sizes, cards: Sequence[Card]) -> None:
 
 
 def _draw_card(rows: pl.DataFrame, look: Callable[[Theme], Look], theme: Theme) -> Drawing:
-    return by_size.against_size(rows, look(theme), INK[theme])
+    return models.against_size(rows, look(theme), INK[theme])
 
 
 def _draw_curves(sizes: Sizes, curves: Sequence[Curve]) -> None:

@@ -16,10 +16,14 @@ from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
 from neurothek.dashboards.parts.muted import Muted, muted_of, pick_muted
-from neurothek.dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
-from neurothek.dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
-from neurothek.dashboards.parts.one_neuron.similar import show_similar
-from neurothek.dashboards.parts.one_neuron.token_lists import list_html, show_logits, told_places
+from neurothek.dashboards.parts.one_neuron.contexts import (
+    show_contexts,
+    show_domains,
+    show_histogram,
+    show_profile,
+    show_triggers,
+)
+from neurothek.dashboards.parts.one_neuron.token_lists import list_html, show_logits, show_similar, told_places
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked, kept_model, kept_neuron, remember

@@ -23,7 +23,7 @@ from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
 from neurothek.queries.names.models import KnownModel
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.queries.views.contents import thresholds
 
 MOST_LISTED = 300
 MOST_ROWS = 120

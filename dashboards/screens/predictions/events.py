@@ -6,7 +6,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.colours import model_colours
-from neurothek.dashboards.parts.events import pushers, scores
+from neurothek.dashboards.parts.events import scores
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked, kept_model, own_key, remember
@@ -88,7 +88,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         st.caption(plain(f'No FFN brought "{word}" to the top for good in these examples.'))
         return
     say_first(
-        pushers.told_pushers(data.frame, models, word),
+        scores.told_pushers(data.frame, models, word),
         "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
         "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
         "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "
@@ -98,11 +98,11 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
         "the neuron avoids the word.",
     )
-    rows = pushers.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
-    counts = pushers.saturations(data.frame)
+    rows = scores.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
+    counts = scores.saturations(data.frame)
     examples = {model: counts.get(model, 0) for model in models}
     asked_for = {"word": word, "corpus": reader.corpus or ""}
-    st.html(pushers.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
+    st.html(scores.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")

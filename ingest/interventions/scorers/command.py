@@ -18,8 +18,13 @@ from jaxtyping import Float
 
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.suggestions import enumerated
-from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import MOST_SHOWN, excerpt, failed_scorer, unusable_scorer
+from neurothek.ingest.interventions.scorers.text_scorer import (
+    MOST_SHOWN,
+    excerpt,
+    failed_scorer,
+    unusable_scorer,
+    valid_attributes,
+)
 
 TRIAL = "The quick brown fox"
 """What is scored once to learn what the program scores."""

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from neurothek.ingest.corpora.sources.builtin import DOMAINS, Domain, TextPart, some_documents
-from neurothek.ingest.interventions.scorers.errors import unusable_scorer
+from neurothek.ingest.interventions.scorers.text_scorer import unusable_scorer
 from neurothek.ingest.numerics.softmax_regression import SoftmaxFit, fit_softmax
 
 N_BUCKETS = 1 << 11

@@ -27,14 +27,13 @@ from transformers.utils import logging
 from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Failed, Invalid, NeurothekError, Refused
 from neurothek.catalog.progress import Silent
-from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import excerpt, failed_scorer, unusable_scorer
+from neurothek.ingest.interventions.scorers.text_scorer import excerpt, failed_scorer, unusable_scorer, valid_attributes
 from neurothek.ingest.models import hub
 from neurothek.ingest.models.errors import PICKLED, unreadable_weights, weights_not_finite
 from neurothek.ingest.models.finding import config_of, folder_of, located, split_revision
 from neurothek.ingest.models.hub import TOKENIZER_FILES
 from neurothek.ingest.models.tokenizer import FILES as TOKENIZERS
-from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weights import weight_files
 from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 TRIAL = "The quick brown fox"

@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from neurothek.catalog.problems import NotFound
+from neurothek.catalog.problems import Failed, Invalid, NotFound
+from neurothek.catalog.spelling import harmless
 from neurothek.catalog.suggestions import hint
-from neurothek.ingest.interventions.scorers.errors import excerpt
 
 
 @runtime_checkable
@@ -105,3 +105,53 @@ def named(scorer: TextScorer) -> dict[str, Any]:
     identity = scorer.identity
     name = f"words:{scorer.attributes[0]}" if identity.get("kind") == "words" else scorer.spec
     return {"name": name, **identity}
+
+
+MOST_ATTRIBUTES = 100
+LONGEST_ATTRIBUTE = 120
+"""Characters."""
+
+
+def valid_attributes(spec: str, names: Sequence[object]) -> tuple[str, ...]:
+    """The names, if people can read them and tell them apart.
+
+    Args:
+        spec: the scorer, for the errors.
+        names: what it calls what it scores.
+    """
+    if not 1 <= len(names) <= MOST_ATTRIBUTES:
+        raise unusable_scorer(
+            spec, f"it scores {len(names)} attributes", f"give one that scores between 1 and {MOST_ATTRIBUTES}"
+        )
+    found: list[str] = []
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_ATTRIBUTE:
+            raise unusable_scorer(
+                spec,
+                f"{excerpt(repr(name))} is no name of an attribute",
+                f"name it in 1 to {LONGEST_ATTRIBUTE} printable characters",
+            )
+        if name in found:
+            raise unusable_scorer(spec, f"two of its attributes are called {name!r}", "give each a name of its own")
+        found.append(name)
+    return tuple(found)
+
+
+MOST_SHOWN = 120
+"""Characters of somebody else's text in a sentence."""
+
+
+def excerpt(text: str) -> str:
+    """Text of others as part of a sentence: on one line, control characters escaped, cut."""
+    shown = harmless(text[: MOST_SHOWN + 1])
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+
+
+def unusable_scorer(spec: str, found: str, hint: str = "") -> Invalid:
+    """A scorer lacks what it needs, known before it scores anything."""
+    return Invalid(f"the scorer {excerpt(spec)!r} cannot be used: {found}", hint, option="--score", value=spec)
+
+
+def failed_scorer(spec: str, found: str, hint: str) -> Failed:
+    """A scorer gave no scores, or no sensible ones."""
+    return Failed(f"the scorer {excerpt(spec)!r} failed: {found}", hint, what="scorer", why=found)

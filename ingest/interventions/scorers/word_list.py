@@ -13,8 +13,7 @@ from jaxtyping import Float
 
 from neurothek.catalog.files import expanded, why_no_file
 from neurothek.catalog.problems import Unreadable
-from neurothek.ingest.interventions.scorers.attributes import valid_attributes
-from neurothek.ingest.interventions.scorers.errors import unusable_scorer
+from neurothek.ingest.interventions.scorers.text_scorer import unusable_scorer, valid_attributes
 
 VERSION = 1
 """Raised when a text may come to have a word that it did not have before."""

@@ -11,10 +11,9 @@ from torch import Tensor
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVITY
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.batches import Batch, Extent, Footprint
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
-from neurothek.ingest.jobs.activity import footprint
 from neurothek.ingest.jobs.activity.tally import (
     ABOVE,
     ABS,
@@ -28,7 +27,17 @@ from neurothek.ingest.jobs.activity.tally import (
     Tally,
 )
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
+
+
+def _footprint(shape: Shape, extent: Extent) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    # Tallies of 13 numbers: of each domain, of 32 sequences at once, of the frames made of them.
+    tallies = shape.d_ffn * 13 * 8 * (32 + 6 * extent.n_domains)
+    rows = shape.d_ffn * extent.n_domains * 130
+    return Footprint(observing=tallies, folding=6 * rows, parts=extent.n_chunks * rows, rows=rows)
+
 
 PARTIAL = {
     "domain": pl.Int16(),
@@ -114,7 +123,7 @@ class ActivityJob(RuleJob):
     name = "activity"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (ACTIVITY,)
-    footprint = staticmethod(footprint.footprint)
+    footprint = staticmethod(_footprint)
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule and the thresholds of |m|."""

@@ -16,14 +16,26 @@ from neurothek.catalog.problems import Invalid
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
 from neurothek.ingest.errors import not_enough_memory
-from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage, footprint
-from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method
+from neurothek.ingest.forward.batches import Footprint
+from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
+from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method, least_bytes
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
-from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.numerics.unit_vectors import directions_of, without_self
+from neurothek.ingest.numerics.random_stream import directions_of, without_self
 from neurothek.ingest.request import IngestRequest
+
+
+def _footprint(shape: Shape) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    # Of all neurons at once, whatever the layer: what more there is goes into distances.
+    n = shape.n_layers * shape.d_ffn
+    two_layers = 4 * shape.d_ffn * shape.d_model * 4 + workspace_bytes(shape.d_ffn)
+    # Ten neighbours a neuron, and its place in two clusterings.
+    return Footprint(folding=max(least_bytes(n, shape.d_model), two_layers), rows=shape.d_ffn * 200)
+
 
 _CLUSTERS = "clusters"
 _NEIGHBOURS = "neighbours-"
@@ -85,7 +97,7 @@ class ClustersJob(WeightsJob):
     name = "clusters"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)
-    footprint = staticmethod(footprint.footprint)
+    footprint = staticmethod(_footprint)
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "ClustersJob":

@@ -13,18 +13,52 @@ from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVATION_HISTOGRAMS, CONTEXT_WINDOWS, CONTEXTS
-from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.batches import Batch, Extent, Footprint
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
-from neurothek.ingest.jobs.contexts import footprint, histogram
-from neurothek.ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, KEPT, Amounts, Draws, priorities
-from neurothek.ingest.jobs.contexts.histogram import LAST, N_BINS
-from neurothek.ingest.jobs.contexts.kept_places import KeptPlaces, Peaks, by_strength, peaks_of
-from neurothek.ingest.jobs.contexts.partial import PARTIAL, counts_frame, kept_frame, random_frame
-from neurothek.ingest.jobs.contexts.windows import N_AFTER, N_BEFORE, read_around
+from neurothek.ingest.jobs.contexts import draws
+from neurothek.ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, KEPT, LAST, N_BINS, Amounts, Draws, priorities
+from neurothek.ingest.jobs.contexts.kept_places import (
+    N_AFTER,
+    N_BEFORE,
+    PARTIAL,
+    WIDTH,
+    KeptPlaces,
+    Peaks,
+    by_strength,
+    counts_frame,
+    kept_frame,
+    peaks_of,
+    random_frame,
+    read_around,
+)
 from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
 from neurothek.ingest.request import IngestRequest
+
+# Of ReLU's activations in a window at most about half are not 0: it is one of ten at all positions.
+_SHARE_OF_RELU = 0.5
+
+# Largest |m|, place, bits and ends of a window, and a place without one.
+_WINDOW_BYTES, _PLACE_BYTES = 34, 16
+
+# Counts from the first bin to the last: half of all bins, most of them small.
+_HISTOGRAM_BYTES = N_BINS // 2 * 4
+
+
+def _footprint(shape: Shape, extent: Extent) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    amounts = Amounts.of(is_non_negative=shape.is_non_negative)
+    share = _SHARE_OF_RELU if shape.is_non_negative else 1
+    windows = amounts.n_windows * (_WINDOW_BYTES + int(WIDTH * share))
+    rows = shape.d_ffn * (KEPT * _PLACE_BYTES + windows + _HISTOGRAM_BYTES)
+    # The best of 80 sequences by neuron and a thread's search of one sequence; three times the windows as read;
+    # and 2,048 positions of each neuron, twice, while a thread counts them.
+    read = 3 * amounts.n_windows * WIDTH * 4
+    observing = shape.d_ffn * (6_000 + read + (1_500 + 2 * 2_048 * 4) * torch.get_num_threads())
+    parts = extent.n_chunks * shape.d_ffn * (KEPT * _PLACE_BYTES + windows + N_BINS * 8)
+    return Footprint(observing=observing, folding=6 * rows + 2 * N_BINS * 8 * shape.d_ffn, parts=parts, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -39,7 +73,7 @@ class ContextsJob(SweepJob):
     name = "contexts"
     version = 2
     tables: ClassVar[tuple[Table, ...]] = (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS)
-    footprint = staticmethod(footprint.footprint)
+    footprint = staticmethod(_footprint)
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "ContextsJob":
@@ -212,7 +246,7 @@ class ContextsObserver:
             if self._draws.is_in_histogram[number]
         ]
         if chosen:
-            counts = histogram.counts_by_size(chosen)
+            counts = draws.counts_by_size(chosen)
             self._counts = counts if self._counts is None else self._counts + counts
 
     def _take_random(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:

@@ -16,10 +16,9 @@ from neurothek.catalog.files import written
 from neurothek.catalog.problems import Conflict, Refused
 from neurothek.catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
 from neurothek.catalog.tables.table import Table
-from neurothek.ingest.interventions.baselines import self_debiasing, word_filter
 from neurothek.ingest.interventions.chosen import as_parameters, from_parameters
 from neurothek.ingest.interventions.continued import BATCH_PROMPTS, Adjust, Writing
-from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
+from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts, self_debiasing, word_filter
 from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.activity.job import ActivityJob

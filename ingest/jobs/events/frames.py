@@ -8,8 +8,7 @@ from torch import Tensor
 
 from neurothek.catalog.tables.texts import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.ingest.corpora.prompts import Prompt
-from neurothek.ingest.jobs.events.layers import KINDS, PLACES, Layer
-from neurothek.ingest.jobs.events.readings import Events, Readings
+from neurothek.ingest.jobs.events.readings import KINDS, PLACES, Events, Layer, Readings
 from neurothek.ingest.jobs.events.scores import LayerScores
 
 MOMENTS = ("pre", "post")

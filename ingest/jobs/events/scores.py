@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from neurothek.ingest.jobs.events.layers import Layer
-from neurothek.ingest.jobs.events.readings import Readings, slices
+from neurothek.ingest.jobs.events.readings import Layer, Readings, slices
 from neurothek.ingest.jobs.events.sub_updates import Scores, neuron_scores
 from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.transformer import Transformer

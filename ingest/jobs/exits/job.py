@@ -18,9 +18,17 @@ from neurothek.ingest.corpora.prompts import N_EXAMPLES
 from neurothek.ingest.jobs.clusters.job import ClustersJob
 from neurothek.ingest.jobs.events.job import EventsJob
 from neurothek.ingest.jobs.exits import classifier_rule
-from neurothek.ingest.jobs.exits.classifier_rule import FINE_LAMBDAS, LAMBDAS, SIMILARITIES, Similarity, exit_states
+from neurothek.ingest.jobs.exits.classifier_rule import (
+    FINE_LAMBDAS,
+    LAMBDAS,
+    LEAST_EXAMPLES,
+    SEEDS,
+    SIMILARITIES,
+    Similarity,
+    Split,
+    exit_states,
+)
 from neurothek.ingest.jobs.exits.inputs import EXAMPLES_AT_ONCE, ExampleVectors, ExitInputs, Kind, WatchedExamples
-from neurothek.ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
 from neurothek.ingest.request import IngestRequest

@@ -16,17 +16,41 @@ from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.batches import FILE_BYTES, Batch, Extent, Footprint
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
-from neurothek.ingest.jobs.ngrams import footprint, trigger_scores
-from neurothek.ingest.jobs.ngrams import triggers as kept
+from neurothek.ingest.jobs.ngrams import trigger_scores
+from neurothek.ingest.jobs.ngrams import trigger_scores as kept
 from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
-from neurothek.ingest.jobs.ngrams.footprint import READ_BYTES
 from neurothek.ingest.jobs.ngrams.index import NgramIndex, number_ngrams
-from neurothek.ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
-from neurothek.ingest.jobs.ngrams.triggers import Triggers
+from neurothek.ingest.jobs.ngrams.trigger_scores import BLOCK, Peers, Triggers, TriggerScores
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
+
+READ_BYTES = 32 << 20
+"""Bits that the fold of n-grams reads at a time."""
+
+
+def _footprint(shape: Shape, extent: Extent) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    chunk_bits = shape.d_ffn * extent.chunk_tokens // 8
+    n_distinct = min(shape.vocab_size, extent.n_tokens) + 2 * extent.n_tokens
+    index = extent.n_tokens * 28 + n_distinct * 24
+    numbering = extent.n_tokens * 64
+    unembedding = shape.vocab_size * shape.d_model * 4
+    bits = shape.d_ffn * extent.n_tokens // 8
+    scores = shape.vocab_size * min(BLOCK, shape.d_ffn) * 4 + shape.d_ffn * shape.d_model * 4 * 2
+    counting = extent.n_tokens * 80 * torch.get_num_threads() + 3 * min(bits, READ_BYTES)
+    triggers = shape.d_ffn * 8_000
+    return Footprint(
+        observing=4 * chunk_bits,
+        folding=max(numbering, counting + scores + triggers),
+        kept=index + unembedding,
+        parts=bits + extent.n_chunks * (FILE_BYTES + shape.d_ffn * 4),
+        rows=shape.d_ffn * 900,
+        shared_rows=100_000,
+    )
+
 
 LONGEST = 3
 """Length of the longest n-grams."""
@@ -46,7 +70,7 @@ class NgramsJob(RuleJob):
     name = "ngrams"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
-    footprint = staticmethod(footprint.footprint)
+    footprint = staticmethod(_footprint)
 
     def parameters(self) -> dict[str, Any]:
         """What is counted, what is kept, and how controls are drawn."""

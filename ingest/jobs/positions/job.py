@@ -15,12 +15,31 @@ from neurothek.catalog.tables.texts import POSITIONS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.sources.source import POOLED
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.forward.batches import FILE_BYTES, Batch, Extent, Footprint
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
-from neurothek.ingest.jobs.positions import footprint
 from neurothek.ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
+from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
+
+
+def _footprint(shape: Shape, extent: Extent) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    cells = shape.d_ffn * extent.sequence_length
+    # Domains follow one another: a chunk holds counts of another one only where the next begins.
+    parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
+    parts += extent.n_chunks * (FILE_BYTES + extent.sequence_length * extent.n_domains * 24)
+    # A thread measures the profiles of 256 neurons at once, with a dozen arrays of 64 bits.
+    block = min(256, shape.d_ffn) * extent.sequence_length * 8 * 12 * torch.get_num_threads()
+    # Every count of every neuron is a row's only where the position tells much: here it is taken to be so.
+    counts = (extent.n_domains + 1) * (cells + shape.d_ffn * 64) * 8
+    return Footprint(
+        observing=cells * extent.n_domains * 8 + (1 << 20),
+        folding=cells * (4 * extent.n_domains + 6 * min(2, extent.n_domains)) + 2 * counts + block,
+        parts=parts,
+        rows=shape.d_ffn * 400 + counts // 8,
+    )
+
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
@@ -36,7 +55,7 @@ class PositionsJob(RuleJob):
     name = "positions"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (POSITIONS,)
-    footprint = staticmethod(footprint.footprint)
+    footprint = staticmethod(_footprint)
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule, what a run is, and from where on counts are kept."""

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from neurothek.ingest.models.families.loading import Loader
 from neurothek.ingest.models.families.norms import Norm
+from neurothek.ingest.models.families.parameters import Loader
 
 
 class Embeddings:

@@ -17,17 +17,13 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
 from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
-from neurothek.ingest.pipeline.cluster.crew import Crew
-from neurothek.ingest.pipeline.cluster.errors import worker_differs
+from neurothek.ingest.pipeline.cluster.crew import Crew, Unit, Waiting
 from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU, share_for_sweep
-from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined
+from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined, worker_differs
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
-from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
-from neurothek.ingest.pipeline.engines.engine import Engine
-from neurothek.ingest.pipeline.engines.local import LocalEngine
-from neurothek.ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob
 from neurothek.ingest.planning.sweep_plan import SweepPlan
-from neurothek.ingest.planning.work import ModelWork, Work
+from neurothek.ingest.planning.timing import ModelWork, Work
 from neurothek.ingest.request import IngestRequest, default_memory
 from neurothek.ingest.runs.identity import versions
 from neurothek.ingest.units import in_number

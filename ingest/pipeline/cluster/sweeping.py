@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
 from neurothek.ingest.pipeline.cluster.placement import LANE_CHUNKS, Placement
-from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
-from neurothek.ingest.pipeline.engines.staged_job import StagedJob
+from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -25,7 +25,7 @@ def engine_for(request: IngestRequest) -> "Iterator[Engine]":
     """The engine of a request, which joins a cluster once something is to be measured, and leaves it at the end."""
     require_engine(request)
     if request.engine == "local":
-        from neurothek.ingest.pipeline.engines.local import LocalEngine
+        from neurothek.ingest.pipeline.engines.engine import LocalEngine
 
         yield LocalEngine()
         return

@@ -4,7 +4,7 @@ with wanted as (
         unnest($numbers::integer[]) as number
 ),
 leaning as (
-    -- Of a gated model's neuron the tokens are those of the pole at which it is strongest; see queries/search/poles.py.
+    -- Of a gated model's neuron the tokens are those of the pole at which it is strongest; see queries/search/condition.py.
     select
         facts.layer,
         facts.neuron,

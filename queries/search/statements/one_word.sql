@@ -1,7 +1,7 @@
 -- The best places of one word's tokens in the lists of neurons: the first place of a neuron here is its own best.
 -- What a search of one word without further conditions asks; `search` answers every other question.
 with hits as materialized (
-    -- See queries/ask/parts.py.
+    -- See queries/ask/one_query.py.
     /* where tokens are few */
     /* for each token_id */
     select model_id, layer, neuron, token_id, side, rank, score, z_score,

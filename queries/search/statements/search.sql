@@ -46,7 +46,7 @@ wanted as (
     where $min_count = 0 or coalesce(counts.n_occurrences, 0) >= $min_count
 ),
 postings as materialized (
-    -- See queries/ask/parts.py.
+    -- See queries/ask/one_query.py.
     /* where tokens are few */
     /* for each token_id */
     select model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,

@@ -10,8 +10,8 @@ import sqlglot
 from polars.testing import assert_frame_equal
 
 from neurothek.catalog.publishing import publish, summaries
-from neurothek.catalog.publishing.facts import rebuild_facts
-from neurothek.queries.views.thresholds import thresholds
+from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.queries.views.contents import thresholds
 from tests.support import ingests, tiny
 from tests.support import warehouse as made
 from tests.support.models import build

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neurothek.catalog.problems import Unavailable, Unreadable
-from neurothek.catalog.store.errors import invalid_warehouse, missing_warehouse, unwritable_warehouse
+from neurothek.catalog.store.damage import invalid_warehouse, missing_warehouse, unwritable_warehouse
 from tests.support.sentences import commands, sentence
 
 PATH = Path("/my folder/w.duckdb")

@@ -10,8 +10,7 @@ import pytest
 from safetensors.numpy import save
 
 from neurothek.catalog.problems import Damaged, Unavailable
-from neurothek.catalog.store.matrices import KeptMap
-from neurothek.catalog.store.matrix_files import TENSOR, as_file, matrix_of
+from neurothek.catalog.store.matrices import TENSOR, KeptMap, as_file, matrix_of
 
 MATRIX = np.array([[1.5, -0.0, 3e38], [1e-45, 0.1, -1.0], [0.0, 2.0, 4.0]], np.float32)
 
@@ -50,7 +49,7 @@ def test_a_matrix_comes_back_bit_for_bit(tmp_path: Path) -> None:
 def test_its_bytes_are_the_same_in_every_process() -> None:
     """Else a matrix that is measured again would have another fingerprint."""
     code = (
-        "import hashlib, numpy as np; from neurothek.catalog.store.matrix_files import as_file;"
+        "import hashlib, numpy as np; from neurothek.catalog.store.matrices import as_file;"
         "print(hashlib.sha256(as_file(np.eye(4, dtype=np.float32), source=1, target=2)).hexdigest())"
     )
     root = Path(__file__).parents[3]

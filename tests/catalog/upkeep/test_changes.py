@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.problems import Conflict, Invalid, NotFound, NotMeasured, Unavailable
-from neurothek.catalog.publishing.facts import rebuild_facts
 from neurothek.catalog.publishing.staging import RunManifest, now, staged_manifests, staged_run
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.catalog.upkeep.changes import count_annotations, pin, remove, rename

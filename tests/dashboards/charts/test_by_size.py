@@ -5,8 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from neurothek.dashboards.charts.by_size import against_size, labelled
-from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.charts.models import Look, against_size, labelled
 
 LOOK = Look({"a-1m": "#44bf70", "a-2m": "#21918c", "a-2m-seed": "#3b528b", "a-4m": "#440154"}, {})
 ROWS = pl.DataFrame(

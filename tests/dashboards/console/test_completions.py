@@ -5,7 +5,7 @@ from collections import defaultdict
 import duckdb
 
 from neurothek.dashboards.console.editor import KEYWORDS, TYPES, completions
-from neurothek.queries.ask.functions import classified
+from neurothek.queries.ask.parse_tree import classified
 from neurothek.queries.views.install import all_views
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek.dashboards.live.switch import OFF, ON, OTHER
 from neurothek.dashboards.live.try_neuron import EXAMPLES, along_html, strongest_text
-from neurothek.queries.trace.along import ALONG_COLUMNS, AlongPage
+from neurothek.queries.trace.grid import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
 

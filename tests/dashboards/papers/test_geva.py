@@ -11,7 +11,7 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.papers.geva import GevaFigure, GevaRows, geva_figures, judged
-from neurothek.queries.views.of_models import rows_of_models
+from neurothek.queries.views.neuron_facts import rows_of_models
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 

@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.papers.panels import (
+from neurothek.dashboards.papers.figure import (
     corpora_in,
     depth_panels,
     model_panels,

@@ -8,7 +8,7 @@ import pytest
 
 from neurothek.dashboards.papers.figure import NotDrawn
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.papers.voita_positions import during_training, position_ranges, without_positions
+from neurothek.dashboards.papers.voita import during_training, position_ranges, without_positions
 from tests.support.paper_figures import caption, figures, panels
 
 

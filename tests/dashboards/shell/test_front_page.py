@@ -1,6 +1,6 @@
 """The front page tells the browser where its server stands, and what the pages need of it."""
 
-from neurothek.dashboards.shell.front_page import front_page
+from neurothek.dashboards.server import front_page
 
 
 def test_the_front_page_names_itself_and_its_server() -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from neurothek.ingest.interventions.baselines import self_debiasing, warning, word_filter
 from neurothek.ingest.interventions.continued import Writing, continued
+from neurothek.ingest.interventions.prompt_ids import self_debiasing, warning, word_filter
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -123,7 +123,7 @@ def test_a_factor_is_never_below_a_hundredth() -> None:
             return torch.tensor([[0.0, 0.0, 50.0]]).expand(len(ids), 3)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("neurothek.ingest.interventions.baselines.CachedPass", lambda *_: Certain())
+        patch.setattr("neurothek.ingest.interventions.prompt_ids.CachedPass", lambda *_: Certain())
         changed = undecorated(None, torch.zeros(1, 2).long(), 1)(  # type: ignore[arg-type]  # no model runs
             torch.zeros(1, 1).long(), torch.log(torch.tensor([[0.2, 0.2, 0.6]]))
         )

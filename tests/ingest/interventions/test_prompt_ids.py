@@ -7,9 +7,8 @@ import pytest
 from torch import Tensor
 
 from neurothek.catalog.problems import Invalid, LimitExceeded
-from neurothek.ingest.interventions.baselines import warning
 from neurothek.ingest.interventions.continued import Writing
-from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
+from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts, warning
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from neurothek.ingest import minis
-from neurothek.ingest.lens.byte_pieces import LEAST_UNUSED, NEVER_IN_UTF8, BytePieces
+from neurothek.ingest.lens.vocabulary import LEAST_UNUSED, NEVER_IN_UTF8, BytePieces
 from neurothek.ingest.models.tokenizer import load
 
 

@@ -28,7 +28,7 @@ from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.pipeline.ingest_model import ingest_model
-from neurothek.ingest.planning import budget
+from neurothek.ingest.planning import model_plan
 from neurothek.ingest.request import IngestRequest, ModelSource
 from tests.support import ingests
 from tests.support.models import build
@@ -189,7 +189,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
 def test_too_little_disk_is_said_before_anything_is_written(
     tmp_path: Path, folder: Path, asked: IngestRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(budget, "free_bytes", lambda folder: 1_000)
+    monkeypatch.setattr(model_plan, "free_bytes", lambda folder: 1_000)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     with pytest.raises(LimitExceeded, match="--staging"):
         ingests.measure(warehouse, folder / "tiny", asked)

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer
 
 from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.models import tokenizer
-from neurothek.ingest.trace.asked_prompt import ids_of, place_of
+from neurothek.ingest.trace.open_models import ids_of, place_of
 
 
 @pytest.mark.parametrize("kind", ["opt", "gpt2", "llama"])

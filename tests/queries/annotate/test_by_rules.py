@@ -19,7 +19,7 @@ from neurothek.queries.annotate.annotations import annotate
 from neurothek.queries.annotate.by_rules import annotate_by_rules
 from neurothek.queries.annotate.sample import Key, draw_sample
 from neurothek.queries.claims.lacking import without_rules
-from neurothek.queries.rules.pattern import Pattern
+from neurothek.queries.rules.chance import Pattern
 from neurothek.queries.rules.rulebook import Rulebook
 from neurothek.queries.views import install
 

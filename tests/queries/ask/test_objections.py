@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import Failed, NotFound
-from neurothek.queries.ask.objections import known_columns, known_relations, objection
+from neurothek.queries.ask.parse_tree import known_columns, known_relations, objection
 from neurothek.queries.views.install import all_views
 
 

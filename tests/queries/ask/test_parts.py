@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.queries.ask.parts import PartUnknown, repeated, with_parts
+from neurothek.queries.ask.one_query import PartUnknown, repeated, with_parts
 
 TEXT = """with found as (
     /* for each token_id */

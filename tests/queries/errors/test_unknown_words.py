@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.queries.errors.unknown_words import (
+from neurothek.queries.errors.unknown_subjects import (
     blank_word,
     no_words,
     one_word_only,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurothek.catalog.publishing.facts import rebuild_facts
-from neurothek.catalog.publishing.summaries import refresh
+from neurothek.catalog.publishing.summaries import rebuild_facts, refresh
 from neurothek.queries.names import corpora
 from neurothek.queries.names.corpora import choose_corpora, measured_corpora
 

@@ -9,6 +9,7 @@ import pytest
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.spelling import quoted
+from neurothek.queries.neuron.logits import POSITION_COLUMNS
 from neurothek.queries.neuron.page import (
     ANNOTATION_COLUMNS,
     CONTEXT_COLUMNS,
@@ -16,7 +17,6 @@ from neurothek.queries.neuron.page import (
     TOKEN_COLUMNS,
     neuron_page,
 )
-from neurothek.queries.neuron.profiles import POSITION_COLUMNS
 from neurothek.queries.views.on_corpus import on_corpus
 from tests.support.tiny import POSITION_SEQUENCES, address, neurons_of
 from tests.support.warehouse import hand_made

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.queries.neuron.profiles import LEVELS, WIDTH, frequencies, sparkline
+from neurothek.queries.neuron.logits import LEVELS, WIDTH, frequencies, sparkline
 
 
 def test_profile_numbers() -> None:

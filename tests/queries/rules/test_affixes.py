@@ -2,9 +2,8 @@
 
 import random
 
-from neurothek.queries.rules.chance import FAMILIES, LEVEL
+from neurothek.queries.rules.chance import FAMILIES, LEVEL, Vocabulary
 from neurothek.queries.rules.rulebook import Affixes
-from neurothek.queries.rules.vocabulary import Vocabulary
 from tests.support.english import ids_of, mini_vocabulary
 
 

@@ -1,7 +1,7 @@
 """Names are capitalised words that are never small; what starts a sentence is small elsewhere."""
 
+from neurothek.queries.rules.chance import Vocabulary
 from neurothek.queries.rules.rulebook import names
-from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (
     " London",

@@ -1,6 +1,6 @@
 """Stop words: as words and at the start of sentences, not as pieces of other words."""
 
-from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.chance import Vocabulary
 from neurothek.queries.rules.word_forms import STOP_WORDS, stop_words
 from tests.support.english import mini_vocabulary
 

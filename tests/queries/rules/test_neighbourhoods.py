@@ -5,9 +5,8 @@ import random
 import duckdb
 import pytest
 
-from neurothek.queries.rules.chance import FAMILIES, LEVEL
+from neurothek.queries.rules.chance import FAMILIES, LEVEL, Vocabulary
 from neurothek.queries.rules.neighbourhoods import Neighbourhoods, read_near
-from neurothek.queries.rules.vocabulary import Vocabulary
 from tests.support import warehouse as made
 
 N_TOKENS = 2000

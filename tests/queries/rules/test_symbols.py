@@ -1,7 +1,7 @@
 """Punctuation and numbers: told from letters, whatever the alphabet and the bytes."""
 
+from neurothek.queries.rules.chance import Vocabulary
 from neurothek.queries.rules.rulebook import numbers, punctuation
-from neurothek.queries.rules.vocabulary import Vocabulary
 
 TEXTS = (
     ".",

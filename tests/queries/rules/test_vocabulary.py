@@ -2,7 +2,7 @@
 
 import duckdb
 
-from neurothek.queries.rules.vocabulary import Vocabulary, read_vocabulary
+from neurothek.queries.rules.chance import Vocabulary, read_vocabulary
 from tests.support import tiny
 from tests.support.english import mini_vocabulary
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.queries.rules.vocabulary import Vocabulary
+from neurothek.queries.rules.chance import Vocabulary
 from neurothek.queries.rules.word_forms import are_one_word, word_forms
 
 STEMS = (" walk", " bake", " stop", " carry", " glass", " quick", " happy", " gentle", " sing", " great", " hope")

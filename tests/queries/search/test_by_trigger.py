@@ -12,7 +12,7 @@ import pytest
 from neurothek.catalog.problems import Invalid, NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.jobs.ngrams import triggers as ngram_triggers
+from neurothek.ingest.jobs.ngrams import trigger_scores as ngram_triggers
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.search.by_likeness import alike

@@ -244,7 +244,7 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "weights.duckdb"
     path.write_bytes(weights_path.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        from neurothek.catalog.publishing.facts import rebuild_facts  # noqa: PLC0415  (only this test publishes)
+        from neurothek.catalog.publishing.summaries import rebuild_facts  # noqa: PLC0415  (only this test publishes)
 
         for model_id in range(len(MODELS)):
             rebuild_facts(connection, model_id)

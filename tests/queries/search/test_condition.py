@@ -11,7 +11,7 @@ import pytest
 
 import neurothek
 from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound
-from neurothek.queries.ask.parts import PartUnknown
+from neurothek.queries.ask.one_query import PartUnknown
 from neurothek.queries.ask.statements import statement
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_models
@@ -25,11 +25,11 @@ from neurothek.queries.search.condition import (
     FUNCTIONS,
     MOST_CHARACTERS,
     PLACE,
+    FoundNeurons,
     check_predicate,
     insert_conditions,
     null_labels,
 )
-from neurothek.queries.search.poles import FoundNeurons
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.install import view
 

@@ -9,7 +9,7 @@ import pytest
 from neurothek.catalog.problems import Invalid, NeurothekError
 from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.errors.unfit_options import no_such_layer
-from neurothek.queries.errors.unknown_words import split_not_listed, unknown_token, unknown_word
+from neurothek.queries.errors.unknown_subjects import split_not_listed, unknown_token, unknown_word
 from neurothek.queries.search.question import Conditions, Question, parse_layers, put_together
 
 

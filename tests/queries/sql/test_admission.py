@@ -11,8 +11,8 @@ import pytest
 
 from neurothek.catalog.problems import Failed, Invalid, NeurothekError, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.sql.admission import check_query
 from tests.support import hostile
 from tests.support.analytical import QUERIES

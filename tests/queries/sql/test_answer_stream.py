@@ -19,7 +19,7 @@ from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.terminal import outputs
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.processes import Limits
 from neurothek.queries.sql.run import stream_people
 
 TYPES = """

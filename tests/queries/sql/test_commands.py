@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek.catalog.problems import Invalid, Refused
 from neurothek.queries.sql import prompt
-from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.processes import Limits
 
 
 @pytest.fixture(autouse=True)

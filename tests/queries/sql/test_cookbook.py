@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from neurothek import main
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries.ask.objections import known_relations
 from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.sql import cookbook
 from neurothek.queries.sql.admission import check_query
 from neurothek.queries.views.install import all_views

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.problems import Invalid
-from neurothek.queries.sql.limits import Answer, Limits
+from neurothek.queries.sql.processes import Answer, Limits
 
 
 @pytest.mark.parametrize(

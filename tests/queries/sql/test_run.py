@@ -23,7 +23,7 @@ import pytest
 from neurothek.catalog.problems import Failed, Invalid, LimitExceeded, NeurothekError, NotFound, Refused
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.sql import processes, run
-from neurothek.queries.sql.limits import Limits
+from neurothek.queries.sql.processes import Limits
 from neurothek.queries.sql.run import ask_people
 from tests.support import hostile
 

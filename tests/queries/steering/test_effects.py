@@ -9,13 +9,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.catalog.tables.migrations import scripts
 from neurothek.queries.steering.effects import effects_of
+from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.install import all_views
-from neurothek.queries.views.thresholds import thresholds
 from tests.support import continuation_rows, intervention_rows
 from tests.support import event_warehouse as made
 from tests.support.cookbook import wilson

@@ -8,7 +8,7 @@ import pytest
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import Invalid, NotFound
-from neurothek.queries.trace.along import ALONG_COLUMNS, AlongPage
+from neurothek.queries.trace.grid import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
 

@@ -13,8 +13,8 @@ import pytest
 from neurothek.queries.names.models import choose_model
 from neurothek.queries.names.neurons import find_neuron
 from neurothek.queries.neuron.page import neuron_page
+from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.labels import labelled
-from neurothek.queries.views.thresholds import thresholds
 from tests.support.tiny import address, neurons_of
 from tests.support.warehouse import hand_made
 

@@ -6,7 +6,7 @@ import pytest
 from neurothek.catalog.problems import NotFound
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.views.install import view
-from neurothek.queries.views.of_models import SMALLEST_FIRST, of_models, rows_of_models
+from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models, rows_of_models
 
 ALL = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]
 

@@ -4,8 +4,8 @@ import duckdb
 import pytest
 import sqlglot
 
+from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.install import all_views, view
-from neurothek.queries.views.thresholds import thresholds
 
 
 @pytest.mark.parametrize("name", sorted(all_views()))

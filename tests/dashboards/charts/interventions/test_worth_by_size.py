@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from neurothek.dashboards.charts.interventions.worth_by_size import KIND_COLOURS, worth_of_kinds
+from neurothek.dashboards.charts.interventions.effect_ranges import KIND_COLOURS, worth_of_kinds
 from tests.dashboards.charts.interventions.test_effect_ranges import layers
 from tests.support.colours import contrast
 

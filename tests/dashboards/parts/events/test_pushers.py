@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import neurothek
-from neurothek.catalog.publishing.facts import rebuild_facts
+from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
+from neurothek.dashboards.parts.events.scores import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
 from neurothek.dashboards.session import hand_over
 from neurothek.dashboards.widgets.figures import data_of
 from neurothek.queries.names.models import choose_models

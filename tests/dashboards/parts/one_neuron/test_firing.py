@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import neurothek
-from neurothek.dashboards.parts.one_neuron.firing import verdict
+from neurothek.dashboards.parts.one_neuron.contexts import verdict
 from tests.support import detectors
 
 DETECTOR = r"It is a (strict )?detector of {} tokens?\b"

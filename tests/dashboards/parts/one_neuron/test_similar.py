@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from neurothek.dashboards.parts.one_neuron.similar import MOST_CARDS, cards_html
+from neurothek.dashboards.parts.one_neuron.token_lists import MOST_CARDS, cards_html
 
 
 def test_a_card_leads_to_its_neuron_and_says_how_near_it_is() -> None:

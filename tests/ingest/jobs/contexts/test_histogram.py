@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from neurothek.ingest.jobs.contexts import histogram
-from neurothek.ingest.jobs.contexts.histogram import LAST, N_BINS, counts_by_size
+from neurothek.ingest.jobs.contexts import draws
+from neurothek.ingest.jobs.contexts.draws import LAST, N_BINS, counts_by_size
 
 EDGES = [0.0, *(2.0**e * first for e in range(-8, 8) for first in (1.0, 1.5)), 256.0]
 
@@ -42,7 +42,7 @@ def made(*lengths: int, d_ffn: int = 37) -> list[Tensor]:
 @pytest.mark.parametrize("lengths", [(3,), (9, 2, 40), (64, 65, 3, 2)])
 def test_counts_are_those_of_the_loops(lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 16 positions: sequences are cut and joined."""
-    monkeypatch.setattr(histogram, "_POSITIONS", 16)
+    monkeypatch.setattr(draws, "_POSITIONS", 16)
     sequences = made(*lengths)
     assert counts_by_size(sequences).tolist() == loops(sequences)
 

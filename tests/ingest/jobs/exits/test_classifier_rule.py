@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score
 from neurothek.ingest.jobs.exits.classifier_rule import (
     GRID,
     N_FOLDS,
+    Split,
     _penalty,
     _standardized,
     bytes_needed,
@@ -16,7 +17,6 @@ from neurothek.ingest.jobs.exits.classifier_rule import (
     leaves,
     threshold,
 )
-from neurothek.ingest.jobs.exits.splits import Split
 from tests.support import exits as plain
 
 N, D, N_LAYERS = 500, 6, 4

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from neurothek.catalog.tables.weights import TOKEN_INDICATORS
 from neurothek.ingest.jobs.projections.job import indicators_frame
-from neurothek.ingest.lens.byte_pieces import BytePieces
-from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.lens.vocabulary import BytePieces, Vocabulary
 
 N_TOKENS, WIDTH = 200, 24
 UNUSED = (10, 11, 12, 13)

@@ -8,7 +8,7 @@ import torch
 
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.forward.prompt_pass import Look, Seen
-from neurothek.ingest.jobs.shortcuts.states import SentenceStates
+from neurothek.ingest.jobs.shortcuts.fits import SentenceStates
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.ingest.forward.test_prompt_pass import alone, prompts

@@ -152,7 +152,7 @@ def test_a_pipeline_of_workers_gives_the_same_bits(
 def test_where_no_folder_is_shared_parts_go_through_the_object_store(
     cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from neurothek.ingest.pipeline.cluster import ray_engine
+    from neurothek.ingest.pipeline.cluster import ray_engine  # noqa: PLC0415 - it needs the extra
 
     def apart(*arguments: Any, **options: Any) -> ray_engine.Hired:
         return dataclasses.replace(ray_engine.hire(*arguments, **options), sees_staging=False)

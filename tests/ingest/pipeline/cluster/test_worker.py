@@ -22,7 +22,7 @@ from neurothek.ingest.pipeline.cluster.assignment import (
 from neurothek.ingest.pipeline.cluster.placement import Placement
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.cluster.worker import Worker
-from neurothek.ingest.pipeline.engines.staged_job import PARTIAL, StagedJob
+from neurothek.ingest.pipeline.engines.engine import PARTIAL, StagedJob
 from neurothek.ingest.planning.agenda import Prepared, prepare_model
 from neurothek.ingest.request import ModelSource
 from neurothek.ingest.runs.identity import versions

@@ -9,7 +9,7 @@ import pytest
 from neurothek.catalog.problems import Invalid, MissingExtra
 from neurothek.ingest.pipeline.engines import choice
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
-from neurothek.ingest.pipeline.engines.local import LocalEngine
+from neurothek.ingest.pipeline.engines.engine import LocalEngine
 from neurothek.ingest.request import Device, IngestRequest
 
 
