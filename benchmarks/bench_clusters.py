@@ -16,7 +16,7 @@ from neurothek.ingest.jobs.clusters.job import Linking, all_directions
 from neurothek.ingest.minis import folder as mini_folder
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer
-from neurothek.ingest.numerics.random_stream import directions_of
+from neurothek.ingest.numerics.unit_vectors import directions_of
 
 CASES = {"GPT-2 small": (12, 3072, 768, 6_200_000_000), "GPT-2 medium": (24, 4096, 1024, 7_000_000_000)}
 SIZE = 10_000

@@ -19,7 +19,7 @@ from neurothek.ingest.jobs.projections.job import ProjectionsJob
 from neurothek.ingest.lens.scorer import Kept, Scorer
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
-from neurothek.ingest.numerics.random_stream import unit_rows
+from neurothek.ingest.numerics.unit_vectors import unit_rows
 
 ROUNDS = 7
 LAYER = "layer-0003"

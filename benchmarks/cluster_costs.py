@@ -16,7 +16,8 @@ from transformers.utils import logging
 from benchmarks import shapes
 from neurothek.catalog.publishing.staging import write_parquet
 from neurothek.ingest.corpora.corpus import CHUNK_TOKENS, Corpus
-from neurothek.ingest.forward.batches import Extent, batches
+from neurothek.ingest.forward.batches import batches
+from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
 from neurothek.ingest.jobs.ngrams.index import number_ngrams
 from neurothek.ingest.jobs.ngrams.job import LONGEST

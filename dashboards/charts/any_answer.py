@@ -9,7 +9,7 @@ import polars as pl
 
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.terminal.cells import TOKENS
-from neurothek.dashboards.charts.layers import HEIGHT, spoken
+from neurothek.dashboards.charts.axes import HEIGHT, spoken
 from neurothek.dashboards.charts.spread import MOST_POINTS
 from neurothek.dashboards.colours import DOMAINS
 

@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
-from neurothek.dashboards.charts.layers import HEIGHT
+from neurothek.dashboards.charts.axes import HEIGHT
 from neurothek.dashboards.charts.models import Look
 
 CLASS_COLOURS = {"semantic": "#4a86c2", "syntactic": "#c9a227", "names": "#b3589a", "stopwords-punctuation": "#8a8a8a"}

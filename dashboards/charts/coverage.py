@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import count_axis, count_scale, spoken
+from neurothek.dashboards.charts.axes import count_axis, count_scale, spoken
 from neurothek.dashboards.charts.models import Panel, panels_of
 from neurothek.dashboards.colours import ACCENT
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import HEIGHT, LOG_TICKS, count_tooltip, spoken
+from neurothek.dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
 

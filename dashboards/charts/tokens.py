@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from neurothek.catalog.spelling import visible
-from neurothek.dashboards.charts.layers import count_tooltip
+from neurothek.dashboards.charts.axes import count_tooltip
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 
 _MONOSPACED = "monospace"

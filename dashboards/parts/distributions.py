@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 import streamlit as st
 
-from neurothek.dashboards.charts import layers, spread
+from neurothek.dashboards.charts import axes, spread
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.widgets.figures import Data, show_figure
@@ -46,7 +46,7 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
         known: the numbers to pick from.
         part: what to say where these are not all neurons.
     """
-    number = _number(st.selectbox("Distribution of", known, format_func=layers.spoken, key="number"))
+    number = _number(st.selectbox("Distribution of", known, format_func=axes.spoken, key="number"))
     values = data.frame.get_column(number.column)
     bins = spread.binned(values, is_log=number.is_log)
     n_silent, word = silent(data.frame)
@@ -83,9 +83,9 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
     """
     neurons = data.frame
     left, right = st.columns(2)
-    x = _number(left.selectbox("Horizontal axis", known, format_func=layers.spoken, key="across"))
+    x = _number(left.selectbox("Horizontal axis", known, format_func=axes.spoken, key="across"))
     y = _number(
-        right.selectbox("Vertical axis", known, index=min(1, len(known) - 1), format_func=layers.spoken, key="up")
+        right.selectbox("Vertical axis", known, index=min(1, len(known) - 1), format_func=axes.spoken, key="up")
     )
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = spread.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))

@@ -9,7 +9,7 @@ import polars as pl
 from neurothek.dashboards.parts.muted import Muted, muted_at, told_reasons
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html, token_link
-from neurothek.queries.search.condition import listed_side
+from neurothek.queries.search.poles import listed_side
 
 MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""

@@ -10,7 +10,7 @@ from neurothek.catalog.problems import NotMeasured, Unavailable
 from neurothek.catalog.terminal.cells import MISSING
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.charts.any_answer import Fit, answer_chart, fitting
-from neurothek.dashboards.charts.layers import spoken
+from neurothek.dashboards.charts.axes import spoken
 from neurothek.dashboards.colours import ACCENT, model_colours
 from neurothek.dashboards.console.cards import show_recipes
 from neurothek.dashboards.console.editor import put_query, show_editor

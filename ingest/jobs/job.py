@@ -12,8 +12,8 @@ import polars as pl
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule, bound_of
-from neurothek.ingest.forward.batches import Extent, Footprint
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Shape, Transformer
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest

@@ -9,8 +9,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from neurothek.ingest.numerics.random_stream import Purpose, random_stream
-
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -32,23 +30,6 @@ class Vocabulary:
             return cls(ids, unembedding[:count].contiguous())
         chosen = torch.from_numpy(ids.astype(np.int64)).to(unembedding.device)
         return cls(ids, unembedding[chosen])
-
-
-def random_vectors(
-    values: Float[Tensor, "d_ffn d_model"], *, n: int, seed: int, layer: int, either_sign: bool = False
-) -> Float[Tensor, "n d_model"]:
-    """[n d_model] each coordinate drawn with the mean and standard deviation it has over the layer [ours].
-
-    Coordinates are independent and normal; the draw depends on the seed and the layer alone, and the first of more
-    vectors are those of fewer. With `either_sign`, where a value vector might as well be its negative, the mean is 0
-    and the deviation from it the root mean square.
-    """
-    generator = random_stream(seed, Purpose.RANDOM_VECTORS, layer)
-    noise = torch.from_numpy(generator.standard_normal((n, values.shape[1]))).to(values.device)
-    exact = values.double()
-    if either_sign:
-        return (exact.square().mean(0).sqrt() * noise).float()
-    return (exact.mean(0) + exact.std(0, correction=0) * noise).float()
 
 
 NEVER_IN_UTF8 = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})

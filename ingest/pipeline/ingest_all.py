@@ -38,7 +38,7 @@ from neurothek.ingest.pipeline.measure import measure_shards
 from neurothek.ingest.planning.agenda import Prepared
 from neurothek.ingest.planning.model_plan import Estimate, in_gb, in_hours
 from neurothek.ingest.planning.pair_plan import PairPlan, PairWork, is_pair_missing, opened, pair_identity, pair_plan
-from neurothek.ingest.planning.timing import staging_folder
+from neurothek.ingest.planning.work import staging_folder
 from neurothek.ingest.request import default_memory
 from neurothek.ingest.units import in_number
 

@@ -19,7 +19,7 @@ from neurothek.ingest.pipeline.outcomes import ModelReport
 from neurothek.ingest.planning.agenda import Prepared, announcements, left_out, not_renamed, prepare_model
 from neurothek.ingest.planning.first_look import check_request
 from neurothek.ingest.planning.model_plan import Allotted, allot
-from neurothek.ingest.planning.timing import ModelWork, staging_folder
+from neurothek.ingest.planning.work import ModelWork, staging_folder
 from neurothek.ingest.request import IngestRequest, ModelSource
 from neurothek.ingest.runs.identity import record_settings, to_measure
 

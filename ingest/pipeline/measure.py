@@ -17,7 +17,7 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs.job import ReadBack, ShardJob, SweepJob
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob, folded
 from neurothek.ingest.planning.sweep_plan import SweepPlan
-from neurothek.ingest.planning.timing import ModelWork, Work
+from neurothek.ingest.planning.work import ModelWork, Work
 from neurothek.ingest.runs.identity import RunIdentity, versions
 
 _SORTED = "sorted"

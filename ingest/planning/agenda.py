@@ -22,7 +22,7 @@ from neurothek.ingest.models.measured import find_measured
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.models.weights import Checkpoint
-from neurothek.ingest.planning.timing import ModelWork
+from neurothek.ingest.planning.work import ModelWork
 from neurothek.ingest.request import IngestRequest, ModelSource
 from neurothek.ingest.runs.finished import EarlierRuns
 from neurothek.ingest.runs.identity import RunIdentity, refuse_other_model, to_measure

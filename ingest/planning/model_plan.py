@@ -8,20 +8,13 @@ from pathlib import Path
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.errors import not_enough_disk, not_enough_memory
-from neurothek.ingest.forward.batches import Extent
+from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.jobs.job import PassJob
 from neurothek.ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
 from neurothek.ingest.planning.first_look import check_request
 from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
-from neurothek.ingest.planning.timing import (
-    ModelWork,
-    Trial,
-    forward_flops,
-    free_bytes,
-    product_rate,
-    projection_flops,
-    run_trial,
-)
+from neurothek.ingest.planning.timing import Trial, forward_flops, product_rate, projection_flops, run_trial
+from neurothek.ingest.planning.work import ModelWork, free_bytes
 from neurothek.ingest.request import IngestRequest, ModelSource
 from neurothek.ingest.runs.identity import why_missing
 

@@ -31,7 +31,7 @@ from neurothek.ingest.models.measured import find_measured, open_transformer_of
 from neurothek.ingest.planning.agenda import device_of
 from neurothek.ingest.planning.model_plan import in_gb, in_hours
 from neurothek.ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
-from neurothek.ingest.planning.timing import Work, free_bytes, staging_folder
+from neurothek.ingest.planning.work import Work, free_bytes, staging_folder
 from neurothek.ingest.request import IngestRequest, ModelSource
 from neurothek.ingest.runs.identity import FOUND, RunIdentity, is_missing
 

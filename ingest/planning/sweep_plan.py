@@ -7,7 +7,7 @@ from pathlib import Path
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.errors import not_enough_disk, not_enough_memory
-from neurothek.ingest.forward.batches import Extent, Footprint, numbers_at_work
+from neurothek.ingest.forward.footprint import Extent, Footprint, numbers_at_work
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.jobs.job import SweepJob, WeightsJob
 from neurothek.ingest.jobs.registry import job_class

@@ -15,18 +15,10 @@ from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models
 from neurothek.queries.names.neurons import find_neuron
 from neurothek.queries.names.tokens import listed_tokens
-from neurothek.queries.search.condition import (
-    FoundNeurons,
-    at_pole,
-    filtered_records,
-    layers_of,
-    listed_side,
-    models_asked,
-    null_labels,
-    poles_shown,
-    strongest_pole,
-)
+from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.poles import FoundNeurons, at_pole, listed_side, poles_shown, strongest_pole
 from neurothek.queries.search.question import Question
+from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
 

@@ -28,19 +28,11 @@ from neurothek.queries.search.by_score import (
     wanted_of,
 )
 from neurothek.queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
-from neurothek.queries.search.condition import (
-    POLES,
-    FoundNeurons,
-    filtered_records,
-    layers_of,
-    listed_side,
-    models_asked,
-    null_labels,
-    poles_shown,
-    with_strongest,
-)
+from neurothek.queries.search.condition import filtered_records, null_labels
 from neurothek.queries.search.one_word import Neighbour, is_one_word, neighbours_of, one_word_rows, remarks, with_counts
+from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
+from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.neuron_facts import told
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts

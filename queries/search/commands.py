@@ -79,7 +79,7 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
         raise click.UsageError("--score and --like cannot be combined")
     if weights is not None and not by_score:
         raise click.UsageError("--weights requires --score")
-    from neurothek.queries.search.condition import variants_hint
+    from neurothek.queries.search.scope import variants_hint
 
     question = _question(**options)
     if by_score:

@@ -2,22 +2,18 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import polars as pl
 
 from neurothek.catalog.problems import Failed, LimitExceeded
 from neurothek.catalog.store.interrupts import time_limit
-from neurothek.catalog.tables.table import DOUBLE, TEXT
-from neurothek.queries.ask.answer import Section, TabularAnswer
 from neurothek.queries.ask.one_query import PartUnknown, repeated, with_parts
 from neurothek.queries.ask.parse_tree import objection
 from neurothek.queries.ask.statements import parsed, records, statement
-from neurothek.queries.errors.unfit_options import invalid_condition, no_layers_left, no_such_layer
+from neurothek.queries.errors.unfit_options import invalid_condition
 from neurothek.queries.errors.unknown_subjects import unknown_column
-from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.models import KnownModel
 from neurothek.queries.search.question import NEURON_FLAGS, Question
 from neurothek.queries.views.install import view
 
@@ -180,151 +176,3 @@ def filtered_records(
         complaint = objection(connection, error)
         said = complaint.why if isinstance(complaint, Failed) else complaint
         raise invalid_condition(where, f"cannot be evaluated ({said})") from error
-
-
-def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tuple[int, int]]:
-    """model_id -> first and last layer, for the models that have any in the range of layers and depths."""
-    deepest = max(model.n_layers for model in models) - 1
-    first, last = question.layers or (0, deepest)
-    if first > deepest:
-        raise no_such_layer(first, deepest)
-    shallow, deep = question.depth or (0.0, 1.0)
-    layers_by_model: dict[int, tuple[int, int]] = {}
-    for model in models:
-        depths = {layer: (layer + 0.5) / model.n_layers for layer in range(model.n_layers)}
-        layers = [layer for layer, depth in depths.items() if first <= layer <= last and shallow <= depth <= deep]
-        if layers:
-            layers_by_model[model.model_id] = (layers[0], layers[-1])
-    if not layers_by_model:
-        raise no_layers_left()
-    return layers_by_model
-
-
-@dataclass(frozen=True)
-class AskedModels:
-    """The models that a search is about.
-
-    Attributes:
-        models: those asked, smallest first.
-        left_out: names of the variants that were not asked for.
-    """
-
-    models: list[KnownModel]
-    left_out: tuple[str, ...] = ()
-
-
-def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, own: str | None = None) -> AskedModels:
-    """The models that a question names, else the plain sizes, or all with `variants` and where all are variants.
-
-    Args:
-        connection: a reader.
-        question: what is asked.
-        own: a model that is asked whatever it is, since the question is about one of its neurons.
-    """
-    models = choose_models(connection, question.models)
-    if question.models or question.variants or all(model.variant is not None for model in models):
-        return AskedModels(models)
-    kept = [model for model in models if model.variant is None or model.name == own]
-    return AskedModels(kept, tuple(model.name for model in models if model not in kept))
-
-
-IN_PYTHON = "variants=True includes all variants"
-
-
-def variants_hint(left_out: Sequence[str], how: str) -> list[str]:
-    """What to say where variants were not asked, and how a person asks them: a sentence, or none."""
-    if not left_out:
-        return []
-    what = f"the variant {left_out[0]}" if len(left_out) == 1 else f"{len(left_out)} variants ({', '.join(left_out)})"
-    return [f"left out {what}: {how}"]
-
-
-POLES: Mapping[str, pl.DataType] = {"pole": TEXT, "pole_activation": DOUBLE}
-"""Columns of an answer: `pole`, the sign of the coefficient (positive, negative) at which a neuron of a gated model
-does what was asked, null in other models; `pole_activation`, its coefficient of that sign that is furthest from 0 on
-the shown corpus, 0 where it never has that sign."""
-
-
-def with_strongest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with `pole_activation`, from `activation_min` and `activation_max`."""
-    return [{**row, "pole_activation": _strongest(row)} for row in rows]
-
-
-def poles_shown(neurons: pl.DataFrame) -> list[str]:
-    """Those of the columns that say anything about these neurons."""
-    names = [name for name in POLES if name in neurons.columns]
-    return [name for name in names if neurons.get_column(name).null_count() < neurons.height]
-
-
-def listed_side(row: Mapping[str, Any]) -> str:
-    """The stored list that a neuron writes where it does to a word what its `side` says, at its pole."""
-    if row.get("pole") != "negative":
-        return str(row["side"])
-    return "suppressed" if row["side"] == "promoted" else "promoted"
-
-
-def at_pole(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the tokens that the neuron promotes at its pole as `top_tokens`."""
-    return {**row, "top_tokens": row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]}
-
-
-def strongest_pole(rows: Sequence[Mapping[str, Any]], model: KnownModel) -> str | None:
-    """The pole at which a neuron of a gated model is strongest on the shown corpus; None in other models.
-
-    Before any text was measured it is the pole whose scores have the longer tail.
-
-    Args:
-        rows: `leaning` of the neuron: above 0 for the positive pole.
-        model: its model.
-    """
-    if not model.is_signed:
-        return None
-    return "negative" if rows and (rows[0]["leaning"] or 0) < 0 else "positive"
-
-
-def _strongest(row: Mapping[str, Any]) -> float | None:
-    least: float | None = row["activation_min"]
-    most: float | None = row["activation_max"]
-    if row["pole"] is None or least is None or most is None:
-        return None
-    return max(most, 0.0) if row["pole"] == "positive" else min(least, 0.0)
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class FoundNeurons(TabularAnswer):
-    """The neurons that a search found, best first.
-
-    Attributes:
-        neurons: one row per neuron, with the columns of `COLUMNS` of the search's module.
-        n_found: how many neurons there are, including those beyond the limit.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not searched, because plain sizes are.
-    """
-
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """One line over the table."""
-        raise NotImplementedError
-
-    def table(self) -> pl.DataFrame:
-        """The columns that people read."""
-        raise NotImplementedError
-
-    @property
-    def first(self) -> str:
-        """What the title begins with where the limit cuts the answer."""
-        n_shown = self.neurons.height
-        return f"the first {n_shown} of " if n_shown < self.n_found else ""
-
-    def sections(self) -> list[Section]:
-        """The table with its title."""
-        return [Section(self.title, self.table())]
-
-    def remarks(self) -> list[str]:
-        """The notes, and how to ask the variants that were left out from Python."""
-        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import HEIGHT
+from neurothek.dashboards.charts.axes import HEIGHT
 from neurothek.dashboards.colours import DOMAINS
 
 GREY = "#8a8a8a"

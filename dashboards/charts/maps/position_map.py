@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import HEIGHT, count_axis, layer_axis
+from neurothek.dashboards.charts.axes import HEIGHT, count_axis, layer_axis
 from neurothek.dashboards.charts.maps.neuron_map import RAMPS
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.queries.neuron.logits import frequencies

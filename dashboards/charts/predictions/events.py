@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import HEIGHT, layer_axis
+from neurothek.dashboards.charts.axes import HEIGHT, layer_axis
 
 _KINDS_OF_UPDATE = {"dominant": "#4a86c2", "random_active": "#c9a227", "random": "#8a8a8a"}
 """Colours of sub-updates, read on white and on black."""

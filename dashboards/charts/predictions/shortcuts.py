@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from neurothek.dashboards.charts.layers import HEIGHT
+from neurothek.dashboards.charts.axes import HEIGHT
 from neurothek.dashboards.charts.models import Look
 
 METHOD_COLOURS: Mapping[str, str] = {

@@ -25,7 +25,7 @@ from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.by_score import ScoredResult
 from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
-from neurothek.queries.search.condition import AskedModels, models_asked, variants_hint
+from neurothek.queries.search.scope import AskedModels, models_asked, variants_hint
 
 _SWITCH = "switch on “Include variants” to search all"
 

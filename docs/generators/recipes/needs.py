@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from neurothek.catalog.problems import LimitExceeded
-from neurothek.ingest.forward.batches import Extent
+from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
 from neurothek.ingest.planning.timing import forward_flops

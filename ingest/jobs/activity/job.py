@@ -11,9 +11,10 @@ from torch import Tensor
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVITY
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import Batch, Extent, Footprint
+from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
+from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.activity.tally import (
     ABOVE,
     ABS,

@@ -16,7 +16,7 @@ from neurothek.catalog.problems import Invalid
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
 from neurothek.ingest.errors import not_enough_memory
-from neurothek.ingest.forward.batches import Footprint
+from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
 from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method, least_bytes
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
@@ -24,7 +24,7 @@ from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.numerics.random_stream import directions_of, without_self
+from neurothek.ingest.numerics.unit_vectors import directions_of, without_self
 from neurothek.ingest.request import IngestRequest
 
 

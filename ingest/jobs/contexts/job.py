@@ -13,9 +13,10 @@ from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVATION_HISTOGRAMS, CONTEXT_WINDOWS, CONTEXTS
-from neurothek.ingest.forward.batches import Batch, Extent, Footprint
+from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
+from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.contexts import draws
 from neurothek.ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, KEPT, LAST, N_BINS, Amounts, Draws, priorities
 from neurothek.ingest.jobs.contexts.kept_places import (

@@ -14,7 +14,7 @@ from neurothek.ingest.lens.scorer import Kept, Scorer
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.numerics.random_stream import SHORTEST, unit_rows
+from neurothek.ingest.numerics.unit_vectors import SHORTEST, unit_rows
 
 N_TOKENS = 30
 """Tokens of largest score that are compared."""

@@ -19,14 +19,15 @@ from neurothek.catalog.tables.weights import CONTROLS, NORM_OVERLAPS
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, Prompt, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.forward import prompt_pass
-from neurothek.ingest.forward.batches import numbers_at_work
+from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.forward.prompt_pass import Look, Seen
 from neurothek.ingest.jobs.controls import coherence
 from neurothek.ingest.jobs.controls.coherence import Coherence, Judged, judged
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.projections.job import projections_frame
+from neurothek.ingest.lens.random_vectors import random_vectors
 from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
-from neurothek.ingest.lens.vocabulary import Vocabulary, random_vectors
+from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.transformer import Norm, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.request import IngestRequest

@@ -20,8 +20,9 @@ from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
+from neurothek.ingest.lens.random_vectors import random_vectors
 from neurothek.ingest.lens.scorer import Kept, Scorer
-from neurothek.ingest.lens.vocabulary import Vocabulary, random_vectors
+from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.request import IngestRequest
 
 PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}

@@ -18,7 +18,7 @@ from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
-from neurothek.ingest.forward.batches import numbers_at_work
+from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.jobs.events import frames
 from neurothek.ingest.jobs.events.readings import events, read, watch
 from neurothek.ingest.jobs.events.scores import score

@@ -16,8 +16,9 @@ from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import FILE_BYTES, Batch, Extent, Footprint
+from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.ngrams import trigger_scores
 from neurothek.ingest.jobs.ngrams import trigger_scores as kept

@@ -15,8 +15,9 @@ from neurothek.catalog.tables.texts import POSITIONS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.sources.source import POOLED
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import FILE_BYTES, Batch, Extent, Footprint
+from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
 from neurothek.ingest.models.families.shapes import Shape

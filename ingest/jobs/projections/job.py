@@ -15,7 +15,7 @@ from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS, TOKEN_INDICATORS, TOKEN_NEIGHBOURS
-from neurothek.ingest.forward.batches import Footprint
+from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from neurothek.ingest.lens.moments import CENTRE, Moments
 from neurothek.ingest.lens.scorer import Kept, Scored, Scorer, workspace_bytes
@@ -23,7 +23,7 @@ from neurothek.ingest.lens.top_k import Extremes
 from neurothek.ingest.lens.vocabulary import LEAST_UNUSED, BytePieces, Vocabulary
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.numerics.random_stream import unit_rows, without_self
+from neurothek.ingest.numerics.unit_vectors import unit_rows, without_self
 from neurothek.ingest.request import IngestRequest
 
 

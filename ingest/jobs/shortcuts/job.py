@@ -23,7 +23,7 @@ from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
 from neurothek.ingest.corpora.sentences import N_FIT, N_VALIDATION, USUAL, SentenceSplit, splitter
 from neurothek.ingest.errors import unknown_method
-from neurothek.ingest.forward.batches import numbers_at_work
+from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts import fitting, frames
 from neurothek.ingest.jobs.shortcuts.fits import ID, MAT, METHODS

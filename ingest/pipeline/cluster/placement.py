@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.planning.sweep_plan import plan
-from neurothek.ingest.planning.timing import ModelWork
+from neurothek.ingest.planning.work import ModelWork
 
 LANE_CHUNKS = 2
 """Chunks on their way for each worker of a pipeline: one that it works on, one that waits."""

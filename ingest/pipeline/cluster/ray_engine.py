@@ -23,7 +23,7 @@ from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined, work
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob
 from neurothek.ingest.planning.sweep_plan import SweepPlan
-from neurothek.ingest.planning.timing import ModelWork, Work
+from neurothek.ingest.planning.work import ModelWork, Work
 from neurothek.ingest.request import IngestRequest, default_memory
 from neurothek.ingest.runs.identity import versions
 from neurothek.ingest.units import in_number

@@ -15,7 +15,7 @@ from neurothek.ingest.forward.sweep import sweep
 from neurothek.ingest.jobs.job import Partials, ReadBack, ShardJob, SweepJob
 from neurothek.ingest.planning.agenda import device_of
 from neurothek.ingest.planning.sweep_plan import SweepPlan
-from neurothek.ingest.planning.timing import ModelWork, Work
+from neurothek.ingest.planning.work import ModelWork, Work
 
 PARTIAL = "partial"
 """Name of the frame that an observer leaves, where a table's would stand."""

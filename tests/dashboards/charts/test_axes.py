@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurothek.catalog.terminal.cells import SHARES
-from neurothek.dashboards.charts.layers import FEW_TICKS, count_axis, count_scale, count_tooltip, spoken
+from neurothek.dashboards.charts.axes import FEW_TICKS, count_axis, count_scale, count_tooltip, spoken
 
 
 def drawn_as(part: alt.SchemaBase) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from neurothek.ingest.numerics.random_stream import directions_of, unit_rows, without_self
+from neurothek.ingest.numerics.unit_vectors import directions_of, unit_rows, without_self
 
 ROWS = torch.tensor([[3.0, -4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-1e-3, 0.0, 0.0], [1.0, 2.0, 2.0]])
 UNITS = [[0.6, -0.8, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [1 / 3, 2 / 3, 2 / 3]]

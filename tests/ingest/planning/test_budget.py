@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.problems import LimitExceeded
-from neurothek.ingest.forward.batches import Extent
+from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose, plan_weights

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from torch.utils.flop_counter import FlopCounterMode
 
 import neurothek
-from neurothek.ingest.forward.batches import Extent
+from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.planning import agenda, model_plan

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neurothek.catalog.problems import LimitExceeded
-from neurothek.ingest.forward.batches import Extent, Footprint
+from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.job import Job, SweepJob, WeightsJob
 from neurothek.ingest.models.transformer import Shape
 from neurothek.ingest.planning import sweep_plan

@@ -25,11 +25,11 @@ from neurothek.queries.search.condition import (
     FUNCTIONS,
     MOST_CHARACTERS,
     PLACE,
-    FoundNeurons,
     check_predicate,
     insert_conditions,
     null_labels,
 )
+from neurothek.queries.search.poles import FoundNeurons
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.install import view
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_rand_score
 
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
-from neurothek.ingest.numerics.random_stream import directions_of
+from neurothek.ingest.numerics.unit_vectors import directions_of
 
 SIZES = (1, 2, 9, 60, 299, 300)
 

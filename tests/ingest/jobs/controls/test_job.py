@@ -15,7 +15,7 @@ from neurothek.ingest.corpora.prompts import cut_prompts
 from neurothek.ingest.jobs.controls.coherence import judged
 from neurothek.ingest.jobs.controls.job import ControlsJob, ffn_updates, mean_overlap, places
 from neurothek.ingest.jobs.job import JobContext
-from neurothek.ingest.lens.vocabulary import random_vectors
+from neurothek.ingest.lens.random_vectors import random_vectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer

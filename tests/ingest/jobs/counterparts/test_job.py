@@ -24,7 +24,7 @@ from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.jobs.counterparts import job
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext, null_99
 from neurothek.ingest.jobs.counterparts.listed import ListedModel
-from neurothek.ingest.lens.vocabulary import random_vectors
+from neurothek.ingest.lens.random_vectors import random_vectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.tokenizer import load
