@@ -278,17 +278,11 @@ def _n_blocks(connection: duckdb.DuckDBPyConnection, name: str) -> int:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of questions about different things, and of the same ones again, whose rows lie in memory by then.
+    """Seconds of questions about different things, and of the same ones again, whose rows lie in memory by then."""
 
-    Attributes:
-        first: of every question once.
-        again: of the same questions.
-        blocks: how many blocks a question reads the first time; None where that is not known.
-    """
-
-    first: Sequence[float]
-    again: Sequence[float] = ()
-    blocks: float | None = None
+    first: Sequence[float]  # of every question once
+    again: Sequence[float] = ()  # of the same questions
+    blocks: float | None = None  # how many blocks a question reads the first time; None where that is not known
 
     def cells(self, bare: float) -> tuple[str, ...]:
         """Blocks, what reading them takes at `bare` seconds a block, medians and 95th percentiles; milliseconds."""

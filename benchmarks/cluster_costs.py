@@ -42,54 +42,31 @@ LISTENING_SECONDS = 1.5e-6
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured on one core: its own time, so that what else the machine does counts little.
+    """What was measured on one core: its own time, so that what else the machine does counts little."""
 
-    Attributes:
-        product_flops: operations a second of a matrix product in float32.
-        observing_seconds: of all observers, a neuron and token.
-        packing_seconds: of that what the observer of n-grams packs into bits, which a GPU leaves to its host.
-        fold_neuron_seconds: job -> of its fold, a neuron, whatever the text.
-        fold_token_seconds: job -> of its fold, a neuron and token.
-        opening_seconds: of numbering the n-grams of the text, a token, which whoever folds does once.
-        taking_seconds: of unpacking and writing a part that is handed back, a byte.
-    """
-
-    product_flops: float
-    observing_seconds: float
-    packing_seconds: float
-    fold_neuron_seconds: Mapping[str, float]
-    fold_token_seconds: Mapping[str, float]
-    opening_seconds: float
-    taking_seconds: float
+    product_flops: float  # operations a second of a matrix product in float32
+    observing_seconds: float  # of all observers, a neuron and token
+    packing_seconds: float  # of that what the observer of n-grams packs into bits, which a GPU leaves to its host
+    fold_neuron_seconds: Mapping[str, float]  # job -> of its fold, a neuron, whatever the text
+    fold_token_seconds: Mapping[str, float]  # job -> of its fold, a neuron and token
+    opening_seconds: float  # of numbering the n-grams of the text, a token, which whoever folds does once
+    taking_seconds: float  # of unpacking and writing a part that is handed back, a byte
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Machines of a cluster, which nobody measured here.
+    """Machines of a cluster, which nobody measured here."""
 
-    Attributes:
-        flops: operations a second that a worker sustains.
-        memory_bytes: what a worker may take.
-        observing_ratio: on a GPU, a watched pass beside a bare one, but for what its host does.
-        cores: of a worker's host and of the driver, each as the one that was measured.
-        has_gpus: whether workers compute on GPUs.
-        network_bytes: that a machine sends or takes a second.
-        folder_bytes: that one machine reads or writes a second in the shared folder.
-        all_folder_bytes: that all machines together do.
-        looking_seconds: of looking for a file in the shared folder, or deleting one.
-        start_seconds: until a worker has begun, without its weights.
-    """
-
-    flops: float = 67e12 / 2
-    memory_bytes: int = int(0.9 * 80 * 2**30)
-    observing_ratio: float = 1.05
-    cores: int = 16
-    has_gpus: bool = True
-    network_bytes: float = 25e9 / 8
-    folder_bytes: float = 2e9
-    all_folder_bytes: float = 20e9
-    looking_seconds: float = 5e-4
-    start_seconds: float = 60.0
+    flops: float = 67e12 / 2  # operations a second that a worker sustains
+    memory_bytes: int = int(0.9 * 80 * 2**30)  # what a worker may take
+    observing_ratio: float = 1.05  # on a GPU, a watched pass beside a bare one, but for what its host does
+    cores: int = 16  # of a worker's host and of the driver, each as the one that was measured
+    has_gpus: bool = True  # whether workers compute on GPUs
+    network_bytes: float = 25e9 / 8  # that a machine sends or takes a second
+    folder_bytes: float = 2e9  # that one machine reads or writes a second in the shared folder
+    all_folder_bytes: float = 20e9  # that all machines together do
+    looking_seconds: float = 5e-4  # of looking for a file in the shared folder, or deleting one
+    start_seconds: float = 60.0  # until a worker has begun, without its weights
 
     @classmethod
     def without_gpus(cls, measured: Measured, *, cores: int = 16) -> "Machines":

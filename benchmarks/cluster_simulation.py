@@ -57,68 +57,43 @@ def text_of_chunks(n_chunks: int) -> Corpus:
 
 @dataclass(frozen=True)
 class Step:
-    """What a worker does until it hands something back.
+    """What a worker does until it hands something back."""
 
-    Attributes:
-        seconds: how long an ordinary worker takes.
-        parts: what it hands back: (job, layer, chunk) each, or a mark of another kind.
-    """
-
-    seconds: float
+    seconds: float  # how long an ordinary worker takes
+    # what it hands back: (job, layer, chunk) each, or a mark of another kind
     parts: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Driver:
-    """What the driver does, in one thread, while nobody else is attended to.
+    """What the driver does, in one thread, while nobody else is attended to."""
 
-    Attributes:
-        steps: what a unit takes, asked when it is handed out; each worker that was ever hired has a number.
-        take: takes what a step handed back; the seconds that this takes.
-        done: is told when a unit is done.
-    """
-
+    # what a unit takes, asked when it is handed out; each worker that was ever hired has a number
     steps: Callable[[Unit, int], Sequence[Step]]
-    take: Callable[[Unit, Step], float]
-    done: Callable[[Unit], None] = lambda unit: None
+    take: Callable[[Unit, Step], float]  # takes what a step handed back; the seconds that this takes
+    done: Callable[[Unit], None] = lambda unit: None  # is told when a unit is done
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """The workers.
+    """The workers."""
 
-    Attributes:
-        places: what each does, as `Placement.places` says.
-        start_seconds: how long one takes to begin, at first and in the place of a lost one.
-        slowness: how many times as long as an ordinary one the next worker takes.
-        lifetime: seconds after which the next worker is lost.
-    """
-
-    places: Sequence[int]
-    start_seconds: float = 0.0
-    slowness: Callable[[], float] = lambda: 1.0
-    lifetime: Callable[[], float] = lambda: float("inf")
+    places: Sequence[int]  # what each does, as `Placement.places` says
+    start_seconds: float = 0.0  # how long one takes to begin, at first and in the place of a lost one
+    slowness: Callable[[], float] = lambda: 1.0  # how many times as long as an ordinary one the next worker takes
+    lifetime: Callable[[], float] = lambda: float("inf")  # seconds after which the next worker is lost
 
 
 @dataclass
 class Outcome:
-    """What became of it.
+    """What became of it."""
 
-    Attributes:
-        seconds: until all units are done, and all that they handed back is taken.
-        busy_seconds: of all workers together, on steps that were not lost.
-        driver_seconds: that the driver took.
-        n_lost: workers that were lost.
-        n_given_up: units that failed too often.
-        last: method of units -> when the last of them was done.
-    """
-
-    seconds: float = 0.0
-    busy_seconds: float = 0.0
-    driver_seconds: float = 0.0
-    n_lost: int = 0
-    n_given_up: int = 0
-    last: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0  # until all units are done, and all that they handed back is taken
+    busy_seconds: float = 0.0  # of all workers together, on steps that were not lost
+    driver_seconds: float = 0.0  # that the driver took
+    n_lost: int = 0  # workers that were lost
+    n_given_up: int = 0  # units that failed too often
+    last: dict[str, float] = field(default_factory=dict)  # method of units -> when the last of them was done
 
 
 Happening = Literal["ready", "step", "lost"]
@@ -126,33 +101,19 @@ Happening = Literal["ready", "step", "lost"]
 
 @dataclass(eq=False)
 class _Worker:
-    """One worker.
+    """One worker."""
 
-    Attributes:
-        place: units of which it does.
-        slowness: how many times as long it takes.
-        dies_at: when it is lost.
-        number: of all that were ever hired.
-        is_ready: whether it can be given something.
-        life: how many workers were in its place before.
-        unit: what it does.
-        steps: what is left of that, the one that it is at first.
-        said: steps that it finished and that the driver has not attended to.
-        is_working: whether it is at a step, and not waiting for the driver.
-        is_lost: whether it is gone, which the driver does not know.
-    """
-
-    place: int
-    slowness: float
-    dies_at: float
-    number: int = 0
-    is_ready: bool = False
-    life: int = 0
-    unit: Unit | None = None
-    steps: deque[Step] = field(default_factory=deque)
-    said: deque[Step] = field(default_factory=deque)
-    is_working: bool = False
-    is_lost: bool = False
+    place: int  # units of which it does
+    slowness: float  # how many times as long it takes
+    dies_at: float  # when it is lost
+    number: int = 0  # of all that were ever hired
+    is_ready: bool = False  # whether it can be given something
+    life: int = 0  # how many workers were in its place before
+    unit: Unit | None = None  # what it does
+    steps: deque[Step] = field(default_factory=deque)  # what is left of that, the one that it is at first
+    said: deque[Step] = field(default_factory=deque)  # steps that it finished and that the driver has not attended to
+    is_working: bool = False  # whether it is at a step, and not waiting for the driver
+    is_lost: bool = False  # whether it is gone, which the driver does not know
 
     @property
     def has_something_to_say(self) -> bool:

@@ -22,19 +22,12 @@ IDLE = -1
 
 @dataclass(frozen=True)
 class Troubles:
-    """What befalls workers.
+    """What befalls workers."""
 
-    Attributes:
-        spread: standard deviation of the logarithm of how long a worker takes.
-        slow_share: share of the workers that take twice as long beside that.
-        lifetime_hours: mean hours until a worker is lost.
-        seed: of all that is drawn.
-    """
-
-    spread: float = 0.1
-    slow_share: float = 0.05
-    lifetime_hours: float = 48.0
-    seed: int = 0
+    spread: float = 0.1  # standard deviation of the logarithm of how long a worker takes
+    slow_share: float = 0.05  # share of the workers that take twice as long beside that
+    lifetime_hours: float = 48.0  # mean hours until a worker is lost
+    seed: int = 0  # of all that is drawn
 
     def fleet(self, fleet: Fleet) -> Fleet:
         """Workers that have these troubles."""
@@ -49,18 +42,12 @@ class Troubles:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How a cluster works.
+    """How a cluster works."""
 
-    Attributes:
-        n_workers: its workers.
-        troubles: what befalls them.
-        is_shared: whether all machines write to one folder, so that no rows are handed to the driver.
-        driver_folds: whether the driver folds layers although workers could, which they do where a folder is shared.
-    """
-
-    n_workers: int
-    troubles: Troubles | None = None
-    is_shared: bool = True
+    n_workers: int  # its workers
+    troubles: Troubles | None = None  # what befalls them
+    is_shared: bool = True  # whether all machines write to one folder, so that no rows are handed to the driver
+    # whether the driver folds layers although workers could, which they do where a folder is shared
     driver_folds: bool = False
 
     @property
@@ -71,21 +58,13 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Result:
-    """How long it took.
+    """How long it took."""
 
-    Attributes:
-        placement: the layers of each worker.
-        spent: seconds of what comes one after the other, by name: from starting to publishing.
-        ideal_seconds: all work shared evenly among workers that lose nothing.
-        n_lost: workers that were lost.
-        n_given_up: units that failed too often.
-    """
-
-    placement: Placement
-    spent: Mapping[str, float]
-    ideal_seconds: float
-    n_lost: int
-    n_given_up: int
+    placement: Placement  # the layers of each worker
+    spent: Mapping[str, float]  # seconds of what comes one after the other, by name: from starting to publishing
+    ideal_seconds: float  # all work shared evenly among workers that lose nothing
+    n_lost: int  # workers that were lost
+    n_given_up: int  # units that failed too often
 
     @property
     def seconds(self) -> float:

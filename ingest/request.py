@@ -45,15 +45,10 @@ def _asked(default: Value, *names: str, **shown: Any) -> Value:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """One model as it was asked for.
+    """One model as it was asked for."""
 
-    Attributes:
-        source: hub id, folder, or name of a shipped model.
-        name: the name it gets in the warehouse; None: taken from the source.
-    """
-
-    source: str
-    name: str | None = None
+    source: str  # hub id, folder, or name of a shipped model
+    name: str | None = None  # the name it gets in the warehouse; None: taken from the source
 
     @classmethod
     def parse(cls, text: str) -> "ModelSource":
@@ -93,57 +88,34 @@ class TextRequest:
 
 @dataclass(frozen=True)
 class Intervention:
-    """Neurons of a model that are changed together.
+    """Neurons of a model that are changed together."""
 
-    Attributes:
-        name: what it is called in the warehouse.
-        neurons: layer and neuron of each, sorted, none twice.
-        asked: how they were chosen, in words.
-        how: whether they are set to a value, multiplied by one, or set to their means over the corpus.
-        value: that value; None for means.
-        moment: whether it happens before the non-linearity or after it.
-        kind: the kind of neurons that they are; None where they were chosen in another way.
-        watched: ids of tokens whose probability is asked for.
-        positions: at which positions of every sequence, such as 0-7 or 5-; None: at all.
-        negative: those that are set to the negated value, as they do what was asked at their negative pole, while
-            random ones are set at the pole at which they are strongest; None: all are set to the value itself.
-    """
-
-    name: str
-    neurons: tuple[tuple[int, int], ...]
-    asked: str
-    how: How = "set"
-    value: float | None = 0.0
-    moment: Moment = "after"
-    kind: str | None = None
-    watched: tuple[int, ...] = ()
-    positions: str | None = None
+    name: str  # what it is called in the warehouse
+    neurons: tuple[tuple[int, int], ...]  # layer and neuron of each, sorted, none twice
+    asked: str  # how they were chosen, in words
+    how: How = "set"  # whether they are set to a value, multiplied by one, or set to their means over the corpus
+    value: float | None = 0.0  # that value; None for means
+    moment: Moment = "after"  # whether it happens before the non-linearity or after it
+    kind: str | None = None  # the kind of neurons that they are; None where they were chosen in another way
+    watched: tuple[int, ...] = ()  # ids of tokens whose probability is asked for
+    positions: str | None = None  # at which positions of every sequence, such as 0-7 or 5-; None: at all
+    # those that are set to the negated value, as they do what was asked at their negative pole, while random ones are
+    # set at the pole at which they are strongest; None: all are set to the value itself
     negative: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True)
 class Steering:
-    """Prompts that a changed model continues, and what scores the continuations.
+    """Prompts that a changed model continues, and what scores the continuations."""
 
-    Attributes:
-        prompts: the prompts, each with a token; none where they are those of an earlier run.
-        length: tokens that are added to each at most.
-        temperature: what logits are divided by before a token is drawn; 0: the most probable token is taken.
-        seed: of the draws.
-        scorers: what scores, as it was asked for.
-        unwanted: the attribute that the word filter and self-debiasing are to keep down.
-        banned: the words of the word filter.
-        described: the unwanted attribute in words, for self-debiasing.
-    """
-
-    prompts: tuple[str, ...]
-    length: int = DEFAULT_CONTINUATION
-    temperature: float = 0.0
-    seed: int = 0
-    scorers: tuple[str, ...] = ()
-    unwanted: str = ""
-    banned: tuple[str, ...] = ()
-    described: str = ""
+    prompts: tuple[str, ...]  # the prompts, each with a token; none where they are those of an earlier run
+    length: int = DEFAULT_CONTINUATION  # tokens that are added to each at most
+    temperature: float = 0.0  # what logits are divided by before a token is drawn; 0: the most probable token is taken
+    seed: int = 0  # of the draws
+    scorers: tuple[str, ...] = ()  # what scores, as it was asked for
+    unwanted: str = ""  # the attribute that the word filter and self-debiasing are to keep down
+    banned: tuple[str, ...] = ()  # the words of the word filter
+    described: str = ""  # the unwanted attribute in words, for self-debiasing
 
 
 @dataclass(frozen=True)

@@ -31,21 +31,13 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Situation:
-    """Where something is recommended.
+    """Where something is recommended."""
 
-    Attributes:
-        ask: the command that recommends it, or what does so in Python.
-        prepare: what happened before, in the folder.
-        stands_for: what a person puts in the place of words in capitals.
-        stdin: what the command reads.
-        file: where it is recommended; else on the terminal.
-    """
-
-    ask: tuple[str, ...] | Callable[[], object]
-    prepare: Callable[[], object] = nothing
-    stands_for: Mapping[str, str] = field(default_factory=dict)
-    stdin: str | None = None
-    file: str | None = None
+    ask: tuple[str, ...] | Callable[[], object]  # the command that recommends it, or what does so in Python
+    prepare: Callable[[], object] = nothing  # what happened before, in the folder
+    stands_for: Mapping[str, str] = field(default_factory=dict)  # what a person puts in the place of words in capitals
+    stdin: str | None = None  # what the command reads
+    file: str | None = None  # where it is recommended; else on the terminal
 
 
 def theirs(*command: str, statement: str | None = None) -> Callable[[], None]:

@@ -40,25 +40,15 @@ ORDERS: tuple[tuple[Order, Order, Order], ...] = (
 
 @dataclass(frozen=True)
 class Reference:
-    """What an uninterrupted child publishes, and how long that takes.
+    """What an uninterrupted child publishes, and how long that takes."""
 
-    Attributes:
-        start: the folder as children find it: empty, or with a warehouse that holds another model.
-        model: the model that they measure.
-        corpora: the text that they read.
-        earlier: every table before.
-        tables: every table afterwards.
-        seconds: from the first staged shard to the end.
-        calls: how many calls each arena had.
-    """
-
-    start: Path
-    model: Path
-    corpora: tuple[str, ...]
-    earlier: dict[str, pl.DataFrame]
-    tables: dict[str, pl.DataFrame]
-    seconds: float
-    calls: dict[Arena, int]
+    start: Path  # the folder as children find it: empty, or with a warehouse that holds another model
+    model: Path  # the model that they measure
+    corpora: tuple[str, ...]  # the text that they read
+    earlier: dict[str, pl.DataFrame]  # every table before
+    tables: dict[str, pl.DataFrame]  # every table afterwards
+    seconds: float  # from the first staged shard to the end
+    calls: dict[Arena, int]  # how many calls each arena had
 
     def fresh(self, folder: Path) -> Task:
         """The task in a new folder."""

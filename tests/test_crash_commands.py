@@ -45,27 +45,16 @@ SITUATIONS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A command, and what it does if nobody kills it.
+    """A command, and what it does if nobody kills it."""
 
-    Attributes:
-        start: the folder as the command finds it.
-        words: its words, but for the warehouse.
-        stdin: the file that it reads.
-        earlier: every table before.
-        tables: every table afterwards.
-        names: what lies in the folder afterwards.
-        seconds: how long the command takes.
-        calls: how many calls each arena had.
-    """
-
-    start: Path
-    words: tuple[str, ...]
-    stdin: Path
-    earlier: dict[str, pl.DataFrame]
-    tables: dict[str, pl.DataFrame]
-    names: frozenset[str]
-    seconds: float
-    calls: dict[Arena, int]
+    start: Path  # the folder as the command finds it
+    words: tuple[str, ...]  # its words, but for the warehouse
+    stdin: Path  # the file that it reads
+    earlier: dict[str, pl.DataFrame]  # every table before
+    tables: dict[str, pl.DataFrame]  # every table afterwards
+    names: frozenset[str]  # what lies in the folder afterwards
+    seconds: float  # how long the command takes
+    calls: dict[Arena, int]  # how many calls each arena had
 
     def command(self, warehouse: Path) -> Command:
         """The command on a warehouse."""

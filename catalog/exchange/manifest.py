@@ -26,49 +26,30 @@ def invalid_export(folder: Path, found: str) -> Unreadable:
 
 @dataclass(frozen=True)
 class ExportedColumn:
-    """A column of an exported table.
+    """A column of an exported table."""
 
-    Attributes:
-        type: its type, as DuckDB names it; what is one of a few texts is exported as text.
-        description: its comment in the database.
-        is_nullable: whether null is a value.
-    """
-
-    type: str
-    description: str
-    is_nullable: bool
+    type: str  # its type, as DuckDB names it; what is one of a few texts is exported as text
+    description: str  # its comment in the database
+    is_nullable: bool  # whether null is a value
 
 
 @dataclass(frozen=True)
 class ExportedFile:
-    """One Parquet file of a table.
+    """One Parquet file of a table."""
 
-    Attributes:
-        path: where it lies below the export's folder, with slashes.
-        n_rows: its rows.
-        sha256: of its bytes.
-    """
-
-    path: str
-    n_rows: int
-    sha256: str
+    path: str  # where it lies below the export's folder, with slashes
+    n_rows: int  # its rows
+    sha256: str  # of its bytes
 
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """A table of the schema `store`, exported.
+    """A table of the schema `store`, exported."""
 
-    Attributes:
-        description: its comment in the database.
-        n_rows: its rows.
-        columns: column name -> type and description, in order.
-        files: its files, in the order in which their rows lie.
-    """
-
-    description: str
-    n_rows: int
-    columns: Mapping[str, ExportedColumn]
-    files: tuple[ExportedFile, ...]
+    description: str  # its comment in the database
+    n_rows: int  # its rows
+    columns: Mapping[str, ExportedColumn]  # column name -> type and description, in order
+    files: tuple[ExportedFile, ...]  # its files, in the order in which their rows lie
 
 
 @dataclass(frozen=True)

@@ -34,15 +34,10 @@ NUMBERED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Numbers:
-    """The rows of one table of the other file.
+    """The rows of one table of the other file."""
 
-    Attributes:
-        ids: number there -> number here.
-        new: the numbers there whose rows are not here yet.
-    """
-
-    ids: Mapping[int, int]
-    new: frozenset[int]
+    ids: Mapping[int, int]  # number there -> number here
+    new: frozenset[int]  # the numbers there whose rows are not here yet
 
     @property
     def given(self) -> list[int]:

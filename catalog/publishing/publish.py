@@ -56,17 +56,11 @@ def changed_tokenizer(name: str, *, corpus: str | None = None, parts: Sequence[s
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """A model as the warehouse keeps it.
+    """A model as the warehouse keeps it."""
 
-    Attributes:
-        row: one row of MODELS.
-        tokenizer: one row of TOKENIZERS.
-        tokens: the tokenizer's TOKENS.
-    """
-
-    row: pl.DataFrame
-    tokenizer: pl.DataFrame
-    tokens: pl.DataFrame
+    row: pl.DataFrame  # one row of MODELS
+    tokenizer: pl.DataFrame  # one row of TOKENIZERS
+    tokens: pl.DataFrame  # the tokenizer's TOKENS
 
     @property
     def name(self) -> str:
@@ -76,33 +70,21 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class CorpusRecord:
-    """A corpus as the warehouse keeps it.
+    """A corpus as the warehouse keeps it."""
 
-    Attributes:
-        row: one row of CORPORA.
-        sequences: its SEQUENCES.
-        token_counts: its TOKEN_COUNTS.
-    """
-
-    row: pl.DataFrame
-    sequences: pl.DataFrame
-    token_counts: pl.DataFrame
+    row: pl.DataFrame  # one row of CORPORA
+    sequences: pl.DataFrame  # its SEQUENCES
+    token_counts: pl.DataFrame  # its TOKEN_COUNTS
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run whose every shard is measured.
+    """A run whose every shard is measured."""
 
-    Attributes:
-        row: one row of RUNS; `n_rows` is counted while publishing.
-        files: table name -> Parquet files, in the order in which their rows are to lie.
-        needs_corpus: whether its rows belong to the corpus of the publication.
-        maps: folder of the matrices that are to be kept beside the warehouse; None where there are none.
-    """
-
-    row: pl.DataFrame
-    files: Mapping[str, Sequence[Path]]
-    needs_corpus: bool
+    row: pl.DataFrame  # one row of RUNS; `n_rows` is counted while publishing
+    files: Mapping[str, Sequence[Path]]  # table name -> Parquet files, in the order in which their rows are to lie
+    needs_corpus: bool  # whether its rows belong to the corpus of the publication
+    # folder of the matrices that are to be kept beside the warehouse; None where there are none
     maps: Path | None = None
 
 
@@ -117,19 +99,12 @@ class Publication:
 
 @dataclass(frozen=True)
 class PairedRun:
-    """A finished run about a model and another one.
+    """A finished run about a model and another one."""
 
-    Attributes:
-        model: name of the model.
-        other: name of the other one.
-        projections: run key of the model's projections, on which the run rests.
-        run: the run.
-    """
-
-    model: str
-    other: str
-    projections: str
-    run: FinishedRun
+    model: str  # name of the model
+    other: str  # name of the other one
+    projections: str  # run key of the model's projections, on which the run rests
+    run: FinishedRun  # the run
 
 
 def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:

@@ -65,34 +65,21 @@ def unwritable_staging(folder: Path, error: Exception) -> Unavailable:
 
 @dataclass(frozen=True)
 class RunManifest:
-    """Who a staged run is: what the `runs` command shows of it before it is published.
+    """Who a staged run is: what the `runs` command shows of it before it is published."""
 
-    Attributes:
-        run_key: sha256 of everything that changes the run's numbers; the folder's name.
-        job: name of the job.
-        job_version: its version.
-        model: name of the model.
-        corpus: name of the corpus, None for jobs that read only weights.
-        parameters: what changes numbers, as JSON values.
-        dtype: number format of the model.
-        started_at: when the first part began (UTC).
-        arithmetic: what else the last bits depend on, e.g. the size of batches: no part of the key, but shards of one
-            run are measured alike; None where nothing does.
-        other_model: name of the other model, None for jobs about one.
-        lease: which opening of the folder this is; whoever opens it later gives it another one.
-    """
-
-    run_key: str
-    job: str
-    job_version: int
-    model: str
-    corpus: str | None
-    parameters: Mapping[str, Any]
-    dtype: str
-    started_at: datetime
+    run_key: str  # sha256 of everything that changes the run's numbers; the folder's name
+    job: str  # name of the job
+    job_version: int  # its version
+    model: str  # name of the model
+    corpus: str | None  # name of the corpus, None for jobs that read only weights
+    parameters: Mapping[str, Any]  # what changes numbers, as JSON values
+    dtype: str  # number format of the model
+    started_at: datetime  # when the first part began (UTC)
+    # what else the last bits depend on, e.g. the size of batches: no part of the key, but shards of one run are
+    # measured alike; None where nothing does.
     arithmetic: str | None = None
-    other_model: str | None = None
-    lease: str = ""
+    other_model: str | None = None  # name of the other model, None for jobs about one
+    lease: str = ""  # which opening of the folder this is; whoever opens it later gives it another one
 
 
 class StagedRun:

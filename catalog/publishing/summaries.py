@@ -19,21 +19,13 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class KeptView:
-    """A view whose rows are kept in the table `store.kept_NAME`.
+    """A view whose rows are kept in the table `store.kept_NAME`."""
 
-    Attributes:
-        name: its name.
-        key: the columns that identify a row; `model`, the model's name, is one of them.
-        source: a table of the store without whose rows a model has none in the view.
-        query: one SELECT that computes its rows, from tables of the store and views that are installed.
-        query_of_model: the same for the model `$model_id`, called `$model`.
-    """
-
-    name: str
-    key: tuple[str, ...]
-    source: str
-    query: str
-    query_of_model: str
+    name: str  # its name
+    key: tuple[str, ...]  # the columns that identify a row; `model`, the model's name, is one of them
+    source: str  # a table of the store without whose rows a model has none in the view
+    query: str  # one SELECT that computes its rows, from tables of the store and views that are installed
+    query_of_model: str  # the same for the model `$model_id`, called `$model`
 
     @property
     def table(self) -> str:

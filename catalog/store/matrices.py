@@ -42,33 +42,19 @@ AnyPath = TypeVar("AnyPath", bound=PurePath)
 
 @dataclass(frozen=True)
 class KeptMap:
-    """A matrix that the warehouse knows of.
+    """A matrix that the warehouse knows of."""
 
-    Attributes:
-        model: name of its model.
-        corpus: name of the corpus.
-        corpus_id: its number in the file.
-        recipe: how the corpus was made, JSON.
-        run_key: the run that made it.
-        parameters: of that run, JSON.
-        dtype: number format of that run.
-        source_state: the state it is applied to.
-        target_state: the state it leads to.
-        sha256: fingerprint of the file.
-        n_bytes: size of the file.
-    """
-
-    model: str
-    corpus: str
-    corpus_id: int
-    recipe: str
-    run_key: str
-    parameters: str
-    dtype: str
-    source_state: int
-    target_state: int
-    sha256: str
-    n_bytes: int
+    model: str  # name of its model
+    corpus: str  # name of the corpus
+    corpus_id: int  # its number in the file
+    recipe: str  # how the corpus was made, JSON
+    run_key: str  # the run that made it
+    parameters: str  # of that run, JSON
+    dtype: str  # number format of that run
+    source_state: int  # the state it is applied to
+    target_state: int  # the state it leads to
+    sha256: str  # fingerprint of the file
+    n_bytes: int  # size of the file
 
     def path(self, folder: AnyPath) -> AnyPath:
         """Where it lies."""

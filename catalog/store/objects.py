@@ -68,17 +68,11 @@ class ViewInstaller(Hashable, Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A file's objects beside those of this release.
+    """A file's objects beside those of this release."""
 
-    Attributes:
-        version: version of the file's schema.
-        strange: objects that no release made.
-        has_our_views: whether every view, with what is kept of it, is as this release makes it.
-    """
-
-    version: int
-    strange: tuple[str, ...]
-    has_our_views: bool
+    version: int  # version of the file's schema
+    strange: tuple[str, ...]  # objects that no release made
+    has_our_views: bool  # whether every view, with what is kept of it, is as this release makes it
 
     @property
     def found(self) -> str:

@@ -61,18 +61,12 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Warehouse:
-    """A path, and what to install in it; it holds no connection.
+    """A path, and what to install in it; it holds no connection."""
 
-    Attributes:
-        path: the DuckDB file.
-        views: installs the views that people query; None leaves the schema `main` alone.
-        wait_seconds: how long a lease waits for other processes.
-        reader_settings: settings of DuckDB that bound what readers may use, as (name, value).
-    """
-
-    path: Path
-    views: ViewInstaller | None = None
-    wait_seconds: float = WAIT_SECONDS
+    path: Path  # the DuckDB file
+    views: ViewInstaller | None = None  # installs the views that people query; None leaves the schema `main` alone
+    wait_seconds: float = WAIT_SECONDS  # how long a lease waits for other processes
+    # settings of DuckDB that bound what readers may use, as (name, value)
     reader_settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -45,33 +45,24 @@ class NotFinite(Failed):
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the schema `store`, as a job hands it over.
+    """One table of the schema `store`, as a job hands it over."""
 
-    Attributes:
-        name: the table's name in the schema `store`.
-        scope: which ids publishing adds in front of the columns.
-        columns: column name -> polars type, without the ids of `scope` and without `run_id`.
-        key: the columns that identify a row within the ids of `scope`.
-        order: SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers.
-        is_fact: whether publishing appends the id of the run that measured the row.
-        nullable: the columns in which null is a value ("never happened", "not defined here").
-        serial: the column that a run counts from 0, and publishing from the first number that the warehouse has free.
-        part: where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings.
-        is_repeatable: whether measuring again gives the same rows but for rounding.
-        is_later: whether it came after the first releases of its job: their runs stand without rows of it, until
-            somebody measures them again.
-    """
-
-    name: str
-    scope: Scope
-    columns: Mapping[str, pl.DataType]
-    key: tuple[str, ...]
+    name: str  # the table's name in the schema `store`
+    scope: Scope  # which ids publishing adds in front of the columns
+    columns: Mapping[str, pl.DataType]  # column name -> polars type, without the ids of `scope` and without `run_id`
+    key: tuple[str, ...]  # the columns that identify a row within the ids of `scope`
+    # SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers
     order: tuple[str, ...] = ()
-    is_fact: bool = True
+    is_fact: bool = True  # whether publishing appends the id of the run that measured the row
+    # the columns in which null is a value ("never happened", "not defined here")
     nullable: frozenset[str] = frozenset()
+    # the column that a run counts from 0, and publishing from the first number that the warehouse has free
     serial: str | None = None
+    # where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings
     part: str | None = None
-    is_repeatable: bool = True
+    is_repeatable: bool = True  # whether measuring again gives the same rows but for rounding
+    # whether it came after the first releases of its job: their runs stand without rows of it, until somebody measures
+    # them again
     is_later: bool = False
 
     @property

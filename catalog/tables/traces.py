@@ -180,143 +180,92 @@ SWITCH_SETS = Table(
 
 @dataclass(frozen=True)
 class Traced:
-    """One position of one prompt, layer by layer.
+    """One position of one prompt, layer by layer."""
 
-    Attributes:
-        tokens: texts of the prompt's tokens, a prepended BOS included.
-        position: the position looked at, 0-based.
-        final_token: the token the model predicts there.
-        final_probability: its probability.
-        saturation_layer: first layer from which on it stays at the top.
-        saturation_by_ffn: that is not the last layer, and another token was at the top before its FFN.
-        elimination_layer: the layer whose FFN pushes its candidate down furthest; None where none is.
-        layers: rows of TRACE_LAYERS.
-        top_tokens: rows of TRACE_TOKENS.
-        neurons: rows of TRACE_NEURONS: the ten dominant neurons of every layer. Scores are m (e . v); centred ones
-            are less their mean over the vocabulary; ranks are those of a token among all tokens by m (e . v), from 1.
-        states: rows of TRACE_STATES; none where there were no matrices to read through.
-        raised_token: the token that was asked about, else the one that the model predicts.
-        raised_probability: its probability.
-        raised_logit: its logit.
-        raising: rows of TRACE_RAISING: the neurons of all layers that raise it, whose centred scores are above 0;
-            `probability_off` and `logit_off` are its own with that neuron set to 0 at every position.
-    """
-
-    tokens: tuple[str, ...]
-    position: int
-    final_token: int
-    final_probability: float
-    saturation_layer: int
-    saturation_by_ffn: bool
-    elimination_layer: int | None
-    layers: pl.DataFrame
-    top_tokens: pl.DataFrame
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    position: int  # the position looked at, 0-based
+    final_token: int  # the token the model predicts there
+    final_probability: float  # its probability
+    saturation_layer: int  # first layer from which on it stays at the top
+    saturation_by_ffn: bool  # that is not the last layer, and another token was at the top before its FFN
+    elimination_layer: int | None  # the layer whose FFN pushes its candidate down furthest; None where none is
+    layers: pl.DataFrame  # rows of TRACE_LAYERS
+    top_tokens: pl.DataFrame  # rows of TRACE_TOKENS
+    # rows of TRACE_NEURONS: the ten dominant neurons of every layer. Scores are m (e . v); centred ones are less their
+    # mean over the vocabulary; ranks are those of a token among all tokens by m (e . v), from 1.
     neurons: pl.DataFrame
-    states: pl.DataFrame
-    raised_token: int
-    raised_probability: float
-    raised_logit: float
+    states: pl.DataFrame  # rows of TRACE_STATES; none where there were no matrices to read through
+    raised_token: int  # the token that was asked about, else the one that the model predicts
+    raised_probability: float  # its probability
+    raised_logit: float  # its logit
+    # rows of TRACE_RAISING: the neurons of all layers that raise it, whose centred scores are above 0;
+    # `probability_off` and `logit_off` are its own with that neuron set to 0 at every position
     raising: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class TracedGrid:
-    """What a model predicts after each layer at each position of a prompt.
+    """What a model predicts after each layer at each position of a prompt."""
 
-    Attributes:
-        tokens: texts of the prompt's tokens, a prepended BOS included.
-        first: the first position that was read, 0-based; those before it were only looked back at.
-        cells: rows of TRACE_CELLS: `token_ids` and `probabilities`, what is predicted after the block, the likeliest
-            first; `token_before`, the first one before its FFN; `final_rank`, the rank of the token that the whole
-            model predicts at the position.
-    """
-
-    tokens: tuple[str, ...]
-    first: int
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    first: int  # the first position that was read, 0-based; those before it were only looked back at
+    # rows of TRACE_CELLS: `token_ids` and `probabilities`, what is predicted after the block, the likeliest first;
+    # `token_before`, the first one before its FFN; `final_rank`, the rank of the token that the whole model predicts at
+    # the position
     cells: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class PromptActivations:
-    """One neuron's activation on each token of a prompt.
+    """One neuron's activation on each token of a prompt."""
 
-    Attributes:
-        tokens: texts of the prompt's tokens, a prepended BOS included.
-        layer: the neuron's layer.
-        neuron: its place in the layer.
-        activations: its coefficient at each position.
-    """
-
-    tokens: tuple[str, ...]
-    layer: int
-    neuron: int
-    activations: tuple[float, ...]
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    layer: int  # the neuron's layer
+    neuron: int  # its place in the layer
+    activations: tuple[float, ...]  # its coefficient at each position
 
 
 @dataclass(frozen=True)
 class Switched:
-    """What becomes of the next token when one neuron is set to a value at every position, and when others are.
+    """What becomes of the next token when one neuron is set to a value at every position, and when others are."""
 
-    Attributes:
-        tokens: texts of the prompt's tokens, a prepended BOS included.
-        position: the position after which the next token is read, 0-based.
-        layer: the neuron's layer.
-        neuron: its place in the layer.
-        value: what it is set to.
-        is_before: whether before the non-linearity, or after it.
-        token: the token that the untouched model predicts.
-        probability: its probability.
-        n_candidates: how many neurons of the layer the random ones were drawn from.
-        percentile: percent of the random neurons whose divergence is smaller; of equal ones half counts; None of fewer
-            than 20.
-        median_neuron: the random one whose divergence is their median, of an even number the lower one.
-        neurons: rows of SWITCH_NEURONS: the neuron, then the random ones by divergence, the largest first. Its columns:
-            `coefficient`, the neuron's own activation at the position; `kl`, the divergence KL(untouched || changed) of
-            what is said there, nats; `token_id`, what is predicted then.
-        changes: rows of SWITCH_TOKENS: the tokens whose probability changes most, of the neuron and of the median one;
-            tokens whose probability stays what it is are none of them.
-    """
-
-    tokens: tuple[str, ...]
-    position: int
-    layer: int
-    neuron: int
-    value: float
-    is_before: bool
-    token: int
-    probability: float
-    n_candidates: int
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    position: int  # the position after which the next token is read, 0-based
+    layer: int  # the neuron's layer
+    neuron: int  # its place in the layer
+    value: float  # what it is set to
+    is_before: bool  # whether before the non-linearity, or after it
+    token: int  # the token that the untouched model predicts
+    probability: float  # its probability
+    n_candidates: int  # how many neurons of the layer the random ones were drawn from
+    # percent of the random neurons whose divergence is smaller; of equal ones half counts; None of fewer than 20
     percentile: float | None
-    median_neuron: int
+    median_neuron: int  # the random one whose divergence is their median, of an even number the lower one
+    # rows of SWITCH_NEURONS: the neuron, then the random ones by divergence, the largest first. Its columns:
+    # `coefficient`, the neuron's own activation at the position; `kl`, the divergence KL(untouched || changed) of what
+    # is said there, nats; `token_id`, what is predicted then.
     neurons: pl.DataFrame
+    # rows of SWITCH_TOKENS: the tokens whose probability changes most, of the neuron and of the median one; tokens
+    # whose probability stays what it is are none of them
     changes: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class SwitchedTogether:
-    """What becomes of the next token when some neurons are set to a value at every position: each alone, and all.
+    """What becomes of the next token when some neurons are set to a value at every position: each alone, and all."""
 
-    Attributes:
-        tokens: texts of the prompt's tokens, a prepended BOS included.
-        position: the position after which the next token is read, 0-based.
-        value: what the neurons are set to.
-        is_before: whether before the non-linearity, or after it.
-        token: the token that the untouched model predicts.
-        probability: its probability.
-        percentile: percent of the random sets whose divergence is smaller than that of all together; of equal ones half
-            counts; None of fewer than 20.
-        sets: rows of SWITCH_SETS: of kind `alone` each neuron, in the order in which they were named; `together` all of
-            them; `random` sets of as many neurons of each layer, by divergence, the largest first.
-            `probability_of_token` is that of `token`; the other columns are as in SWITCH_NEURONS.
-        changes: the tokens whose probability changes most with all together: rows of SWITCH_TOKENS, whose neuron is 0.
-    """
-
-    tokens: tuple[str, ...]
-    position: int
-    value: float
-    is_before: bool
-    token: int
-    probability: float
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    position: int  # the position after which the next token is read, 0-based
+    value: float  # what the neurons are set to
+    is_before: bool  # whether before the non-linearity, or after it
+    token: int  # the token that the untouched model predicts
+    probability: float  # its probability
+    # percent of the random sets whose divergence is smaller than that of all together; of equal ones half counts; None
+    # of fewer than 20
     percentile: float | None
+    # rows of SWITCH_SETS: of kind `alone` each neuron, in the order in which they were named; `together` all of them;
+    # `random` sets of as many neurons of each layer, by divergence, the largest first. `probability_of_token` is that
+    # of `token`; the other columns are as in SWITCH_NEURONS.
     sets: pl.DataFrame
+    # the tokens whose probability changes most with all together: rows of SWITCH_TOKENS, whose neuron is 0
     changes: pl.DataFrame

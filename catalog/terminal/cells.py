@@ -22,23 +22,14 @@ _MAX_TEXT = 2000
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as text.
+    """A column of a table as text."""
 
-    Attributes:
-        name: its header.
-        cells: its cells, one line each.
-        is_right: whether the cells end at the right edge: numbers, and text that leads up to a token.
-        is_flexible: whether it may be cut to make room.
-        keeps_end: whether cutting takes the beginning away instead of the end.
-        is_asked_for: whether other columns are left out before it is.
-    """
-
-    name: str
-    cells: tuple[str, ...]
-    is_right: bool = False
-    is_flexible: bool = False
-    keeps_end: bool = False
-    is_asked_for: bool = False
+    name: str  # its header
+    cells: tuple[str, ...]  # its cells, one line each
+    is_right: bool = False  # whether the cells end at the right edge: numbers, and text that leads up to a token
+    is_flexible: bool = False  # whether it may be cut to make room
+    keeps_end: bool = False  # whether cutting takes the beginning away instead of the end
+    is_asked_for: bool = False  # whether other columns are left out before it is
 
 
 def columns_of(frame: pl.DataFrame) -> list[Column]:

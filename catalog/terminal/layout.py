@@ -14,17 +14,11 @@ _LEAST_WIDTH = 14
 
 @dataclass(frozen=True)
 class Layout:
-    """A table that fits.
+    """A table that fits."""
 
-    Attributes:
-        columns: the columns shown, their cells cut to `widths`.
-        widths: their widths in terminal cells.
-        omitted: names of the columns that found no room.
-    """
-
-    columns: tuple[Column, ...]
-    widths: tuple[int, ...]
-    omitted: tuple[str, ...]
+    columns: tuple[Column, ...]  # the columns shown, their cells cut to `widths`
+    widths: tuple[int, ...]  # their widths in terminal cells
+    omitted: tuple[str, ...]  # names of the columns that found no room
 
     def lines(self) -> list[str]:
         """The table as plain text, the header first."""

@@ -32,42 +32,25 @@ Kind = Literal["key", "runs", "rows", "kept", "law"]
 
 @dataclass(frozen=True)
 class Check:
-    """One law, and how to find what breaks it.
+    """One law, and how to find what breaks it."""
 
-    Attributes:
-        name: short name, in words.
-        law: what must hold, in a sentence.
-        query: SQL whose rows break the law; its column `place` says where.
-        kind: what it is about.
-        subject: the table, job or view that it is about, or the name of the law's file.
-    """
-
-    name: str
-    law: str
-    query: str
-    kind: Kind
-    subject: str
+    name: str  # short name, in words
+    law: str  # what must hold, in a sentence
+    query: str  # SQL whose rows break the law; its column `place` says where
+    kind: Kind  # what it is about
+    subject: str  # the table, job or view that it is about, or the name of the law's file
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A law that is broken.
+    """A law that is broken."""
 
-    Attributes:
-        name: the check.
-        law: what should hold.
-        n_rows: how many rows break it.
-        example: where the first of them is.
-        subject: what the check is about, see `Check`.
-        advice: what to do about it, where there is a command that does it.
-    """
-
-    name: str
-    law: str
-    n_rows: int
-    example: str
-    subject: str = ""
-    advice: str = ""
+    name: str  # the check
+    law: str  # what should hold
+    n_rows: int  # how many rows break it
+    example: str  # where the first of them is
+    subject: str = ""  # what the check is about, see `Check`
+    advice: str = ""  # what to do about it, where there is a command that does it
 
 
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:

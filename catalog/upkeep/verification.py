@@ -27,23 +27,15 @@ def nothing_to_verify(model: str) -> NotMeasured:
 
 @dataclass(frozen=True)
 class Remeasured:
-    """Rows of one table, measured again.
+    """Rows of one table, measured again."""
 
-    Attributes:
-        run_id: the run that measured them first.
-        job: its job.
-        dtype: the number format that it computed in.
-        table: the table.
-        frame: the rows, without ids.
-        places: the values of the table's `place` that were measured again, also those that have no row; empty for a
-            table that is measured as a whole.
-    """
-
-    run_id: int
-    job: str
-    dtype: str
-    table: Table
-    frame: pl.DataFrame
+    run_id: int  # the run that measured them first
+    job: str  # its job
+    dtype: str  # the number format that it computed in
+    table: Table  # the table
+    frame: pl.DataFrame  # the rows, without ids
+    # the values of the table's `place` that were measured again, also those that have no row; empty for a table that is
+    # measured as a whole
     places: tuple[Any, ...] = ()
 
 

@@ -35,19 +35,12 @@ _BAR = 20
 
 @dataclass(frozen=True)
 class Fit:
-    """Which columns of an answer are drawn, and how.
+    """Which columns of an answer are drawn, and how."""
 
-    Attributes:
-        mark: lines along a number, bars of named things, or points of two numbers.
-        across: the column across, or down the side for bars.
-        numbers: columns that can be drawn up, the likeliest first.
-        colour: the column that tells lines, bars or points apart, if one does.
-    """
-
-    mark: Mark
-    across: str
-    numbers: tuple[str, ...]
-    colour: str | None
+    mark: Mark  # lines along a number, bars of named things, or points of two numbers
+    across: str  # the column across, or down the side for bars
+    numbers: tuple[str, ...]  # columns that can be drawn up, the likeliest first
+    colour: str | None  # the column that tells lines, bars or points apart, if one does
 
 
 def fitting(answer: pl.DataFrame) -> Fit | None:

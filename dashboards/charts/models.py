@@ -24,15 +24,10 @@ _SHORT_NAME = 14
 
 @dataclass(frozen=True)
 class Look:
-    """Colours and dashes of the models of a figure.
+    """Colours and dashes of the models of a figure."""
 
-    Attributes:
-        colours: model -> colour, smallest first.
-        why_not: model -> why it may not be compared with the others; such models are dashed.
-    """
-
-    colours: Mapping[str, str]
-    why_not: Mapping[str, str]
+    colours: Mapping[str, str]  # model -> colour, smallest first
+    why_not: Mapping[str, str]  # model -> why it may not be compared with the others; such models are dashed
 
     def colour(self, models: Collection[str], orient: LegendPlace = "top") -> alt.Color:
         """The scale of colours with a legend of the models that are drawn."""

@@ -43,18 +43,12 @@ _NOT_LEFT = "early exits were not measured"
 
 @dataclass(frozen=True)
 class ShortcutRows:
-    """What these figures are drawn from: rows of the views of the same names, of the models compared.
+    """What these figures are drawn from: rows of the views of the same names, of the models compared."""
 
-    Attributes:
-        fit: of `shortcut_fit`.
-        quality: of `shortcut_quality`.
-        exits: of `exit_tradeoff`.
-        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
-    """
-
-    fit: pl.DataFrame
-    quality: pl.DataFrame
-    exits: pl.DataFrame
+    fit: pl.DataFrame  # of `shortcut_fit`
+    quality: pl.DataFrame  # of `shortcut_quality`
+    exits: pl.DataFrame  # of `exit_tradeoff`
+    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
     on: tuple[str, ...] = ()
 
     @classmethod

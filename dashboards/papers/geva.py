@@ -39,22 +39,15 @@ _IN_ORDER = ("list_position($models::varchar[], model)",)
 
 @dataclass(frozen=True)
 class GevaRows:
-    """What these figures are drawn from: rows of views, of the models compared and in their order.
+    """What these figures are drawn from: rows of views, of the models compared and in their order."""
 
-    Attributes:
-        concepts: of `concepts_by_layer`, by all people together; where nobody judged a model, by the program's rules.
-        candidates: of `top_candidate_scores`.
-        overlaps: of `norm_overlap`, of models that have a final norm.
-        dominant: of `dominant_share`.
-        extremes: of `extreme_updates`.
-        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
-    """
-
+    # of `concepts_by_layer`, by all people together; where nobody judged a model, by the program's rules
     concepts: pl.DataFrame
-    candidates: pl.DataFrame
-    overlaps: pl.DataFrame
-    dominant: pl.DataFrame
-    extremes: pl.DataFrame
+    candidates: pl.DataFrame  # of `top_candidate_scores`
+    overlaps: pl.DataFrame  # of `norm_overlap`, of models that have a final norm
+    dominant: pl.DataFrame  # of `dominant_share`
+    extremes: pl.DataFrame  # of `extreme_updates`
+    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
     on: tuple[str, ...] = ()
 
     @classmethod

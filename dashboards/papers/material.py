@@ -14,22 +14,15 @@ from neurothek.queries.compare.kinds import Typology
 
 @dataclass(frozen=True)
 class Material:
-    """What the figures are drawn from.
+    """What the figures are drawn from."""
 
-    Attributes:
-        comparison: the models side by side.
-        positional: every positional neuron, as `neurothek.queries.compare.kinds.positional_neurons` gives them.
-        by_minimum: rows of `detectors_by_minimum` for bigrams and trigrams.
-        look: colours and dashes of the models.
-        shortcuts: what linear shortcuts say of them; None: not asked.
-        built: where each model's norms stand and how it knows positions, which training leaves alone.
-    """
-
-    comparison: Comparison
+    comparison: Comparison  # the models side by side
+    # every positional neuron, as `neurothek.queries.compare.kinds.positional_neurons` gives them
     positional: pl.DataFrame
-    by_minimum: pl.DataFrame
-    look: Look
-    shortcuts: ShortcutRows | None = None
+    by_minimum: pl.DataFrame  # rows of `detectors_by_minimum` for bigrams and trigrams
+    look: Look  # colours and dashes of the models
+    shortcuts: ShortcutRows | None = None  # what linear shortcuts say of them; None: not asked
+    # where each model's norms stand and how it knows positions, which training leaves alone
     built: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -36,20 +36,13 @@ _WIDTH, _HEIGHT = 190, 110
 
 @dataclass(frozen=True)
 class GalleryRows:
-    """What these figures are drawn from, of the models compared and in their order.
+    """What these figures are drawn from, of the models compared and in their order."""
 
-    Attributes:
-        detectors: the strongest token detectors of each model, with what they promote and suppress.
-        counted: rows of `detectors_by_layer` for tokens: of which models detectors are known.
-        profiles: of each kind and strength of positional neurons the most informative one, with its counts.
-        positions: rows of `positions_by_layer`: of which models positions are known.
-        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
-    """
-
-    detectors: pl.DataFrame
-    counted: pl.DataFrame
-    profiles: pl.DataFrame
-    positions: pl.DataFrame
+    detectors: pl.DataFrame  # the strongest token detectors of each model, with what they promote and suppress
+    counted: pl.DataFrame  # rows of `detectors_by_layer` for tokens: of which models detectors are known
+    profiles: pl.DataFrame  # of each kind and strength of positional neurons the most informative one, with its counts
+    positions: pl.DataFrame  # rows of `positions_by_layer`: of which models positions are known
+    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
     on: tuple[str, ...] = ()
 
     @classmethod

@@ -24,13 +24,9 @@ _SWITCH, _UNMUTED = "muted", "unmuted"
 
 @dataclass(frozen=True)
 class Muted:
-    """The tokens of one model that lists show pale; none where the switch is off.
+    """The tokens of one model that lists show pale; none where the switch is off."""
 
-    Attributes:
-        reasons: exact text of a token -> byte or undertrained.
-    """
-
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)  # exact text of a token -> byte or undertrained
 
     def css(self, token: str) -> str:
         """The class of a token in HTML."""

@@ -23,21 +23,13 @@ _FOLDED = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a person asks for.
+    """What a person asks for."""
 
-    Attributes:
-        question: the search.
-        like: address of a neuron, in place of words.
-        by_score: whether exact scores are wanted, from the weights.
-        side_by_side: whether each model has a column of its own.
-        as_table: whether the neurons are wanted as a table to sort.
-    """
-
-    question: Question
-    like: str | None
-    by_score: bool
-    side_by_side: bool
-    as_table: bool = False
+    question: Question  # the search
+    like: str | None  # address of a neuron, in place of words
+    by_score: bool  # whether exact scores are wanted, from the weights
+    side_by_side: bool  # whether each model has a column of its own
+    as_table: bool = False  # whether the neurons are wanted as a table to sort
 
     @property
     def is_empty(self) -> bool:

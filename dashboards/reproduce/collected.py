@@ -33,55 +33,33 @@ EXHIBITS: Mapping[Paper, Sequence[Exhibit]] = {
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a sheet.
+    """The rows of a sheet."""
 
-    Attributes:
-        sheet: which.
-        rows: its rows.
-        sql: the statement that yields them, with its values written out.
-    """
-
-    sheet: Sheet
-    rows: pl.DataFrame
-    sql: str
+    sheet: Sheet  # which
+    rows: pl.DataFrame  # its rows
+    sql: str  # the statement that yields them, with its values written out
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An exhibit with what was found for these models.
+    """An exhibit with what was found for these models."""
 
-    Attributes:
-        exhibit: which.
-        tables: its numbers.
-        drawn: slug -> drawing, of the pictures that could be drawn.
-        why_not: slug -> why a picture could not be drawn.
-        claims: the paper's claims that it shows, judged.
-    """
-
-    exhibit: Exhibit
-    tables: tuple[Table, ...]
-    drawn: Mapping[str, Drawing]
-    why_not: Mapping[str, str]
-    claims: tuple[JudgedClaim, ...]
+    exhibit: Exhibit  # which
+    tables: tuple[Table, ...]  # its numbers
+    drawn: Mapping[str, Drawing]  # slug -> drawing, of the pictures that could be drawn
+    why_not: Mapping[str, str]  # slug -> why a picture could not be drawn
+    claims: tuple[JudgedClaim, ...]  # the paper's claims that it shows, judged
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A paper over again.
+    """A paper over again."""
 
-    Attributes:
-        paper: which.
-        models: of which models, smallest first.
-        corpus: the corpus that was asked for; None: each model's shown one.
-        claims: the paper's claims, judged.
-        shown: its exhibits, in its order.
-    """
-
-    paper: Paper
-    models: tuple[str, ...]
-    corpus: str | None
-    claims: JudgedClaims
-    shown: tuple[Shown, ...]
+    paper: Paper  # which
+    models: tuple[str, ...]  # of which models, smallest first
+    corpus: str | None  # the corpus that was asked for; None: each model's shown one
+    claims: JudgedClaims  # the paper's claims, judged
+    shown: tuple[Shown, ...]  # its exhibits, in its order
 
     @property
     def source(self) -> str:

@@ -9,21 +9,13 @@ from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of an exhibit: rows of a view, of the models that are reproduced.
+    """A table of an exhibit: rows of a view, of the models that are reproduced."""
 
-    Attributes:
-        view: the view.
-        order: columns that order the rows of a model.
-        where: a condition on its rows; nothing for all.
-        name: of its files, where the view's own name does not tell it from another sheet.
-        first: columns that stand before the others, so that they are in view.
-    """
-
-    view: str
-    order: Sequence[str] = ()
-    where: str = ""
-    name: str = ""
-    first: Sequence[str] = ()
+    view: str  # the view
+    order: Sequence[str] = ()  # columns that order the rows of a model
+    where: str = ""  # a condition on its rows; nothing for all
+    name: str = ""  # of its files, where the view's own name does not tell it from another sheet
+    first: Sequence[str] = ()  # columns that stand before the others, so that they are in view
 
     @property
     def stem(self) -> str:
@@ -42,23 +34,15 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One figure or table of a paper.
+    """One figure or table of a paper."""
 
-    Attributes:
-        label: what the paper calls it, such as "Figure 1"; its section, where it is words alone.
-        shows: what it shows, one sentence.
-        sheets: its numbers.
-        pictures: slugs of the figures that are drawn of them, as `neurothek.dashboards.papers` names them.
-        jobs: what has to be measured for it.
-        remark: where it departs from the paper's own, and why.
-    """
-
-    label: str
-    shows: str
-    sheets: tuple[Sheet, ...]
+    label: str  # what the paper calls it, such as "Figure 1"; its section, where it is words alone
+    shows: str  # what it shows, one sentence
+    sheets: tuple[Sheet, ...]  # its numbers
+    # slugs of the figures that are drawn of them, as `neurothek.dashboards.papers` names them
     pictures: tuple[str, ...] = ()
-    jobs: tuple[str, ...] = ()
-    remark: str = ""
+    jobs: tuple[str, ...] = ()  # what has to be measured for it
+    remark: str = ""  # where it departs from the paper's own, and why
 
     @property
     def slug(self) -> str:

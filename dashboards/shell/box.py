@@ -25,15 +25,10 @@ _SHORT = re.compile(r"[Ll]\d{1,5}([Nn]\d{1,9})?", re.ASCII)
 
 @dataclass(frozen=True)
 class Goal:
-    """Where the box leads.
+    """Where the box leads."""
 
-    Attributes:
-        page: name of the page.
-        parameters: what the page is asked for.
-    """
-
-    page: str
-    parameters: dict[str, str] = field(default_factory=dict)
+    page: str  # name of the page
+    parameters: dict[str, str] = field(default_factory=dict)  # what the page is asked for
 
 
 def goal_of(typed: str, models: Collection[str], model: str | None) -> Goal | None:

@@ -54,19 +54,12 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of one statement, with the text that yields them again.
+    """Rows of one statement, with the text that yields them again."""
 
-    Attributes:
-        name: name of the statement.
-        sql: the statement with its values filled in, to be run in the console.
-        frame: its rows.
-        corpus: the corpus that views have to tell of for it; None: each model's shown one.
-    """
-
-    name: str
-    sql: str
-    frame: pl.DataFrame
-    corpus: str | None = None
+    name: str  # name of the statement
+    sql: str  # the statement with its values filled in, to be run in the console
+    frame: pl.DataFrame  # its rows
+    corpus: str | None = None  # the corpus that views have to tell of for it; None: each model's shown one
 
     def showing(self, name: str, frame: pl.DataFrame | None = None) -> "Data":
         """The same statement under the name of what is drawn of it, and with the rows that are."""

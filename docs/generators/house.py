@@ -33,15 +33,10 @@ SCRIPTS = frozenset({"screens", "explore", "predictions"})
 
 @dataclass(frozen=True)
 class House:
-    """How a package or a room is divided.
+    """How a package or a room is divided."""
 
-    Attributes:
-        container: the package or room that is divided, such as `neurothek.ingest.jobs`.
-        floors: names of what stands on each, top first.
-    """
-
-    container: str
-    floors: tuple[tuple[str, ...], ...]
+    container: str  # the package or room that is divided, such as `neurothek.ingest.jobs`
+    floors: tuple[tuple[str, ...], ...]  # names of what stands on each, top first
 
 
 def houses(root: Path = ROOT) -> list[House]:

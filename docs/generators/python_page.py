@@ -80,15 +80,10 @@ _ENTRY = re.compile(r"^(\w[\w, ]*): (.*)$")
 
 @dataclass(frozen=True)
 class Documented:
-    """A docstring in its parts.
+    """A docstring in its parts."""
 
-    Attributes:
-        summary: the text before the sections.
-        sections: name of a section -> its lines.
-    """
-
-    summary: str
-    sections: Mapping[str, str]
+    summary: str  # the text before the sections
+    sections: Mapping[str, str]  # name of a section -> its lines
 
     @classmethod
     def of(cls, what: object) -> "Documented":

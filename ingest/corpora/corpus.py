@@ -31,23 +31,14 @@ CHUNK_TOKENS = 65_536
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a corpus is made: everything but the tokenizer, known before anything is tokenized.
+    """How a corpus is made: everything but the tokenizer, known before anything is tokenized."""
 
-    Attributes:
-        sources: the domains, in order.
-        hashes: sha256 of the bytes behind each source.
-        sequence_length: ids a sequence holds at most, BOS included.
-        tokens_per_domain: ids without BOS after which a domain ends, at the next end of a sequence; None: all.
-        packing: whether documents shorter than a sequence are joined.
-        split: which part of the built-in text.
-    """
-
-    sources: tuple[Source, ...]
-    hashes: tuple[str, ...]
-    sequence_length: int
-    tokens_per_domain: int | None
-    packing: bool = True
-    split: TextPart = "measure"
+    sources: tuple[Source, ...]  # the domains, in order
+    hashes: tuple[str, ...]  # sha256 of the bytes behind each source
+    sequence_length: int  # ids a sequence holds at most, BOS included
+    tokens_per_domain: int | None  # ids without BOS after which a domain ends, at the next end of a sequence; None: all
+    packing: bool = True  # whether documents shorter than a sequence are joined
+    split: TextPart = "measure"  # which part of the built-in text
 
     def json(self) -> str:
         """The recipe in one line, as the warehouse keeps it."""
@@ -75,31 +66,20 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Sequences of ids with their domains; all arrays are read, never written.
-
-    Attributes:
-        sha256: fingerprint of domains and ids.
-        text_sha256: hash of the untokenized documents: two tokenizers saw one text.
-        has_bos: whether every sequence starts with a prepended BOS, which is counted nowhere.
-        tokens: int32 [n_tokens], all sequences one after another, BOS included.
-        offsets: int64 [n_sequences + 1], where each sequence starts in `tokens`.
-        domain_of: int16 [n_sequences], index into `domains`.
-        starts_document: bool [n_sequences], whether the first id after the BOS is the first of a document.
-        recipe: JSON.
-    """
+    """Sequences of ids with their domains; all arrays are read, never written."""
 
     name: str
-    sha256: str
-    text_sha256: str
+    sha256: str  # fingerprint of domains and ids
+    text_sha256: str  # hash of the untokenized documents: two tokenizers saw one text
     tokenizer_sha256: str
     sequence_length: int
-    has_bos: bool
+    has_bos: bool  # whether every sequence starts with a prepended BOS, which is counted nowhere
     domains: tuple[str, ...]
-    tokens: np.ndarray
-    offsets: np.ndarray
-    domain_of: np.ndarray
-    starts_document: np.ndarray
-    recipe: str
+    tokens: np.ndarray  # int32 [n_tokens], all sequences one after another, BOS included
+    offsets: np.ndarray  # int64 [n_sequences + 1], where each sequence starts in `tokens`
+    domain_of: np.ndarray  # int16 [n_sequences], index into `domains`
+    starts_document: np.ndarray  # bool [n_sequences], whether the first id after the BOS is the first of a document
+    recipe: str  # JSON
 
     @property
     def n_sequences(self) -> int:

@@ -26,25 +26,17 @@ USUAL_DOMAIN = "prose"
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """What a model reads of one sentence, and the position that is looked at.
+    """What a model reads of one sentence, and the position that is looked at."""
 
-    Attributes:
-        number: its number among those that were drawn.
-        domain: domain of its sentence.
-        tokens: int32 [length], what the model reads: a BOS where the tokenizer puts one in front, then the sentence's
-            ids up to the position, since a causal model does not look beyond. A masked model reads the whole sentence
-            with a mask at the position, and what its tokenizer puts behind.
-        position: the position among `tokens`.
-        own_position: the position among the sentence's own ids, from 0.
-        target: the sentence's next id, where that is asked about and there is one.
-    """
-
-    number: int
-    domain: str
+    number: int  # its number among those that were drawn
+    domain: str  # domain of its sentence
+    # int32 [length], what the model reads: a BOS where the tokenizer puts one in front, then the sentence's ids up to
+    # the position, since a causal model does not look beyond. A masked model reads the whole sentence with a mask at
+    # the position, and what its tokenizer puts behind.
     tokens: np.ndarray
-    position: int
-    own_position: int
-    target: int | None = None
+    position: int  # the position among `tokens`
+    own_position: int  # the position among the sentence's own ids, from 0
+    target: int | None = None  # the sentence's next id, where that is asked about and there is one
 
     @property
     def n_prefix(self) -> int:
@@ -54,28 +46,18 @@ class Prompt:
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """Prompts that were drawn from a corpus.
+    """Prompts that were drawn from a corpus."""
 
-    Attributes:
-        n_sentences: sentences they were drawn from.
-        rows: the prompts in the order of their numbers, which is random.
-    """
-
-    n_sentences: int
-    rows: Sequence[Prompt]
+    n_sentences: int  # sentences they were drawn from
+    rows: Sequence[Prompt]  # the prompts in the order of their numbers, which is random
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceSample(Prompts):
-    """Prompts of which the first ones are to fit linear maps on and the others to judge them by ([D] 3).
+    """Prompts of which the first ones are to fit linear maps on and the others to judge them by ([D] 3)."""
 
-    Attributes:
-        domains: the domains of their sentences.
-        n_validation: how many are to validate on, the last ones.
-    """
-
-    domains: tuple[str, ...]
-    n_validation: int
+    domains: tuple[str, ...]  # the domains of their sentences
+    n_validation: int  # how many are to validate on, the last ones
 
     @property
     def validation(self) -> Sequence[Prompt]:
@@ -195,17 +177,11 @@ def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Around:
-    """What stands around a sentence's own ids, and for the one that is masked.
+    """What stands around a sentence's own ids, and for the one that is masked."""
 
-    Attributes:
-        opening: ids before them.
-        closing: ids behind them, where the model reads to the end.
-        mask: the id in the place of the one at the position; None: it stays, and is the last one read.
-    """
-
-    opening: tuple[int, ...]
-    closing: tuple[int, ...]
-    mask: int | None
+    opening: tuple[int, ...]  # ids before them
+    closing: tuple[int, ...]  # ids behind them, where the model reads to the end
+    mask: int | None  # the id in the place of the one at the position; None: it stays, and is the last one read
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *, is_masked: bool) -> "_Around":

@@ -61,19 +61,13 @@ def tokenized_again(
 
 @dataclass(frozen=True)
 class OtherIds:
-    """A text of which a model was measured in other ids than its tokenizer gives it now.
+    """A text of which a model was measured in other ids than its tokenizer gives it now."""
 
-    Attributes:
-        corpus_id: the corpus with these ids.
-        name: its name.
-        jobs: what was measured of the model on it.
-        differences: the parts in which the tokenizers differ, for each tokenizer that is recorded; none where an
-            earlier release measured.
-    """
-
-    corpus_id: int
-    name: str
-    jobs: tuple[str, ...]
+    corpus_id: int  # the corpus with these ids
+    name: str  # its name
+    jobs: tuple[str, ...]  # what was measured of the model on it
+    # the parts in which the tokenizers differ, for each tokenizer that is recorded; none where an earlier release
+    # measured
     differences: tuple[str, ...]
 
 

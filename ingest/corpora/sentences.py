@@ -17,15 +17,10 @@ SENTENCES_AT_ONCE = 4_096
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """One sentence.
+    """One sentence."""
 
-    Attributes:
-        domain: name of its domain.
-        ids: int32 [length], its ids without BOS; at least one.
-    """
-
-    domain: str
-    ids: np.ndarray
+    domain: str  # name of its domain
+    ids: np.ndarray  # int32 [length], its ids without BOS; at least one
 
 
 def splitter() -> str:
@@ -90,15 +85,10 @@ _ONE_IN = 4
 
 @dataclass(frozen=True)
 class SentenceSplit:
-    """The sizes that were asked for.
+    """The sizes that were asked for."""
 
-    Attributes:
-        n_fit: sentences to fit on; None: as usual.
-        n_validation: sentences to validate on; None: as usual.
-    """
-
-    n_fit: int | None = None
-    n_validation: int | None = None
+    n_fit: int | None = None  # sentences to fit on; None: as usual
+    n_validation: int | None = None  # sentences to validate on; None: as usual
 
     @classmethod
     def of(cls, n_fit: int | None, n_validation: int | None) -> "SentenceSplit":

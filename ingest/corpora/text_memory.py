@@ -24,13 +24,9 @@ BYTES_A_TEXT = 16
 
 @dataclass(frozen=True)
 class TextMemory:
-    """What reading texts may add to memory.
+    """What reading texts may add to memory."""
 
-    Attributes:
-        memory_bytes: in all.
-    """
-
-    memory_bytes: int = sys.maxsize
+    memory_bytes: int = sys.maxsize  # in all
 
     @property
     def at_once(self) -> int:

@@ -13,14 +13,10 @@ from neurothek.ingest.models.transformer import Shape
 
 @dataclass(frozen=True)
 class ActivationRule:
-    """m != 0 where the non-linearity has exact zeros, else m > threshold; in a gated FFN gate > 0.
+    """m != 0 where the non-linearity has exact zeros, else m > threshold; in a gated FFN gate > 0."""
 
-    Attributes:
-        threshold: active above this; None: active where not exactly zero.
-        is_of_gate: whether the gate's pre-activation is held against the threshold instead of the coefficient.
-    """
-
-    threshold: float | None
+    threshold: float | None  # active above this; None: active where not exactly zero
+    # whether the gate's pre-activation is held against the threshold instead of the coefficient
     is_of_gate: bool = False
 
     @classmethod

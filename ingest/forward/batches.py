@@ -13,32 +13,20 @@ from neurothek.ingest.corpora.corpus import Corpus
 
 @dataclass(frozen=True, eq=False)
 class RightPadded:
-    """Sequences that run together, right-padded.
+    """Sequences that run together, right-padded."""
 
-    Attributes:
-        start: how many ids come before, in the batches that precede.
-        tokens: Int[batch time], ids; 0 where a sequence has ended.
-        lengths: how many ids each sequence has.
-    """
-
-    start: int
-    tokens: Int[Tensor, "batch time"]
-    lengths: tuple[int, ...]
+    start: int  # how many ids come before, in the batches that precede
+    tokens: Int[Tensor, "batch time"]  # Int[batch time], ids; 0 where a sequence has ended
+    lengths: tuple[int, ...]  # how many ids each sequence has
 
 
 @dataclass(frozen=True, eq=False)
 class Batch(RightPadded):
-    """Whole sequences of one chunk.
+    """Whole sequences of one chunk."""
 
-    Attributes:
-        first_sequence: number of the first sequence in the corpus.
-        domains: index of each sequence's domain.
-        first_counted: first counted position: 1 where a BOS was prepended, else 0.
-    """
-
-    first_sequence: int
-    domains: tuple[int, ...]
-    first_counted: int
+    first_sequence: int  # number of the first sequence in the corpus
+    domains: tuple[int, ...]  # index of each sequence's domain
+    first_counted: int  # first counted position: 1 where a BOS was prepended, else 0
 
 
 def batches(corpus: Corpus, chunk: range, *, batch_tokens: int) -> Iterator[Batch]:

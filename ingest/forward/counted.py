@@ -18,25 +18,16 @@ _TOGETHER_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class CountedSequences:
-    """Neighbouring sequences of a batch, of one length and domain, without padding and without their prepended BOS.
+    """Neighbouring sequences of a batch, of one length and domain, without padding and without their prepended BOS."""
 
-    Attributes:
-        first: number of the first sequence in the corpus; the others follow it.
-        domain: index of their domain.
-        first_position: position of the first counted coefficient.
-        coefficients: m at the counted positions.
-        bos: m at the prepended BOS, None where nothing is prepended.
-        gates: the gates' pre-activations at the counted positions, None where nobody asks for them.
-        bos_gates: those at the prepended BOS.
-    """
-
-    first: int
-    domain: int
-    first_position: int
-    coefficients: Float[Tensor, "sequences time d_ffn"]
-    bos: Float[Tensor, "sequences d_ffn"] | None
+    first: int  # number of the first sequence in the corpus; the others follow it
+    domain: int  # index of their domain
+    first_position: int  # position of the first counted coefficient
+    coefficients: Float[Tensor, "sequences time d_ffn"]  # m at the counted positions
+    bos: Float[Tensor, "sequences d_ffn"] | None  # m at the prepended BOS, None where nothing is prepended
+    # the gates' pre-activations at the counted positions, None where nobody asks for them
     gates: Float[Tensor, "sequences time d_ffn"] | None = None
-    bos_gates: Float[Tensor, "sequences d_ffn"] | None = None
+    bos_gates: Float[Tensor, "sequences d_ffn"] | None = None  # those at the prepended BOS
 
 
 def counted_sequences(

@@ -9,21 +9,13 @@ from neurothek.ingest.models.families.shapes import Shape
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a text is.
+    """How large a text is."""
 
-    Attributes:
-        n_sequences: sequences.
-        n_tokens: ids, each sequence's BOS included.
-        sequence_length: ids that a sequence holds at most.
-        n_domains: domains.
-        n_chunks: chunks that it is read in.
-    """
-
-    n_sequences: int
-    n_tokens: int
-    sequence_length: int
-    n_domains: int
-    n_chunks: int
+    n_sequences: int  # sequences
+    n_tokens: int  # ids, each sequence's BOS included
+    sequence_length: int  # ids that a sequence holds at most
+    n_domains: int  # domains
+    n_chunks: int  # chunks that it is read in
 
     @classmethod
     def of(cls, corpus: Corpus) -> "Extent":
@@ -47,23 +39,14 @@ class Extent:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What one job takes, in bytes.
+    """What one job takes, in bytes."""
 
-    Attributes:
-        observing: memory while one layer of one chunk is watched.
-        folding: memory while one layer is folded, or measured by a job that reads only weights.
-        kept: memory from the first fold to the end.
-        parts: disk for what is staged of one layer until it is folded.
-        rows: disk for the rows of one layer, and about as much in the warehouse.
-        shared_rows: the same for rows that belong to no layer.
-    """
-
-    observing: int = 0
-    folding: int = 0
-    kept: int = 0
-    parts: int = 0
-    rows: int = 0
-    shared_rows: int = 0
+    observing: int = 0  # memory while one layer of one chunk is watched
+    folding: int = 0  # memory while one layer is folded, or measured by a job that reads only weights
+    kept: int = 0  # memory from the first fold to the end
+    parts: int = 0  # disk for what is staged of one layer until it is folded
+    rows: int = 0  # disk for the rows of one layer, and about as much in the warehouse
+    shared_rows: int = 0  # the same for rows that belong to no layer
 
 
 FILE_BYTES = 8 << 10

@@ -17,15 +17,10 @@ from neurothek.ingest.models.transformer import BlockOutput, Transformer
 
 @dataclass(frozen=True, eq=False)
 class PromptBatch(RightPadded):
-    """Prompts that run together.
+    """Prompts that run together."""
 
-    Attributes:
-        places: which prompts, as places among all.
-        prompts: these.
-    """
-
-    places: list[int]
-    prompts: Sequence[Prompt]
+    places: list[int]  # which prompts, as places among all
+    prompts: Sequence[Prompt]  # these
 
     def at_positions(self, of: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch width"]:
         """[batch width] the vector of each prompt at its position, float32."""
@@ -35,19 +30,12 @@ class PromptBatch(RightPadded):
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """One block at work on one batch.
+    """One block at work on one batch."""
 
-    Attributes:
-        batch: the batch.
-        entered: the stream that entered.
-        output: what the block made of it.
-        parts: what its parts read and returned, where they are watched.
-    """
-
-    batch: PromptBatch
-    entered: Stream
-    output: BlockOutput
-    parts: Mapping[Part, Passed]
+    batch: PromptBatch  # the batch
+    entered: Stream  # the stream that entered
+    output: BlockOutput  # what the block made of it
+    parts: Mapping[Part, Passed]  # what its parts read and returned, where they are watched
 
 
 Look = Callable[[Seen], Mapping[str, Tensor]]

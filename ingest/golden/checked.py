@@ -39,17 +39,11 @@ from neurothek.ingest.models.transformer import Change, Transformer, open_transf
 
 @dataclass(frozen=True)
 class Remeasured:
-    """What was measured: the number, and the token that it belongs to where it is one's probability.
+    """What was measured: the number, and the token that it belongs to where it is one's probability."""
 
-    Attributes:
-        value: the number.
-        token: the token.
-        then: as many tokens as were asked for after it, each with its probability.
-    """
-
-    value: float
-    token: str | None = None
-    then: tuple[tuple[str, float], ...] = ()
+    value: float  # the number
+    token: str | None = None  # the token
+    then: tuple[tuple[str, float], ...] = ()  # as many tokens as were asked for after it, each with its probability
 
 
 def measure_again(
@@ -206,17 +200,11 @@ THEN_TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class Checked:
-    """A published number beside the measured one.
+    """A published number beside the measured one."""
 
-    Attributes:
-        entry: what was published.
-        found: what was measured; None where it was skipped.
-        reason: why it was skipped.
-    """
-
-    entry: Published
-    found: Remeasured | None
-    reason: str = ""
+    entry: Published  # what was published
+    found: Remeasured | None  # what was measured; None where it was skipped
+    reason: str = ""  # why it was skipped
 
     @property
     def outcome(self) -> Verdict:
@@ -243,17 +231,11 @@ class Checked:
 
 @dataclass(frozen=True)
 class Reach:
-    """Where models and texts may come from.
+    """Where models and texts may come from."""
 
-    Attributes:
-        download: whether the hub may be asked; else only its local cache is read.
-        allow_pickle: whether pickled weights may be read.
-        device: where to compute.
-    """
-
-    download: bool = False
-    allow_pickle: bool = False
-    device: str = "cpu"
+    download: bool = False  # whether the hub may be asked; else only its local cache is read
+    allow_pickle: bool = False  # whether pickled weights may be read
+    device: str = "cpu"  # where to compute
 
 
 def check_published(

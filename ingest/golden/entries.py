@@ -14,50 +14,32 @@ ENTRIES = Path(__file__).with_name("entries.toml")
 
 @dataclass(frozen=True)
 class TextLoss:
-    """Mean cross-entropy, in nats, of the ids of a text after a first one.
-
-    Attributes:
-        text: the text.
-        bos: piece that is put in front of it, whether the model's own tokenizer does that or not.
-    """
+    """Mean cross-entropy, in nats, of the ids of a text after a first one."""
 
     kind: ClassVar = "text loss"
-    text: str
-    bos: str
+    text: str  # the text
+    bos: str  # piece that is put in front of it, whether the model's own tokenizer does that or not
 
 
 @dataclass(frozen=True)
 class ValueToken:
-    """Probability of the first token of softmax(E LN(v)), v a value vector and LN the final norm with its bias.
-
-    Attributes:
-        layer: its layer.
-        neuron: its place in the layer.
-        token: the first token.
-        then: the tokens that follow it, each with its probability.
-    """
+    """Probability of the first token of softmax(E LN(v)), v a value vector and LN the final norm with its bias."""
 
     kind: ClassVar = "value token"
-    layer: int
-    neuron: int
-    token: str
-    then: tuple[tuple[str, float], ...] = ()
+    layer: int  # its layer
+    neuron: int  # its place in the layer
+    token: str  # the first token
+    then: tuple[tuple[str, float], ...] = ()  # the tokens that follow it, each with its probability
 
 
 @dataclass(frozen=True)
 class WeightNorm:
-    """Norm of a neuron's weights as layer norms let them read or write: their component along (1, ..., 1) taken off.
-
-    Attributes:
-        layer: its layer.
-        neuron: its place in the layer.
-        side: `in`, its key with the gain of the FFN's norm folded in, or `out`, its value vector.
-    """
+    """Norm of a neuron's weights as layer norms let them read or write: their component along (1, ..., 1) taken off."""
 
     kind: ClassVar = "weight norm"
-    layer: int
-    neuron: int
-    side: Literal["in", "out"]
+    layer: int  # its layer
+    neuron: int  # its place in the layer
+    side: Literal["in", "out"]  # `in`, its key with the gain of the FFN's norm folded in, or `out`, its value vector
 
 
 @dataclass(frozen=True)
@@ -75,34 +57,25 @@ class CosineMoment:
 
     Rows as the final norm lets them read: its gain folded in, their component along (1, ..., 1) taken off, and then the
     mean of all rows. The value vector without its component along (1, ..., 1). Rows without a token count too.
-
-    Attributes:
-        layer: its layer.
-        neuron: its place in the layer.
-        moment: which one; skewness and kurtosis are standardized, and the kurtosis of a normal distribution is 3.
     """
 
     kind: ClassVar = "cosine moment"
-    layer: int
-    neuron: int
+    layer: int  # its layer
+    neuron: int  # its place in the layer
+    # which one; skewness and kurtosis are standardized, and the kurtosis of a normal distribution is 3
     moment: Literal["mean", "variance", "skewness", "kurtosis"]
 
 
 @dataclass(frozen=True)
 class WindowPerplexity:
-    """`window_perplexity` of a model, without BOS, in windows as long as its context ([G] 6.1).
-
-    Attributes:
-        text: rows of a dataset of the hub, joined by empty lines; or a file of text.
-        neurons: those that are set to `value` before the non-linearity, at every position, as L13N1852; none: the model
-            is untouched.
-        value: what they are set to.
-    """
+    """`window_perplexity` of a model, without BOS, in windows as long as its context ([G] 6.1)."""
 
     kind: ClassVar = "window perplexity"
-    text: str
+    text: str  # rows of a dataset of the hub, joined by empty lines; or a file of text
+    # those that are set to `value` before the non-linearity, at every position, as L13N1852; none: the model is
+    # untouched
     neurons: tuple[str, ...] = ()
-    value: float = 0.0
+    value: float = 0.0  # what they are set to
 
     @property
     def places(self) -> Mapping[int, list[int]]:
@@ -116,14 +89,10 @@ class WindowPerplexity:
 
 @dataclass(frozen=True)
 class TokenCount:
-    """How many ids the tokenizer makes of a text, without BOS.
-
-    Attributes:
-        text: as that of `WindowPerplexity`.
-    """
+    """How many ids the tokenizer makes of a text, without BOS."""
 
     kind: ClassVar = "token count"
-    text: str
+    text: str  # as that of `WindowPerplexity`
 
 
 Measurement = TextLoss | ValueToken | WeightNorm | WeightCosine | CosineMoment | WindowPerplexity | TokenCount
@@ -133,29 +102,17 @@ _KINDS: Mapping[str, type[Measurement]] = {kind.kind: kind for kind in get_args(
 
 @dataclass(frozen=True)
 class Published:
-    """One published number.
+    """One published number."""
 
-    Attributes:
-        name: what it is asked for by.
-        model: a hub id, or a folder.
-        aliases: other ids of the same repository, under which a cache may hold it.
-        measurement: what was measured.
-        published: the number.
-        tolerance: how far from it a measured one may be.
-        source: where it stands.
-        note: what a reader must know to judge it; empty where there is nothing.
-        is_pickled: whether the repository holds its weights as pickles only.
-    """
-
-    name: str
-    model: str
-    aliases: tuple[str, ...]
-    measurement: Measurement
-    published: float
-    tolerance: float
-    source: str
-    note: str
-    is_pickled: bool = False
+    name: str  # what it is asked for by
+    model: str  # a hub id, or a folder
+    aliases: tuple[str, ...]  # other ids of the same repository, under which a cache may hold it
+    measurement: Measurement  # what was measured
+    published: float  # the number
+    tolerance: float  # how far from it a measured one may be
+    source: str  # where it stands
+    note: str  # what a reader must know to judge it; empty where there is nothing
+    is_pickled: bool = False  # whether the repository holds its weights as pickles only
 
 
 def read_entries(path: Path = ENTRIES) -> list[Published]:

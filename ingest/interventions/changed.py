@@ -21,16 +21,13 @@ SLICE_LOGITS = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What a model says of the next tokens of a batch, changed in one way.
+    """What a model says of the next tokens of a batch, changed in one way."""
 
-    Attributes:
-        nll: of each predicted position, the negative log-likelihood of the token that follows, nats.
-        kl: divergence of what the changed model says from what the untouched one does, KL(untouched || changed), nats.
-        mass: for each group of tokens that was asked about, the probability of them together.
-    """
-
+    # of each predicted position, the negative log-likelihood of the token that follows, nats
     nll: Float[Tensor, " positions"]
+    # divergence of what the changed model says from what the untouched one does, KL(untouched || changed), nats
     kl: Float[Tensor, " positions"]
+    # for each group of tokens that was asked about, the probability of them together
     mass: Float[Tensor, "positions groups"]
 
 

@@ -23,17 +23,11 @@ Adjust = Callable[[Int[Tensor, "batch time"], Float[Tensor, "batch vocab"]], Flo
 
 @dataclass(frozen=True)
 class Writing:
-    """How prompts are continued.
+    """How prompts are continued."""
 
-    Attributes:
-        length: tokens that are added at most.
-        temperature: what logits are divided by before a token is drawn; 0: the most probable token is taken.
-        seed: of the draws, which are the same for a prompt whatever is changed.
-    """
-
-    length: int
-    temperature: float = 0.0
-    seed: int = 0
+    length: int  # tokens that are added at most
+    temperature: float = 0.0  # what logits are divided by before a token is drawn; 0: the most probable token is taken
+    seed: int = 0  # of the draws, which are the same for a prompt whatever is changed
 
 
 class CachedPass:

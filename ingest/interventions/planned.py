@@ -20,19 +20,12 @@ _LARGEST_VALUE = 1_000_000
 
 @dataclass(frozen=True)
 class Way:
-    """What neurons become.
+    """What neurons become."""
 
-    Attributes:
-        how: whether they are set to a value, multiplied by one, or set to their means over the corpus.
-        value: that value; None for means.
-        moment: whether it happens before the non-linearity or after it.
-        positions: at which positions, such as 0-7; None: at all.
-    """
-
-    how: How
-    value: float | None
-    moment: Moment
-    positions: str | None = None
+    how: How  # whether they are set to a value, multiplied by one, or set to their means over the corpus
+    value: float | None  # that value; None for means
+    moment: Moment  # whether it happens before the non-linearity or after it
+    positions: str | None = None  # at which positions, such as 0-7; None: at all
 
     @classmethod
     def parse(cls, text: str, *, pre: bool = False, at: str | None = None) -> "Way":

@@ -18,15 +18,10 @@ from neurothek.ingest.models.transformer import Transformer
 
 @dataclass(frozen=True, eq=False)
 class PromptIds:
-    """Prompts in the ids of a model.
+    """Prompts in the ids of a model."""
 
-    Attributes:
-        plain: ids of each, with the BOS that the tokenizer puts before a text.
-        warned: the same with a warning before each, for self-debiasing.
-    """
-
-    plain: tuple[Int[np.ndarray, " _"], ...]
-    warned: tuple[Int[np.ndarray, " _"], ...]
+    plain: tuple[Int[np.ndarray, " _"], ...]  # ids of each, with the BOS that the tokenizer puts before a text
+    warned: tuple[Int[np.ndarray, " _"], ...]  # the same with a warning before each, for self-debiasing
 
     @classmethod
     def of(
@@ -72,15 +67,10 @@ class PromptIds:
 
 @dataclass(frozen=True)
 class Continuation:
-    """What a model wrote after a prompt.
+    """What a model wrote after a prompt."""
 
-    Attributes:
-        text: the text, without special tokens.
-        n_tokens: how many tokens it wrote.
-    """
-
-    text: str
-    n_tokens: int
+    text: str  # the text, without special tokens
+    n_tokens: int  # how many tokens it wrote
 
 
 def continue_prompts(

@@ -109,21 +109,13 @@ _ACTIVITY = """
 
 @dataclass(eq=False)
 class Shared:
-    """What all interventions on one model share, read when it is asked for.
+    """What all interventions on one model share, read when it is asked for."""
 
-    Attributes:
-        transformer: the model.
-        tokenizer: its tokenizer.
-        runs: the run that says how often neurons fire.
-        n_sets: random sets that are drawn for each intervention.
-        seed: of these.
-    """
-
-    transformer: Transformer
-    tokenizer: Tokenizer
-    runs: EarlierRuns | None
-    n_sets: int
-    seed: int
+    transformer: Transformer  # the model
+    tokenizer: Tokenizer  # its tokenizer
+    runs: EarlierRuns | None  # the run that says how often neurons fire
+    n_sets: int  # random sets that are drawn for each intervention
+    seed: int  # of these
     _drawn: dict[str, Sequence[ByLayer]] = field(default_factory=dict)
 
     @cached_property

@@ -36,13 +36,9 @@ def other_settings(job: str, model: str, settings: Mapping[str, object]) -> Conf
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveJob(PassJob):
-    """A job that copies what the warehouse has of it on the same model and text, and adds what is asked for.
+    """A job that copies what the warehouse has of it on the same model and text, and adds what is asked for."""
 
-    Attributes:
-        is_alone: whether it measures what is asked for and nothing else, whatever the warehouse holds.
-    """
-
-    is_alone: bool = False
+    is_alone: bool = False  # whether it measures what is asked for and nothing else, whatever the warehouse holds
 
     @classmethod
     def from_parameters(cls: type[_Same], context: JobContext, parameters: Mapping[str, Any]) -> _Same:

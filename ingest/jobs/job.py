@@ -35,21 +35,13 @@ Context = TypeVar("Context")
 
 @dataclass(frozen=True)
 class JobContext:
-    """The model that a job measures.
+    """The model that a job measures."""
 
-    Attributes:
-        transformer: the model.
-        tokenizer: its tokenizer.
-        text: the corpus; None before it is chosen, and for jobs that read none.
-        batch_tokens: padded ids that a batch holds at most.
-        runs: finished runs of the jobs that the job works on; None before they are known.
-    """
-
-    transformer: Transformer
-    tokenizer: Tokenizer
-    text: Corpus | None = None
-    batch_tokens: int = DEFAULT_BATCH_TOKENS
-    runs: EarlierRuns | None = None
+    transformer: Transformer  # the model
+    tokenizer: Tokenizer  # its tokenizer
+    text: Corpus | None = None  # the corpus; None before it is chosen, and for jobs that read none
+    batch_tokens: int = DEFAULT_BATCH_TOKENS  # padded ids that a batch holds at most
+    runs: EarlierRuns | None = None  # finished runs of the jobs that the job works on; None before they are known
 
     @property
     def shape(self) -> Shape:
@@ -156,15 +148,10 @@ class WeightsJob(ShardJob[JobContext]):
 
 @dataclass(frozen=True)
 class Files:
-    """What files of its own a job has in its run's folder.
+    """What files of its own a job has in its run's folder."""
 
-    Attributes:
-        at_once: bytes of them while it measures, estimated from above.
-        stay: bytes of those that stay beside the warehouse.
-    """
-
-    at_once: int
-    stay: int = 0
+    at_once: int  # bytes of them while it measures, estimated from above
+    stay: int = 0  # bytes of those that stay beside the warehouse
 
 
 class PassJob(ShardJob[JobContext]):
@@ -189,13 +176,9 @@ class PassJob(ShardJob[JobContext]):
 
 @dataclass(frozen=True)
 class Partials:
-    """What a layer's observers saw, in the order of the chunks; each part is read when its turn comes.
+    """What a layer's observers saw, in the order of the chunks; each part is read when its turn comes."""
 
-    Attributes:
-        scans: the parts, not read yet, for a job that wants only some of their rows at a time.
-    """
-
-    scans: tuple[pl.LazyFrame, ...]
+    scans: tuple[pl.LazyFrame, ...]  # the parts, not read yet, for a job that wants only some of their rows at a time
 
     def __len__(self) -> int:
         return len(self.scans)
@@ -223,13 +206,9 @@ class SweepJob(Job[JobContext]):
 
 @dataclass(frozen=True)
 class RuleJob(SweepJob):
-    """A job that asks when a neuron is active.
+    """A job that asks when a neuron is active."""
 
-    Attributes:
-        rule: when a coefficient counts as active.
-    """
-
-    rule: ActivationRule
+    rule: ActivationRule  # when a coefficient counts as active
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "RuleJob":

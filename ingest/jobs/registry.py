@@ -12,23 +12,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a job before it is loaded.
+    """What is known of a job before it is loaded."""
 
-    Attributes:
-        place: module and class.
-        reads_text: whether it reads a corpus, or only weights.
-        fits_masked: whether a model that fills in masked tokens can be asked for it; others need the next token.
-        is_of_pairs: whether it is about two models of the warehouse, and not about one that is measured.
-        is_of_query: whether it is about neurons that a query finds, so that no `ingest` can be asked for it.
-        tokenizes: whether it tokenizes sentences or prompts itself, beside the ids of the corpus.
-    """
-
-    place: str
-    reads_text: bool = True
+    place: str  # module and class
+    reads_text: bool = True  # whether it reads a corpus, or only weights
+    # whether a model that fills in masked tokens can be asked for it; others need the next token
     fits_masked: bool = False
-    is_of_pairs: bool = False
-    is_of_query: bool = False
-    tokenizes: bool = False
+    is_of_pairs: bool = False  # whether it is about two models of the warehouse, and not about one that is measured
+    is_of_query: bool = False  # whether it is about neurons that a query finds, so that no `ingest` can be asked for it
+    tokenizes: bool = False  # whether it tokenizes sentences or prompts itself, beside the ids of the corpus
 
 
 JOBS: Mapping[str, Entry] = {

@@ -14,19 +14,13 @@ from neurothek.ingest.models.transformer import Norm, Transform, Transformer
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """The end of a model.
+    """The end of a model."""
 
-    Attributes:
-        vocabulary: the unmasked rows of the unembedding; a row here is a place in them, not a token id.
-        norm: the final norm; None where the model has none.
-        transform: what the head of a masked model does before the unembedding; None in other models.
-        bias: [vocab] what such a head adds to each token's logit.
-    """
-
-    vocabulary: Vocabulary
-    norm: Norm | None
+    vocabulary: Vocabulary  # the unmasked rows of the unembedding; a row here is a place in them, not a token id
+    norm: Norm | None  # the final norm; None where the model has none
+    # what the head of a masked model does before the unembedding; None in other models
     transform: Transform | None = None
-    bias: Float[Tensor, " vocab"] | None = None
+    bias: Float[Tensor, " vocab"] | None = None  # [vocab] what such a head adds to each token's logit
 
     @classmethod
     def of(cls, transformer: Transformer, tokenizer: Tokenizer) -> "Lens":

@@ -10,21 +10,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Moments:
-    """`[columns]`, float64, over the rows of a matrix.
+    """`[columns]`, float64, over the rows of a matrix."""
 
-    Attributes:
-        mean: first moment.
-        sd: population standard deviation.
-        skewness: third standardized moment; not a number where `sd` is 0.
-        kurtosis: fourth standardized moment minus 3; not a number where `sd` is 0.
-        negative_share: share of entries below 0.
-    """
-
-    mean: Float[Tensor, " columns"]
-    sd: Float[Tensor, " columns"]
-    skewness: Float[Tensor, " columns"]
-    kurtosis: Float[Tensor, " columns"]
-    negative_share: Float[Tensor, " columns"]
+    mean: Float[Tensor, " columns"]  # first moment
+    sd: Float[Tensor, " columns"]  # population standard deviation
+    skewness: Float[Tensor, " columns"]  # third standardized moment; not a number where `sd` is 0
+    kurtosis: Float[Tensor, " columns"]  # fourth standardized moment minus 3; not a number where `sd` is 0
+    negative_share: Float[Tensor, " columns"]  # share of entries below 0
 
     def scaled(self, factors: Float[Tensor, " columns"]) -> "Moments":
         """The moments of the same columns, each multiplied by a positive factor."""

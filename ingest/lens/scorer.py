@@ -19,18 +19,12 @@ _WORKSPACE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Scored:
-    """What is kept of the scores of n vectors, in their order.
+    """What is kept of the scores of n vectors, in their order."""
 
-    Attributes:
-        largest: the largest scores of each vector, if asked for.
-        smallest: the smallest, if asked for.
-        moments: moments over all scores of each vector, float64, if asked for.
-        histogram: how many scores of each vector lie in each bin around their mean, if asked for.
-    """
-
-    largest: Extremes | None
-    smallest: Extremes | None
-    moments: Moments | None
+    largest: Extremes | None  # the largest scores of each vector, if asked for
+    smallest: Extremes | None  # the smallest, if asked for
+    moments: Moments | None  # moments over all scores of each vector, float64, if asked for
+    # how many scores of each vector lie in each bin around their mean, if asked for
     histogram: Int[Tensor, "vectors bins"] | None = None
 
     @property
@@ -63,20 +57,14 @@ class Kept:
 
 @dataclass(frozen=True)
 class _Tiling:
-    """How the product is cut; it depends on the device and the number of rows alone, never on free memory.
+    """How the product is cut; it depends on the device and the number of rows alone, never on free memory."""
 
-    Attributes:
-        columns: vectors scored at once.
-        product_rows: rows of one matrix product: large enough to run at full speed, and small enough for its result to
-            be read again from the processor's cache.
-        piece_rows: rows of one step of the moments, whose operands stay in one core's cache.
-        histogram_rows: rows of one step of the histogram: more, since each step counts from zero.
-    """
-
-    columns: int
+    columns: int  # vectors scored at once
+    # rows of one matrix product: large enough to run at full speed, and small enough for its result to be read again
+    # from the processor's cache
     product_rows: int
-    piece_rows: int
-    histogram_rows: int
+    piece_rows: int  # rows of one step of the moments, whose operands stay in one core's cache
+    histogram_rows: int  # rows of one step of the histogram: more, since each step counts from zero
 
     @classmethod
     def of(cls, device: torch.device, rows: int) -> "_Tiling":

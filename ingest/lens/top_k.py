@@ -17,15 +17,10 @@ GROUP = 8
 
 @dataclass(frozen=True)
 class Extremes:
-    """The k extreme entries of each column, best first, ties by row.
+    """The k extreme entries of each column, best first, ties by row."""
 
-    Attributes:
-        rows: `[columns, k]` the rows that hold them, int64.
-        values: `[columns, k]` the entries.
-    """
-
-    rows: Int[Tensor, "columns k"]
-    values: Float[Tensor, "columns k"]
+    rows: Int[Tensor, "columns k"]  # `[columns, k]` the rows that hold them, int64
+    values: Float[Tensor, "columns k"]  # `[columns, k]` the entries
 
     @classmethod
     def joined(cls, parts: Sequence["Extremes"]) -> "Extremes":

@@ -12,15 +12,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The unmasked part of an unembedding.
+    """The unmasked part of an unembedding."""
 
-    Attributes:
-        ids: int32 [vocab], the token of each row, rising.
-        rows: [vocab d_model], contiguous, float32.
-    """
-
-    ids: np.ndarray
-    rows: Float[Tensor, "vocab d_model"]
+    ids: np.ndarray  # int32 [vocab], the token of each row, rising
+    rows: Float[Tensor, "vocab d_model"]  # [vocab d_model], contiguous, float32
 
     @classmethod
     def of(cls, unembedding: Float[Tensor, "rows d_model"], ids: np.ndarray) -> "Vocabulary":
@@ -43,15 +38,12 @@ _UNUSED = re.compile(r"[\[<]\|?(?:unused|reserved_special_token)[ _-]?\d+\|?[\]>
 
 @dataclass(frozen=True, eq=False)
 class BytePieces:
-    """What is known of a vocabulary's pieces from how they are written.
+    """What is known of a vocabulary's pieces from how they are written."""
 
-    Attributes:
-        is_byte: [vocab] pieces that are no whole characters, and single bytes that a tokenizer falls back on.
-        is_unused: [vocab] pieces that no text trains: single bytes that UTF-8 has no use for; where there are fewer
-            than `LEAST_UNUSED`, those called unused, such as [unused7].
-    """
-
+    # [vocab] pieces that are no whole characters, and single bytes that a tokenizer falls back on
     is_byte: Bool[np.ndarray, " vocab"]
+    # [vocab] pieces that no text trains: single bytes that UTF-8 has no use for; where there are fewer than
+    # `LEAST_UNUSED`, those called unused, such as [unused7]
     is_unused: Bool[np.ndarray, " vocab"]
 
     @classmethod

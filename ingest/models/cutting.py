@@ -47,17 +47,13 @@ _COMPOSED_TO_ASCII = frozenset("K;`")
 
 @dataclass(frozen=True)
 class Cuts:
-    """How texts are cut for one tokenizer.
+    """How texts are cut for one tokenizer."""
 
-    Attributes:
-        pattern: matches the character before a place; None where no place is known.
-        added: what tokens of the vocabulary's own list are matched as, before the text is split: nothing is cut in one
-            or beside one.
-        drops_space: whether the space after a cut goes, because the tokenizer puts one in front of every text.
-    """
-
-    pattern: re.Pattern[str] | None
+    pattern: re.Pattern[str] | None  # matches the character before a place; None where no place is known
+    # what tokens of the vocabulary's own list are matched as, before the text is split: nothing is cut in one or beside
+    # one
     added: tuple[str, ...]
+    # whether the space after a cut goes, because the tokenizer puts one in front of every text
     drops_space: bool = False
 
     @property

@@ -42,42 +42,31 @@ SINGLE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """What the rest of the project needs of a tokenizer.
+    """What the rest of the project needs of a tokenizer."""
 
-    Attributes:
-        name: the folder's name, for people.
-        sha256: hash of the vocabulary: the (id, piece) list, the special ids, and what is put before and between texts;
-            models with the same one share their tokens.
-        identity: everything that changes which ids a text becomes, as JSON: a hash of each part of the tokenizer; see
-            `_identity`. Texts tokenized under one identity need not be tokenized again.
-        ids: int32 [vocab_size], the ids that exist, rising.
-        bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
-        eos_id: the id that ends a text, None where the tokenizer has none.
-        closing_id: the id that the tokenizer puts behind every text by itself (BERT: [SEP]), None where it does not.
-        mask_id: the id that stands for a token to be filled in, None where the tokenizer has none.
-        special_ids: ids of control tokens.
-        pieces: the raw pieces in the order of `ids`.
-        is_of_family: whether transformers made it with a class of the model's family, which may have parts of its own.
-        replaced: parts of the folder's tokenizer.json in whose place that class put its own.
-    """
-
-    name: str
+    name: str  # the folder's name, for people
+    # hash of the vocabulary: the (id, piece) list, the special ids, and what is put before and between texts; models
+    # with the same one share their tokens
     sha256: str
+    # everything that changes which ids a text becomes, as JSON: a hash of each part of the tokenizer; see `_identity`.
+    # Texts tokenized under one identity need not be tokenized again.
     identity: str
-    ids: np.ndarray
-    bos_id: int | None
-    eos_id: int | None
+    ids: np.ndarray  # int32 [vocab_size], the ids that exist, rising
+    bos_id: int | None  # the id that the tokenizer puts in front of every text by itself, None where it does not
+    eos_id: int | None  # the id that ends a text, None where the tokenizer has none
+    # the id that the tokenizer puts behind every text by itself (BERT: [SEP]), None where it does not
     closing_id: int | None
-    mask_id: int | None
-    special_ids: frozenset[int]
-    pieces: tuple[str, ...] = field(repr=False)
+    mask_id: int | None  # the id that stands for a token to be filled in, None where the tokenizer has none
+    special_ids: frozenset[int]  # ids of control tokens
+    pieces: tuple[str, ...] = field(repr=False)  # the raw pieces in the order of `ids`
     _backend: tokenizers.Tokenizer = field(repr=False)
     _cuts: Cuts = field(repr=False)
     _byte_level: bool = field(repr=False)
     _byte_fallback: bool = field(repr=False)
     _part_mark: str = field(repr=False)
+    # whether transformers made it with a class of the model's family, which may have parts of its own
     is_of_family: bool = False
-    replaced: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()  # parts of the folder's tokenizer.json in whose place that class put its own
 
     @property
     def vocab_size(self) -> int:

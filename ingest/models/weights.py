@@ -25,28 +25,17 @@ from neurothek.ingest.models.errors import (
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's files, found and checked.
+    """A model's files, found and checked."""
 
-    Attributes:
-        name: what the warehouse calls the model.
-        source: the hub id, folder or shipped model as it was asked for.
-        folder: where its files lie.
-        revision: the hub's commit, None for a folder.
-        asked_revision: the branch, tag or commit that was asked for; None: the hub's main branch, or a folder.
-        weights_sha256: sha256 over the sorted (file name, file sha256) of `files`.
-        config: config.json as it stands.
-        files: the weight files, sorted by name.
-        pickled: whether `files` are pickles instead of safetensors.
-    """
-
-    name: str
-    source: str
-    folder: Path
-    revision: str | None
-    weights_sha256: str
-    config: Mapping[str, Any] = field(repr=False)
-    files: tuple[Path, ...]
-    pickled: bool
+    name: str  # what the warehouse calls the model
+    source: str  # the hub id, folder or shipped model as it was asked for
+    folder: Path  # where its files lie
+    revision: str | None  # the hub's commit, None for a folder
+    weights_sha256: str  # sha256 over the sorted (file name, file sha256) of `files`
+    config: Mapping[str, Any] = field(repr=False)  # config.json as it stands
+    files: tuple[Path, ...]  # the weight files, sorted by name
+    pickled: bool  # whether `files` are pickles instead of safetensors
+    # the branch, tag or commit that was asked for; None: the hub's main branch, or a folder
     asked_revision: str | None = None
 
 

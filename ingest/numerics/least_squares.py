@@ -28,19 +28,12 @@ LEAST_SINGULAR = 2.0**-23
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The states of a source, decomposed.
+    """The states of a source, decomposed."""
 
-    Attributes:
-        states: [states d_model] float32, X.
-        columns: [states rank] orthonormal, float32: U.
-        back: [d_model rank] float64, R^-1 or V S^-1: X back = U.
-        condition: the largest over the smallest singular value that counts; None where none does.
-    """
-
-    states: Float[Tensor, "states d_model"]
-    columns: Float[Tensor, "states rank"]
-    back: Float[Tensor, "d_model rank"]
-    condition: float | None
+    states: Float[Tensor, "states d_model"]  # [states d_model] float32, X
+    columns: Float[Tensor, "states rank"]  # [states rank] orthonormal, float32: U
+    back: Float[Tensor, "d_model rank"]  # [d_model rank] float64, R^-1 or V S^-1: X back = U
+    condition: float | None  # the largest over the smallest singular value that counts; None where none does
 
     @classmethod
     def of(cls, states: Float[Tensor, "states d_model"]) -> "Basis":

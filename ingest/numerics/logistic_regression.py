@@ -21,30 +21,20 @@ _STEPS_BETWEEN_LOOKS = 20
 
 @dataclass(frozen=True, eq=False)
 class Objectives:
-    """C times the weighted sum of log(1 + exp(-y (x . b + intercept))), plus |b|_1 or |b|^2 / 2, a column each.
+    """C times the weighted sum of log(1 + exp(-y (x . b + intercept))), plus |b|_1 or |b|^2 / 2, a column each."""
 
-    Attributes:
-        weights: of every example; 0 leaves it out.
-        inverse_penalties: C of each.
-        is_l1: whether the penalty is the sum of the absolute coefficients, or half the sum of their squares.
-    """
-
-    weights: Float[Tensor, "examples fits"]
-    inverse_penalties: Float[Tensor, " fits"]
+    weights: Float[Tensor, "examples fits"]  # of every example; 0 leaves it out
+    inverse_penalties: Float[Tensor, " fits"]  # C of each
+    # whether the penalty is the sum of the absolute coefficients, or half the sum of their squares
     is_l1: Bool[Tensor, " fits"]
 
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """What was fitted.
+    """What was fitted."""
 
-    Attributes:
-        coefficients: of the features.
-        intercepts: not penalized.
-    """
-
-    coefficients: Float[Tensor, "features fits"]
-    intercepts: Float[Tensor, " fits"]
+    coefficients: Float[Tensor, "features fits"]  # of the features
+    intercepts: Float[Tensor, " fits"]  # not penalized
 
     def scores(self, features: Float[Tensor, "examples features"]) -> Float[Tensor, "examples fits"]:
         """[examples fits] logits: above 0 is yes."""

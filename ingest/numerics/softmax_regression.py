@@ -15,15 +15,10 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxFit:
-    """What was fitted.
+    """What was fitted."""
 
-    Attributes:
-        coefficients: of the features.
-        intercepts: not penalized.
-    """
-
-    coefficients: Float[np.ndarray, "features classes"]
-    intercepts: Float[np.ndarray, " classes"]
+    coefficients: Float[np.ndarray, "features classes"]  # of the features
+    intercepts: Float[np.ndarray, " classes"]  # not penalized
 
     def probabilities(self, features: csr_array) -> Float[np.ndarray, "examples classes"]:
         """[examples classes] of each class, adding up to 1."""

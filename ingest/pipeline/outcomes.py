@@ -24,38 +24,24 @@ class Swept(Protocol):
 
 @dataclass(frozen=True)
 class ModelReport:
-    """What one ingest did for one model.
+    """What one ingest did for one model."""
 
-    Attributes:
-        model: its name.
-        jobs: jobs that were measured.
-        rows: rows published, by table.
-        up_to_date: jobs that were finished before.
-        corpus: name of the corpus; None if no job read text.
-        n_tokens: counted positions of the corpus.
-        seconds: wall time.
-        sweep: how the text was read; None if it was not.
-        n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
-        remarks: what jobs have to say of what they measured.
-        finished: all jobs asked for with the keys of their runs, where the same request finds every one of them
-            finished now; else none.
-        standing: those of the remarks that are said as often as the same is asked.
-        details: what the engine has to say of its workers.
-    """
-
-    model: str
-    jobs: tuple[str, ...]
-    rows: Mapping[str, int]
-    up_to_date: tuple[str, ...]
-    corpus: str | None
-    n_tokens: int
-    seconds: float
-    sweep: Swept | None = None
+    model: str  # its name
+    jobs: tuple[str, ...]  # jobs that were measured
+    rows: Mapping[str, int]  # rows published, by table
+    up_to_date: tuple[str, ...]  # jobs that were finished before
+    corpus: str | None  # name of the corpus; None if no job read text
+    n_tokens: int  # counted positions of the corpus
+    seconds: float  # wall time
+    sweep: Swept | None = None  # how the text was read; None if it was not
+    # full-length sequences of the corpus, which alone tell of positions; None if nothing was read
     n_full_length: int | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what jobs have to say of what they measured
+    # all jobs asked for with the keys of their runs, where the same request finds every one of them finished now; else
+    # none
     finished: Mapping[str, str] = field(default_factory=dict)
-    standing: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ()  # those of the remarks that are said as often as the same is asked
+    details: tuple[str, ...] = ()  # what the engine has to say of its workers
 
     def told(self) -> tuple[str, ...]:
         """What those who ask for details are told: how the text was read, and by whom."""
@@ -69,26 +55,16 @@ class ModelReport:
 
 @dataclass(frozen=True)
 class PairReport:
-    """What comparing two models found.
+    """What comparing two models found."""
 
-    Attributes:
-        models: their names.
-        n_rows: rows published; None if they were compared before.
-        n_mutual: neurons of either that are each other's first.
-        n_mutual_beyond: of these, those that overlap more than random vectors of either do.
-        n_beyond: for each, neurons that overlap with their first more than random vectors do with theirs.
-        n_neurons: for each, how many it has.
-        seconds: wall time.
-        finished: its two runs by the name of the model that they are of, with their keys.
-    """
-
-    models: tuple[str, str]
-    n_rows: int | None
-    n_mutual: int
-    n_mutual_beyond: int
-    n_beyond: tuple[int, int]
-    n_neurons: tuple[int, int]
-    seconds: float
+    models: tuple[str, str]  # their names
+    n_rows: int | None  # rows published; None if they were compared before
+    n_mutual: int  # neurons of either that are each other's first
+    n_mutual_beyond: int  # of these, those that overlap more than random vectors of either do
+    n_beyond: tuple[int, int]  # for each, neurons that overlap with their first more than random vectors do with theirs
+    n_neurons: tuple[int, int]  # for each, how many it has
+    seconds: float  # wall time
+    # its two runs by the name of the model that they are of, with their keys
     finished: Mapping[str, str] = field(default_factory=dict)
 
     @property

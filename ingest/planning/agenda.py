@@ -89,25 +89,15 @@ class Agenda:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model with everything that measuring it needs.
+    """A model with everything that measuring it needs."""
 
-    Attributes:
-        work: the model, opened.
-        corpus: the text; None if no job reads any.
-        agenda: what is left to measure.
-        left_out: jobs that such a model cannot be asked for.
-        needed_first: jobs that nobody asked for, but that another one works on.
-        replaced: the same text in ids of another tokenizer, on which the model was measured.
-        unused_name: what the text should be called, where its ids are there under another name.
-    """
-
-    work: ModelWork
-    corpus: Corpus | None
-    agenda: Agenda
-    left_out: tuple[str, ...] = ()
-    needed_first: tuple[str, ...] = ()
-    replaced: tuple[OtherIds, ...] = ()
-    unused_name: str | None = None
+    work: ModelWork  # the model, opened
+    corpus: Corpus | None  # the text; None if no job reads any
+    agenda: Agenda  # what is left to measure
+    left_out: tuple[str, ...] = ()  # jobs that such a model cannot be asked for
+    needed_first: tuple[str, ...] = ()  # jobs that nobody asked for, but that another one works on
+    replaced: tuple[OtherIds, ...] = ()  # the same text in ids of another tokenizer, on which the model was measured
+    unused_name: str | None = None  # what the text should be called, where its ids are there under another name
 
 
 def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:

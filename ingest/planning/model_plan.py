@@ -21,17 +21,11 @@ from neurothek.ingest.runs.identity import why_missing
 
 @dataclass(frozen=True)
 class Allotted:
-    """How much of the model stays in memory.
+    """How much of the model stays in memory."""
 
-    Attributes:
-        sweep: how the text is swept; None if it is not.
-        weights: what jobs that read weights take where no text is swept; None if one is.
-        passes_stream: whether jobs with a pass of their own read weights layer by layer.
-    """
-
-    sweep: SweepPlan | None
-    weights: WeightsPlan | None
-    passes_stream: bool
+    sweep: SweepPlan | None  # how the text is swept; None if it is not
+    weights: WeightsPlan | None  # what jobs that read weights take where no text is swept; None if one is
+    passes_stream: bool  # whether jobs with a pass of their own read weights layer by layer
 
     @property
     def is_tight(self) -> bool:
@@ -190,17 +184,11 @@ class ModelPlan:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long measuring a model would take in one process.
+    """How long measuring a model would take in one process."""
 
-    Attributes:
-        sweep_seconds: what workers share as they share chunks and layers: the forward pass with its observers.
-        other_seconds: what they share layer by layer: folding, and products.
-        alone_seconds: what one process does whatever there is beside it: opening, publishing.
-    """
-
-    sweep_seconds: float
-    other_seconds: float
-    alone_seconds: float
+    sweep_seconds: float  # what workers share as they share chunks and layers: the forward pass with its observers
+    other_seconds: float  # what they share layer by layer: folding, and products
+    alone_seconds: float  # what one process does whatever there is beside it: opening, publishing
 
     @property
     def hours(self) -> float:

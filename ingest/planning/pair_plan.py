@@ -41,31 +41,18 @@ _K = 50
 
 @dataclass(frozen=True)
 class PairPlan:
-    """What comparing two models would take.
+    """What comparing two models would take."""
 
-    Attributes:
-        models: their names.
-        n_pairs: pairs of neurons.
-        memory_bytes: what it adds to the process's memory, estimated from above.
-        allowed_bytes: what it may add.
-        disk_bytes: what lies in the staging folder, estimated from above.
-        growth_bytes: about how much the warehouse grows.
-        staging: the folder.
-        free_bytes: free space there.
-        trial_seconds: how long a part of the pairs took; 0 where none was tried.
-        hours: how long all would take by that; None likewise.
-    """
-
-    models: tuple[str, str]
-    n_pairs: int
-    memory_bytes: int
-    allowed_bytes: int
-    disk_bytes: int
-    growth_bytes: int
-    staging: Path
-    free_bytes: int
-    trial_seconds: float = 0.0
-    hours: float | None = None
+    models: tuple[str, str]  # their names
+    n_pairs: int  # pairs of neurons
+    memory_bytes: int  # what it adds to the process's memory, estimated from above
+    allowed_bytes: int  # what it may add
+    disk_bytes: int  # what lies in the staging folder, estimated from above
+    growth_bytes: int  # about how much the warehouse grows
+    staging: Path  # the folder
+    free_bytes: int  # free space there
+    trial_seconds: float = 0.0  # how long a part of the pairs took; 0 where none was tried
+    hours: float | None = None  # how long all would take by that; None likewise
 
     @property
     def is_tight(self) -> bool:

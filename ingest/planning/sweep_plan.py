@@ -21,51 +21,31 @@ ROOMY = 3
 
 @dataclass(frozen=True)
 class WeightsPlan:
-    """What jobs that read only weights take, where no text is swept.
+    """What jobs that read only weights take, where no text is swept."""
 
-    Attributes:
-        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
-        memory_bytes: what is added to the process's memory, estimated from above.
-        disk_bytes: what lies in the staging folder at once, estimated from above.
-        growth_bytes: about how much the warehouse grows.
-    """
-
-    is_tight: bool
-    memory_bytes: int
-    disk_bytes: int
-    growth_bytes: int
+    is_tight: bool  # whether freed memory has to go back to the system at once to keep within the budget
+    memory_bytes: int  # what is added to the process's memory, estimated from above
+    disk_bytes: int  # what lies in the staging folder at once, estimated from above
+    growth_bytes: int  # about how much the warehouse grows
 
 
 @dataclass(frozen=True)
 class SweepPlan(WeightsPlan):
-    """How a sweep keeps within its memory, and what it takes with the jobs that read only weights.
+    """How a sweep keeps within its memory, and what it takes with the jobs that read only weights."""
 
-    Attributes:
-        order: chunks outside (one chunk's streams in memory) or layers outside (all streams in a file).
-        is_resident: whether a block's weights stay in memory after their first use.
-        why: why this order was chosen and not another, in a few words.
-    """
-
-    order: Order
-    is_resident: bool
-    why: str
+    order: Order  # chunks outside (one chunk's streams in memory) or layers outside (all streams in a file)
+    is_resident: bool  # whether a block's weights stay in memory after their first use
+    why: str  # why this order was chosen and not another, in a few words
 
 
 @dataclass(frozen=True)
 class ModelSize:
-    """What a model's blocks take.
+    """What a model's blocks take."""
 
-    Attributes:
-        shape: what it is like.
-        itemsize: bytes of a number of its streams.
-        block_bytes: weights of its largest block.
-        all_bytes: weights of all blocks.
-    """
-
-    shape: Shape
-    itemsize: int
-    block_bytes: int
-    all_bytes: int
+    shape: Shape  # what it is like
+    itemsize: int  # bytes of a number of its streams
+    block_bytes: int  # weights of its largest block
+    all_bytes: int  # weights of all blocks
 
     @classmethod
     def of(cls, transformer: Transformer) -> "ModelSize":
@@ -82,17 +62,11 @@ class ModelSize:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a sweep may take.
+    """What a sweep may take."""
 
-    Attributes:
-        memory_bytes: what it may add to the process's memory.
-        staging: folder of the staging files; None: its disk is not looked at.
-        free_bytes: free space there.
-    """
-
-    memory_bytes: int
-    staging: Path | None = None
-    free_bytes: int = 0
+    memory_bytes: int  # what it may add to the process's memory
+    staging: Path | None = None  # folder of the staging files; None: its disk is not looked at
+    free_bytes: int = 0  # free space there
 
 
 def plan(

@@ -22,21 +22,13 @@ _PRODUCT_ROWS = 8192
 
 @dataclass(frozen=True)
 class Trial:
-    """What was done and how long it took.
+    """What was done and how long it took."""
 
-    Attributes:
-        seconds: wall time of the whole trial.
-        n_tokens: ids, each counted once per layer, that were read and watched.
-        reading_seconds: how long that took, the weights' loading included.
-        fold_seconds: how long a fold of one layer takes whatever the text.
-        fold_seconds_a_token: how much longer for every id of the text.
-    """
-
-    seconds: float
-    n_tokens: int
-    reading_seconds: float
-    fold_seconds: float
-    fold_seconds_a_token: float
+    seconds: float  # wall time of the whole trial
+    n_tokens: int  # ids, each counted once per layer, that were read and watched
+    reading_seconds: float  # how long that took, the weights' loading included
+    fold_seconds: float  # how long a fold of one layer takes whatever the text
+    fold_seconds_a_token: float  # how much longer for every id of the text
 
     def sweep_seconds(self, *, n_layers: int, n_tokens: int) -> float:
         """How long the whole text through all layers takes at this speed, folds included."""

@@ -36,17 +36,11 @@ _RUN = """
 
 @dataclass(frozen=True)
 class EarlierRuns:
-    """Runs of some jobs on one model, all that read text on one corpus.
+    """Runs of some jobs on one model, all that read text on one corpus."""
 
-    Attributes:
-        warehouse: what holds them, or will when they are asked for rows.
-        model: the model's name.
-        keys: job -> key of its run.
-    """
-
-    warehouse: Warehouse
-    model: str
-    keys: Mapping[str, str] = field(default_factory=dict)
+    warehouse: Warehouse  # what holds them, or will when they are asked for rows
+    model: str  # the model's name
+    keys: Mapping[str, str] = field(default_factory=dict)  # job -> key of its run
 
     @classmethod
     def finished(

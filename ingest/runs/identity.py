@@ -29,36 +29,22 @@ _LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "pol
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """Everything that changes the numbers of one run of one job.
+    """Everything that changes the numbers of one run of one job."""
 
-    Attributes:
-        job: name of the job.
-        version: its version; raised when a number's meaning changes.
-        model: name of the model.
-        weights_sha256: hash of the model's weights.
-        shape: the architecture and its sizes, since a config can be edited beside the same weights.
-        tokenizer_sha256: hash of the tokenizer, whose ids are the unmasked ones.
-        corpus_sha256: fingerprint of the corpus; None for jobs that read only weights.
-        sequence_length: ids that a sequence of the corpus holds at most; None likewise.
-        dtype: number format of the model.
-        parameters: the job's own parameters, as JSON values.
-        tokenizer_identity: the tokenizer whose ids are read; None for pairs of models. Not part of the key, since the
-            corpus's fingerprint is: two tokenizers that give a text the same ids are as good as one.
-        tokenizes: whether the job tokenizes sentences or prompts beside the corpus.
-    """
-
-    job: str
-    version: int
-    model: str
-    weights_sha256: str
-    shape: Mapping[str, Any]
-    tokenizer_sha256: str
-    corpus_sha256: str | None
-    sequence_length: int | None
-    dtype: str
-    parameters: Mapping[str, Any]
+    job: str  # name of the job
+    version: int  # its version; raised when a number's meaning changes
+    model: str  # name of the model
+    weights_sha256: str  # hash of the model's weights
+    shape: Mapping[str, Any]  # the architecture and its sizes, since a config can be edited beside the same weights
+    tokenizer_sha256: str  # hash of the tokenizer, whose ids are the unmasked ones
+    corpus_sha256: str | None  # fingerprint of the corpus; None for jobs that read only weights
+    sequence_length: int | None  # ids that a sequence of the corpus holds at most; None likewise
+    dtype: str  # number format of the model
+    parameters: Mapping[str, Any]  # the job's own parameters, as JSON values
+    # the tokenizer whose ids are read; None for pairs of models. Not part of the key, since the corpus's fingerprint
+    # is: two tokenizers that give a text the same ids are as good as one.
     tokenizer_identity: str | None
-    tokenizes: bool = False
+    tokenizes: bool = False  # whether the job tokenizes sentences or prompts beside the corpus
 
     @property
     def key(self) -> str:

@@ -25,19 +25,12 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class KeptModel:
-    """One open model.
+    """One open model."""
 
-    Attributes:
-        opened: the model and its tokenizer.
-        folder: where its files lie.
-        stamp: names, sizes and times of these when it was opened.
-        n_bytes: what its weights take.
-    """
-
-    opened: tuple[Transformer, Tokenizer]
-    folder: Path
-    stamp: Stamp
-    n_bytes: int
+    opened: tuple[Transformer, Tokenizer]  # the model and its tokenizer
+    folder: Path  # where its files lie
+    stamp: Stamp  # names, sizes and times of these when it was opened
+    n_bytes: int  # what its weights take
 
 
 class OpenModels:

@@ -27,19 +27,12 @@ N_CHANGED = 10
 
 @dataclass(frozen=True)
 class Switch:
-    """What is done to one neuron.
+    """What is done to one neuron."""
 
-    Attributes:
-        layer: its layer.
-        neuron: its place in the layer.
-        value: what it is set to, at every position.
-        is_before: whether before the non-linearity, or after it; neurons with gates know only the latter.
-    """
-
-    layer: int
-    neuron: int
-    value: float
-    is_before: bool = False
+    layer: int  # its layer
+    neuron: int  # its place in the layer
+    value: float  # what it is set to, at every position
+    is_before: bool = False  # whether before the non-linearity, or after it; neurons with gates know only the latter
 
     def change(self, device: torch.device) -> Change:
         """What becomes of the neuron in its block."""
@@ -263,14 +256,10 @@ def _drawn(candidates: Int[np.ndarray, " others"], switch: Switch, n_random: int
 
 @dataclass(frozen=True, eq=False)
 class LastStreams:
-    """What leaves a model at the last position of a prompt, untouched and with some neurons changed.
+    """What leaves a model at the last position of a prompt, untouched and with some neurons changed."""
 
-    Attributes:
-        coefficients: [d_ffn] of each layer its own coefficients there.
-        streams: [1 d_model] what leaves the last block: of the untouched model, then one a set of changes.
-    """
-
-    coefficients: list[Float[Tensor, " d_ffn"]]
+    coefficients: list[Float[Tensor, " d_ffn"]]  # [d_ffn] of each layer its own coefficients there
+    # [1 d_model] what leaves the last block: of the untouched model, then one a set of changes
     streams: list[Float[Tensor, "1 d_model"]]
 
 
@@ -319,19 +308,12 @@ def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], value: floa
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """What is said with each neuron switched, beside what the untouched model says.
+    """What is said with each neuron switched, beside what the untouched model says."""
 
-    Attributes:
-        ids: ids of the tokens.
-        neurons: the neuron, then the random ones.
-        said: log-probabilities: of the untouched model, then one a neuron.
-        own: the layer's coefficients in the untouched model.
-    """
-
-    ids: Int[np.ndarray, " vocab"]
-    neurons: Sequence[int]
-    said: Sequence[Float[Tensor, " vocab"]]
-    own: Float[Tensor, " d_ffn"]
+    ids: Int[np.ndarray, " vocab"]  # ids of the tokens
+    neurons: Sequence[int]  # the neuron, then the random ones
+    said: Sequence[Float[Tensor, " vocab"]]  # log-probabilities: of the untouched model, then one a neuron
+    own: Float[Tensor, " d_ffn"]  # the layer's coefficients in the untouched model
 
     @cached_property
     def divergences(self) -> list[float]:

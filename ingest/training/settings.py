@@ -39,33 +39,20 @@ SIZES: Mapping[str, Dimensions] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What makes a trained model what it is; with the text, the device and the library versions it fixes every bit.
+    """What makes a trained model what it is; with the text, the device and the library versions it fixes every bit."""
 
-    Attributes:
-        size: a key of `SIZES`.
-        steps: optimizer steps; 0 leaves the fresh weights, the control of what training makes.
-        seed: of the fresh weights and of the order of the text.
-        no_positions: the position table is zero and stays so.
-        post_norm: norms after the blocks, no final norm, and a stream twice as wide as the embeddings, as OPT-350m has.
-        checkpoint_at: steps after which the model is written too; 0 for the fresh weights.
-        vocab_size: tokens of the tokenizer, special ones included.
-        context: ids a sequence holds, BOS included.
-        batch_size: sequences a step.
-        device: as PyTorch names it.
-        save_every: steps between two saved states, which change no number.
-    """
-
-    size: str
-    steps: int
-    seed: int = 0
-    no_positions: bool = False
+    size: str  # a key of `SIZES`
+    steps: int  # optimizer steps; 0 leaves the fresh weights, the control of what training makes
+    seed: int = 0  # of the fresh weights and of the order of the text
+    no_positions: bool = False  # the position table is zero and stays so
+    # norms after the blocks, no final norm, and a stream twice as wide as the embeddings, as OPT-350m has
     post_norm: bool = False
-    checkpoint_at: tuple[int, ...] = ()
-    vocab_size: int = VOCAB_SIZE
-    context: int = CONTEXT
-    batch_size: int = BATCH_SIZE
-    device: str = "cpu"
-    save_every: int = 200
+    checkpoint_at: tuple[int, ...] = ()  # steps after which the model is written too; 0 for the fresh weights
+    vocab_size: int = VOCAB_SIZE  # tokens of the tokenizer, special ones included
+    context: int = CONTEXT  # ids a sequence holds, BOS included
+    batch_size: int = BATCH_SIZE  # sequences a step
+    device: str = "cpu"  # as PyTorch names it
+    save_every: int = 200  # steps between two saved states, which change no number
 
 
 def check_settings(settings: Settings) -> None:

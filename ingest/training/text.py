@@ -30,19 +30,12 @@ NO_TARGET = -100
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """Sequences to train on and sequences held out, which a model never sees.
+    """Sequences to train on and sequences held out, which a model never sees."""
 
-    Attributes:
-        corpus: the sequences trained on, and among them the held out ones of text that is not built in.
-        trained: int64, which sequences of `corpus` are trained on.
-        held_out: for each domain its held-out sequences, int32 each.
-        pad_id: the id that fills short sequences.
-    """
-
-    corpus: Corpus
-    trained: np.ndarray
-    held_out: dict[str, list[np.ndarray]]
-    pad_id: int
+    corpus: Corpus  # the sequences trained on, and among them the held out ones of text that is not built in
+    trained: np.ndarray  # int64, which sequences of `corpus` are trained on
+    held_out: dict[str, list[np.ndarray]]  # for each domain its held-out sequences, int32 each
+    pad_id: int  # the id that fills short sequences
 
     @property
     def n_tokens(self) -> int:

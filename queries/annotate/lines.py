@@ -38,44 +38,26 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Line:
-    """One annotation as it was sent.
+    """One annotation as it was sent."""
 
-    Attributes:
-        place: where it stands, to be named in errors.
-        fields: what it says.
-    """
-
-    place: str
-    fields: Mapping[str, Any]
+    place: str  # where it stands, to be named in errors
+    fields: Mapping[str, Any]  # what it says
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One annotation that is sound by itself; whether its vector and tokens exist is not known yet.
+    """One annotation that is sound by itself; whether its vector and tokens exist is not known yet."""
 
-    Attributes:
-        place: where it stands, to be named in errors.
-        annotator: who annotated.
-        model: name of the model, unless an address names it.
-        handle: the vector's name in a sample, or None.
-        address: address of a neuron, or None.
-        key: condition, layer and number, or None.
-        concept: its name; None: there is none in the vector.
-        concept_class: its class; None without a concept.
-        marked: the marked tokens.
-        marked_by: the field that holds them: "token_ids", or "ranks" in the list shown, from 1.
-    """
-
-    place: str
-    annotator: str
-    model: str | None
-    handle: str | None
-    address: str | None
-    key: tuple[Condition, int, int] | None
-    concept: str | None
-    concept_class: ConceptClass | None
-    marked: tuple[int, ...]
-    marked_by: str
+    place: str  # where it stands, to be named in errors
+    annotator: str  # who annotated
+    model: str | None  # name of the model, unless an address names it
+    handle: str | None  # the vector's name in a sample, or None
+    address: str | None  # address of a neuron, or None
+    key: tuple[Condition, int, int] | None  # condition, layer and number, or None
+    concept: str | None  # its name; None: there is none in the vector
+    concept_class: ConceptClass | None  # its class; None without a concept
+    marked: tuple[int, ...]  # the marked tokens
+    marked_by: str  # the field that holds them: "token_ids", or "ranks" in the list shown, from 1
 
 
 def read_lines(data: bytes) -> list[Line]:

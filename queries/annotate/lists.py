@@ -21,33 +21,21 @@ PER_STATE = 10
 
 @dataclass(frozen=True)
 class ListedTokens:
-    """A list as an annotator sees it; which shortcuts and states gave it is not kept.
+    """A list as an annotator sees it; which shortcuts and states gave it is not kept."""
 
-    Attributes:
-        handle: a name that does not tell where it is from.
-        text: the sentence.
-        token_ids: the tokens that are put first, best first.
-        tokens: their exact texts.
-    """
-
-    handle: str
-    text: str
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
+    handle: str  # a name that does not tell where it is from
+    text: str  # the sentence
+    token_ids: tuple[int, ...]  # the tokens that are put first, best first
+    tokens: tuple[str, ...]  # their exact texts
 
 
 @dataclass(frozen=True)
 class ListSample:
-    """What is drawn of one model by one seed; the same for everybody, in the same order.
+    """What is drawn of one model by one seed; the same for everybody, in the same order."""
 
-    Attributes:
-        model: the model.
-        seed: of the draw.
-        lists: in the order in which they are judged; one that several shortcuts give stands there once.
-    """
-
-    model: KnownModel
-    seed: int
+    model: KnownModel  # the model
+    seed: int  # of the draw
+    # in the order in which they are judged; one that several shortcuts give stands there once
     lists: tuple[ListedTokens, ...]
 
     @cached_property

@@ -26,12 +26,9 @@ HEADER = ("token", "gloss")
 
 @dataclass(frozen=True)
 class Glosses:
-    """What tokens mean.
+    """What tokens mean."""
 
-    Attributes:
-        by_text: glosses by the texts of tokens without surrounding white space; several of one token are joined.
-    """
-
+    # glosses by the texts of tokens without surrounding white space; several of one token are joined
     by_text: Mapping[str, str]
 
     def of(self, token: str) -> str | None:
@@ -77,34 +74,21 @@ Key = tuple[Condition, int, int]
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector as an annotator sees it, and what it is.
+    """A vector as an annotator sees it, and what it is."""
 
-    Attributes:
-        handle: a name that does not tell what it is; it changes when the vector's highest tokens do.
-        key: what it is.
-        token_ids: its highest tokens, best first.
-        tokens: their exact texts.
-    """
-
-    handle: str
-    key: Key
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
+    handle: str  # a name that does not tell what it is; it changes when the vector's highest tokens do
+    key: Key  # what it is
+    token_ids: tuple[int, ...]  # its highest tokens, best first
+    tokens: tuple[str, ...]  # their exact texts
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is drawn of one model by one seed; the same for everybody, in the same order.
+    """What is drawn of one model by one seed; the same for everybody, in the same order."""
 
-    Attributes:
-        model: the model.
-        seed: of the draw.
-        vectors: in the order in which they are judged.
-    """
-
-    model: KnownModel
-    seed: int
-    vectors: tuple[Vector, ...]
+    model: KnownModel  # the model
+    seed: int  # of the draw
+    vectors: tuple[Vector, ...]  # in the order in which they are judged
 
     @cached_property
     def by_handle(self) -> Mapping[str, Vector]:

@@ -15,17 +15,11 @@ from neurothek.queries.ask.statements import Asked, recorded
 
 @dataclass(frozen=True)
 class Section:
-    """One table of an answer.
+    """One table of an answer."""
 
-    Attributes:
-        title: what it shows, one line.
-        frame: the rows; texts are exact, whoever shows them marks white space.
-        remark: a sentence under the table, or nothing.
-    """
-
-    title: str
-    frame: pl.DataFrame
-    remark: str = ""
+    title: str  # what it shows, one line
+    frame: pl.DataFrame  # the rows; texts are exact, whoever shows them marks white space
+    remark: str = ""  # a sentence under the table, or nothing
 
 
 def first_of(title: str, frame: pl.DataFrame, limit: int, remark: str = "") -> Section:
@@ -45,13 +39,9 @@ _CELL = "padding: 0.15em 0.6em; white-space: pre; font-family: monospace; text-a
 
 @dataclass(frozen=True, repr=False)
 class TabularAnswer:
-    """An answer of several tables, which shows itself at a prompt and in a notebook.
+    """An answer of several tables, which shows itself at a prompt and in a notebook."""
 
-    Attributes:
-        asked: the statements that were run for it.
-    """
-
-    asked: tuple[Asked, ...] = field(default=(), kw_only=True, compare=False)
+    asked: tuple[Asked, ...] = field(default=(), kw_only=True, compare=False)  # the statements that were run for it
 
     @property
     def sql(self) -> str:

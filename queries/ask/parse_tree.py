@@ -34,15 +34,10 @@ _MISPLACED = "it cannot be called there"
 
 @dataclass(frozen=True)
 class Functions:
-    """DuckDB's functions as `functions.toml` classifies them.
+    """DuckDB's functions as `functions.toml` classifies them."""
 
-    Attributes:
-        admitted: (kind, name) -> what it is about.
-        refused: (kind, name) -> why it is refused.
-    """
-
-    admitted: Mapping[tuple[str, str], str]
-    refused: Mapping[tuple[str, str], str]
+    admitted: Mapping[tuple[str, str], str]  # (kind, name) -> what it is about
+    refused: Mapping[tuple[str, str], str]  # (kind, name) -> why it is refused
 
     def admits(self, name: str, place: Place) -> bool:
         """Whether a query may call the function there."""

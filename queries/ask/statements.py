@@ -86,15 +86,10 @@ def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement
 
 @dataclass(frozen=True)
 class Asked:
-    """A statement as it was run.
+    """A statement as it was run."""
 
-    Attributes:
-        text: the statement.
-        parameters: the values bound to its `$name`s.
-    """
-
-    text: str
-    parameters: Mapping[str, Any]
+    text: str  # the statement
+    parameters: Mapping[str, Any]  # the values bound to its `$name`s
 
     @property
     def sql(self) -> str:

@@ -48,17 +48,11 @@ class CannotTell(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """What judging a claim on a family finds.
+    """What judging a claim on a family finds."""
 
-    Attributes:
-        outcome: whether it holds there.
-        numbers: what was found, with intervals; why it was not judged, where it was not.
-        n: observations behind an open verdict; None where the verdict is not open.
-    """
-
-    outcome: Outcome
-    numbers: str
-    n: int | None = None
+    outcome: Outcome  # whether it holds there
+    numbers: str  # what was found, with intervals; why it was not judged, where it was not
+    n: int | None = None  # observations behind an open verdict; None where the verdict is not open
 
     @property
     def verdict(self) -> str:
@@ -68,25 +62,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper and how it is judged.
+    """A claim of a paper and how it is judged."""
 
-    Attributes:
-        paper: which paper makes it.
-        section: where; "ours" of what it does not claim.
-        text: what it says, in our words.
-        rule: what is asked for it to hold.
-        shown_in: figures and tables of the paper that show it, such as "Figure 1".
-        jobs: what has to be measured.
-        judge: judges it on a family.
-    """
-
-    paper: Paper
-    section: str
-    text: str
-    rule: str
-    shown_in: tuple[str, ...]
-    jobs: tuple[str, ...]
-    judge: Callable[[Family], Finding]
+    paper: Paper  # which paper makes it
+    section: str  # where; "ours" of what it does not claim
+    text: str  # what it says, in our words
+    rule: str  # what is asked for it to hold
+    shown_in: tuple[str, ...]  # figures and tables of the paper that show it, such as "Figure 1"
+    jobs: tuple[str, ...]  # what has to be measured
+    judge: Callable[[Family], Finding]  # judges it on a family
 
     def on(self, family: Family) -> Finding:
         """Judge it; a family that cannot be asked has an outcome that says why."""

@@ -27,27 +27,17 @@ Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
 
 @dataclass(frozen=True)
 class Family:
-    """Some models of one family, smallest first.
+    """Some models of one family, smallest first."""
 
-    Attributes:
-        name: of the family.
-        sizes: its plain models that may be compared, smallest first.
-        variants: variant -> models of it, each with the plain model of its size, None where there is none.
-        left_out: models that may not be compared with the others, with the reason.
-        jobs: model -> jobs that were run on it.
-        everybody: all of its models, smallest first.
-        read: the rows of a statement of this room.
-        n_parameters: model -> its parameters without embeddings.
-    """
-
-    name: str
-    sizes: tuple[str, ...]
+    name: str  # of the family
+    sizes: tuple[str, ...]  # its plain models that may be compared, smallest first
+    # variant -> models of it, each with the plain model of its size, None where there is none
     variants: tuple[tuple[str, str, str | None], ...]
-    left_out: Mapping[str, str]
-    jobs: Mapping[str, frozenset[str]]
-    read: Read
-    everybody: tuple[str, ...] = ()
-    n_parameters: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str]  # models that may not be compared with the others, with the reason
+    jobs: Mapping[str, frozenset[str]]  # model -> jobs that were run on it
+    read: Read  # the rows of a statement of this room
+    everybody: tuple[str, ...] = ()  # all of its models, smallest first
+    n_parameters: Mapping[str, int] = field(default_factory=dict)  # model -> its parameters without embeddings
 
     @classmethod
     def of(

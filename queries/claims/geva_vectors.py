@@ -181,20 +181,13 @@ def _rule_stops_early(family: Family) -> Finding:
 
 @dataclass(frozen=True)
 class _Steered:
-    """The unwanted attribute in what a model wrote under one intervention.
+    """The unwanted attribute in what a model wrote under one intervention."""
 
-    Attributes:
-        name: model, intervention and attribute.
-        counts: method -> texts with the attribute, and texts.
-        n_sets: random sets of neurons.
-        least_random: the least share of one of them.
-        perplexity: that of the changed model over that of the untouched one, as the authors' code computes it.
-    """
-
-    name: str
-    counts: Mapping[str, tuple[int, int]]
-    n_sets: int
-    least_random: float
+    name: str  # model, intervention and attribute
+    counts: Mapping[str, tuple[int, int]]  # method -> texts with the attribute, and texts
+    n_sets: int  # random sets of neurons
+    least_random: float  # the least share of one of them
+    # that of the changed model over that of the untouched one, as the authors' code computes it
     perplexity: float | None
 
     @classmethod

@@ -28,19 +28,12 @@ _DRAWN_AT_ONCE = 2**14
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its 95% interval.
+    """An estimate with the ends of its 95% interval."""
 
-    Attributes:
-        value: the estimate.
-        low: lower end.
-        high: upper end.
-        n: observations behind it, of a difference on both sides together.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
+    value: float  # the estimate
+    low: float  # lower end
+    high: float  # upper end
+    n: int  # observations behind it, of a difference on both sides together
 
     @property
     def is_positive(self) -> Verdict:

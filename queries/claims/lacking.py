@@ -124,15 +124,10 @@ prepended BOS included."""
 
 @dataclass(frozen=True)
 class Unsteered:
-    """A model that continued nothing yet.
+    """A model that continued nothing yet."""
 
-    Attributes:
-        model: its name.
-        prompts: beginnings of code of its own text.
-    """
-
-    model: str
-    prompts: tuple[str, ...]
+    model: str  # its name
+    prompts: tuple[str, ...]  # beginnings of code of its own text
 
     def __str__(self) -> str:
         """What is to be done, as a line of a plan."""

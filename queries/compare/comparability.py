@@ -9,31 +9,18 @@ LEAST_TOKEN_RATIO = 0.5
 
 @dataclass(frozen=True)
 class Way:
-    """How one model was measured, and what it is.
+    """How one model was measured, and what it is."""
 
-    Attributes:
-        model: its name.
-        family: models of one family differ in size or variant only.
-        size: parameters without embeddings.
-        variant: what sets it apart from the plain one of its size; None for a plain size.
-        corpus: name of the text.
-        text_sha256: hash of the text.
-        sequence_length: ids that a sequence holds at most.
-        activation_rule: when a neuron counted as active.
-        dtype: number format that the model computed in.
-        n_tokens: counted positions.
-    """
-
-    model: str
-    family: str
-    size: int
-    variant: str | None
-    corpus: str
-    text_sha256: str
-    sequence_length: int
-    activation_rule: str
-    dtype: str
-    n_tokens: int
+    model: str  # its name
+    family: str  # models of one family differ in size or variant only
+    size: int  # parameters without embeddings
+    variant: str | None  # what sets it apart from the plain one of its size; None for a plain size
+    corpus: str  # name of the text
+    text_sha256: str  # hash of the text
+    sequence_length: int  # ids that a sequence holds at most
+    activation_rule: str  # when a neuron counted as active
+    dtype: str  # number format that the model computed in
+    n_tokens: int  # counted positions
 
     @property
     def convention(self) -> tuple[str, int, str, str]:

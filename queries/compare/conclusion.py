@@ -18,32 +18,21 @@ _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What the models of one family show.
+    """What the models of one family show."""
 
-    Attributes:
-        family: its name.
-        kind: whether there is a trend with size to tell of, or why not.
-        models: the plain sizes that are told of, smallest first.
-        trends: their numbers, in the order of `MEASURES`; those that no model has are left out.
-        left_out: models of the family that are not told of, each with the reason; where its sizes cannot be
-            compared, these alone, with the one that the others differ from.
-        names: how sentences call the models.
-        sizes: parameters of each of the models, without embeddings.
-        tokens_seen: counted positions behind the numbers of each of the models.
-        tokens_per_parameter: training tokens over all parameters of each of the models; None where unknown.
-        corpora: names of the texts.
-    """
-
-    family: str
-    kind: ConclusionKind
-    models: tuple[str, ...]
-    trends: tuple[Trend, ...]
+    family: str  # its name
+    kind: ConclusionKind  # whether there is a trend with size to tell of, or why not
+    models: tuple[str, ...]  # the plain sizes that are told of, smallest first
+    trends: tuple[Trend, ...]  # their numbers, in the order of `MEASURES`; those that no model has are left out
+    # models of the family that are not told of, each with the reason; where its sizes cannot be compared, these alone,
+    # with the one that the others differ from
     left_out: Mapping[str, str]
-    names: Mapping[str, str]
-    sizes: tuple[int, ...]
-    tokens_seen: tuple[int, ...]
+    names: Mapping[str, str]  # how sentences call the models
+    sizes: tuple[int, ...]  # parameters of each of the models, without embeddings
+    tokens_seen: tuple[int, ...]  # counted positions behind the numbers of each of the models
+    # training tokens over all parameters of each of the models; None where unknown
     tokens_per_parameter: tuple[float | None, ...]
-    corpora: tuple[str, ...]
+    corpora: tuple[str, ...]  # names of the texts
 
     @property
     def headlines(self) -> list[Trend]:

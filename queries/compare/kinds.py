@@ -32,23 +32,14 @@ _OF_VIEWS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Typology:
-    """The kinds of neurons of some models on their shown corpora, the rows of the views of these names.
+    """The kinds of neurons of some models on their shown corpora, the rows of the views of these names."""
 
-    Attributes:
-        coverage: `coverage_bins`: how many n-grams cover a neuron.
-        detectors: `detectors_by_layer`.
-        detected: `detected_by_layer`.
-        suppression: `suppression_by_model`.
-        positions: `positions_by_layer`.
-        teams: `position_teams`.
-    """
-
-    coverage: pl.DataFrame
-    detectors: pl.DataFrame
-    detected: pl.DataFrame
-    suppression: pl.DataFrame
-    positions: pl.DataFrame
-    teams: pl.DataFrame
+    coverage: pl.DataFrame  # `coverage_bins`: how many n-grams cover a neuron
+    detectors: pl.DataFrame  # `detectors_by_layer`
+    detected: pl.DataFrame  # `detected_by_layer`
+    suppression: pl.DataFrame  # `suppression_by_model`
+    positions: pl.DataFrame  # `positions_by_layer`
+    teams: pl.DataFrame  # `position_teams`
 
     def sections(self) -> list[Section]:
         """A table for each kind of neuron; kinds that were not measured are left out."""

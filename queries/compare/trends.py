@@ -26,25 +26,16 @@ _MOST_DIGITS = 6
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a whole model, a part of 1: a column of the view `scaling`.
+    """A number of a whole model, a part of 1: a column of the view `scaling`."""
 
-    Attributes:
-        column: its name.
-        title: what it is, in a word or two.
-        subject: what a sentence says it of.
-        is_plural: whether the subject is.
-        of_one: how it is said of one model, around the number.
-        counts: columns of how many neurons have a property, and of how many; None if it is no share of neurons.
-        jobs: what has to be measured.
-    """
-
-    column: str
-    title: str
-    subject: str
-    is_plural: bool
-    of_one: str
+    column: str  # its name
+    title: str  # what it is, in a word or two
+    subject: str  # what a sentence says it of
+    is_plural: bool  # whether the subject is
+    of_one: str  # how it is said of one model, around the number
+    # columns of how many neurons have a property, and of how many; None if it is no share of neurons
     counts: tuple[str, str] | None
-    jobs: tuple[str, ...]
+    jobs: tuple[str, ...]  # what has to be measured
 
 
 HEADLINES = (
@@ -115,17 +106,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Trend:
-    """A number of the sizes of a family.
+    """A number of the sizes of a family."""
 
-    Attributes:
-        measure: what it is.
-        models: those of the sizes that have it, smallest first; one at least.
-        numbers: theirs.
-    """
-
-    measure: Measure
-    models: tuple[str, ...]
-    numbers: tuple[Number, ...]
+    measure: Measure  # what it is
+    models: tuple[str, ...]  # those of the sizes that have it, smallest first; one at least
+    numbers: tuple[Number, ...]  # theirs
 
     @property
     def values(self) -> list[float]:

@@ -19,15 +19,10 @@ _FEW = 10
 
 @dataclass(frozen=True)
 class Duration:
-    """An estimate: the time that jobs took on a model of the warehouse, times the ratio of parameters.
+    """An estimate: the time that jobs took on a model of the warehouse, times the ratio of parameters."""
 
-    Attributes:
-        seconds: for all of the models together.
-        measured: names of the models whose runs it rests on, in order.
-    """
-
-    seconds: float
-    measured: tuple[str, ...]
+    seconds: float  # for all of the models together
+    measured: tuple[str, ...]  # names of the models whose runs it rests on, in order
 
     @property
     def in_words(self) -> str:

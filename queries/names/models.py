@@ -16,47 +16,26 @@ SIZE = "size w/o embeddings"
 
 @dataclass(frozen=True, kw_only=True)
 class KnownModel:
-    """A model of the warehouse.
+    """A model of the warehouse."""
 
-    Attributes:
-        model_id: its number in the file.
-        name: its name.
-        family: models of one family differ in size or variant only.
-        variant: None for a plain size; else what sets the model apart.
-        size: parameters without embeddings.
-        n_layers: number of blocks.
-        d_ffn: feed-forward neurons per layer.
-        tokenizer_id: its tokenizer.
-        architecture: its family of transformers.
-        is_signed: whether a coefficient may have either sign (gated), which then says which list the neuron writes.
-        has_exact_zeros: whether its non-linearity gives exact zeros, so that a neuron can be dead.
-        is_measured_on_text: whether any text was run through it.
-        source: where its weights came from: a folder, the name of a shipped model, or a hub id.
-        revision: the hub's commit, if they came from there.
-        weights_sha256: what they are known by.
-        tokenizer_from_file: whether its tokenizer.json was taken as it is.
-        configured: what is known of its config.json, as JSON.
-        built: where its norms stand and how it knows positions, which training leaves alone.
-    """
-
-    model_id: int
-    name: str
-    family: str
-    variant: str | None
-    size: int
-    n_layers: int
-    d_ffn: int
-    tokenizer_id: int
-    architecture: str
-    is_signed: bool
-    has_exact_zeros: bool
-    is_measured_on_text: bool
-    source: str
-    revision: str | None
-    weights_sha256: str
-    tokenizer_from_file: bool = False
-    configured: str = ""
-    built: str = ""
+    model_id: int  # its number in the file
+    name: str  # its name
+    family: str  # models of one family differ in size or variant only
+    variant: str | None  # None for a plain size; else what sets the model apart
+    size: int  # parameters without embeddings
+    n_layers: int  # number of blocks
+    d_ffn: int  # feed-forward neurons per layer
+    tokenizer_id: int  # its tokenizer
+    architecture: str  # its family of transformers
+    is_signed: bool  # whether a coefficient may have either sign (gated), which then says which list the neuron writes
+    has_exact_zeros: bool  # whether its non-linearity gives exact zeros, so that a neuron can be dead
+    is_measured_on_text: bool  # whether any text was run through it
+    source: str  # where its weights came from: a folder, the name of a shipped model, or a hub id
+    revision: str | None  # the hub's commit, if they came from there
+    weights_sha256: str  # what they are known by
+    tokenizer_from_file: bool = False  # whether its tokenizer.json was taken as it is
+    configured: str = ""  # what is known of its config.json, as JSON
+    built: str = ""  # where its norms stand and how it knows positions, which training leaves alone
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:

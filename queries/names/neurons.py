@@ -14,17 +14,11 @@ _ADDRESS = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})[Nn](
 
 @dataclass(frozen=True)
 class NeuronAddress:
-    """A neuron that exists in the warehouse.
+    """A neuron that exists in the warehouse."""
 
-    Attributes:
-        of: its model.
-        layer: its layer.
-        neuron: its place in the layer.
-    """
-
-    of: KnownModel
-    layer: int
-    neuron: int
+    of: KnownModel  # its model
+    layer: int  # its layer
+    neuron: int  # its place in the layer
 
     @property
     def model_id(self) -> int:

@@ -20,16 +20,11 @@ def texts_of(connection: duckdb.DuckDBPyConnection, tokenizer_id: int, token_ids
 
 @dataclass(frozen=True)
 class KnownTokens:
-    """What is known of some tokens.
+    """What is known of some tokens."""
 
-    Attributes:
-        texts: token id -> exact text.
-        special: texts of those that stand for no text, such as the beginning of a sequence.
-        counts: token id -> how often it occurs in a corpus, of those that do; None without a corpus.
-    """
-
-    texts: Mapping[int, str]
-    special: tuple[str, ...]
+    texts: Mapping[int, str]  # token id -> exact text
+    special: tuple[str, ...]  # texts of those that stand for no text, such as the beginning of a sequence
+    # token id -> how often it occurs in a corpus, of those that do; None without a corpus
     counts: Mapping[int, int] | None
 
 

@@ -25,19 +25,12 @@ _OF_WEIGHTS = frozenset({"projections", "clusters", "counterparts"})
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """Jobs that some models lack on a corpus.
+    """Jobs that some models lack on a corpus."""
 
-    Attributes:
-        corpus: the corpus, as it was asked for.
-        jobs: names of the jobs.
-        models: names of the models.
-        command: what to type to measure them.
-    """
-
-    corpus: str
-    jobs: tuple[str, ...]
-    models: tuple[str, ...]
-    command: str
+    corpus: str  # the corpus, as it was asked for
+    jobs: tuple[str, ...]  # names of the jobs
+    models: tuple[str, ...]  # names of the models
+    command: str  # what to type to measure them
 
     def __str__(self) -> str:
         """What is lacking, and what to do."""

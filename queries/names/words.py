@@ -21,16 +21,11 @@ class Token:
 
 @dataclass(frozen=True)
 class Term:
-    """What one word of a question means in one tokenizer.
+    """What one word of a question means in one tokenizer."""
 
-    Attributes:
-        word: the word as asked.
-        tokenizer_id: the tokenizer.
-        parts: the word's parts; any token of a part stands for it, and all parts are needed.
-    """
-
-    word: str
-    tokenizer_id: int
+    word: str  # the word as asked
+    tokenizer_id: int  # the tokenizer
+    # the word's parts; any token of a part stands for it, and all parts are needed
     parts: tuple[tuple[Token, ...], ...]
 
     @property
@@ -46,17 +41,11 @@ class Term:
 
 @dataclass(frozen=True)
 class TokenClass:
-    """Tokens that have something in common.
+    """Tokens that have something in common."""
 
-    Attributes:
-        option: the option by which it is asked for.
-        value: what was given with it.
-        pattern: a regular expression (RE2) that their texts match.
-    """
-
-    option: str
-    value: str
-    pattern: str
+    option: str  # the option by which it is asked for
+    value: str  # what was given with it
+    pattern: str  # a regular expression (RE2) that their texts match
 
     @property
     def name(self) -> str:

@@ -34,16 +34,12 @@ INTERVENTIONS_REMARK = (
 
 @dataclass(frozen=True)
 class Changed:
-    """What changing one neuron did; empty where it was not changed.
+    """What changing one neuron did; empty where it was not changed."""
 
-    Attributes:
-        alone: what turning it off alone did, with the keys of `INTERVENTION_COLUMNS` from `effect` on; None where that
-            was not measured.
-        together: the interventions that it was part of, the largest effect first, with the columns of
-            `INTERVENTION_COLUMNS`.
-    """
-
+    # what turning it off alone did, with the keys of `INTERVENTION_COLUMNS` from `effect` on; None where that was not
+    # measured
     alone: Mapping[str, Any] | None
+    # the interventions that it was part of, the largest effect first, with the columns of `INTERVENTION_COLUMNS`
     together: pl.DataFrame
 
     def sentence(self) -> str:

@@ -98,28 +98,18 @@ _Asked = Future[list[Row]]
 
 @dataclass(frozen=True)
 class NeuronRows:
-    """What a neuron's page is made of.
+    """What a neuron's page is made of."""
 
-    Attributes:
-        measured: the corpus that it is about; None before any text was measured.
-        is_shown: whether that is the shown one of its model.
-        facts: the neuron's row of the view `neurons` on that corpus.
-        tokens: a row for each token that it lists; see `listed`.
-        of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
-            contexts hold the ids around the places; those among them that have a band are `windows`.
-        texts: texts of the tokens in all these rows.
-        counts: how often these tokens occur in that corpus; None without one.
-        special: texts of those tokens that stand for no text.
-    """
-
-    measured: MeasuredCorpus | None
-    is_shown: bool
-    facts: Mapping[str, Any]
-    tokens: Sequence[Row]
+    measured: MeasuredCorpus | None  # the corpus that it is about; None before any text was measured
+    is_shown: bool  # whether that is the shown one of its model
+    facts: Mapping[str, Any]  # the neuron's row of the view `neurons` on that corpus
+    tokens: Sequence[Row]  # a row for each token that it lists; see `listed`
+    # its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
+    # contexts hold the ids around the places; those among them that have a band are `windows`.
     of: Mapping[str, Sequence[Row]]
-    texts: Mapping[int, str]
-    counts: Mapping[int, int] | None
-    special: Sequence[str] = ()
+    texts: Mapping[int, str]  # texts of the tokens in all these rows
+    counts: Mapping[int, int] | None  # how often these tokens occur in that corpus; None without one
+    special: Sequence[str] = ()  # texts of those tokens that stand for no text
 
 
 def neuron_rows(

@@ -52,26 +52,21 @@ COUNTERPARTS_REMARK = (
 
 @dataclass(frozen=True)
 class Relatives:
-    """The relatives of one neuron; empty where its model was not clustered, or not compared with others.
+    """The relatives of one neuron; empty where its model was not clustered, or not compared with others."""
 
-    Attributes:
-        mates: the other neurons of its cluster, nearest to the cluster's centre first.
-        neighbours: the neurons of largest cosine in the whole model.
-        counterparts: the neurons of other models, at most five of each, that it overlaps with more than random vectors
-            do, with the columns of `COUNTERPART_COLUMNS`; `pole` of a gated one is the sign of the coefficient at which
-            it does what the asked one does at its own, and `top_tokens` what it promotes there.
-        below_chance: those among the five nearest of each other model that it does not: they are not counterparts.
-        compared: one row a model that its model was compared with, with the columns of `COMPARED_COLUMNS`: how many
-            counterparts it has there, its largest overlap (0 where it shares no listed token with any), and the one
-            that random vectors reach (null there).
-        cluster: its row of the view `clusters_summary`, in the shown clustering; None before there is one.
-    """
-
-    mates: pl.DataFrame
-    neighbours: pl.DataFrame
+    mates: pl.DataFrame  # the other neurons of its cluster, nearest to the cluster's centre first
+    neighbours: pl.DataFrame  # the neurons of largest cosine in the whole model
+    # the neurons of other models, at most five of each, that it overlaps with more than random vectors do, with the
+    # columns of `COUNTERPART_COLUMNS`; `pole` of a gated one is the sign of the coefficient at which it does what the
+    # asked one does at its own, and `top_tokens` what it promotes there
     counterparts: pl.DataFrame
+    # those among the five nearest of each other model that it does not: they are not counterparts
     below_chance: pl.DataFrame
+    # one row a model that its model was compared with, with the columns of `COMPARED_COLUMNS`: how many counterparts it
+    # has there, its largest overlap (0 where it shares no listed token with any), and the one that random vectors reach
+    # (null there)
     compared: pl.DataFrame
+    # its row of the view `clusters_summary`, in the shown clustering; None before there is one
     cluster: Mapping[str, Any] | None
 
     def sentence(self) -> str:

@@ -47,17 +47,11 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Triggers:
-    """What one neuron fires on in one corpus; empty where n-grams were not counted.
+    """What one neuron fires on in one corpus; empty where n-grams were not counted."""
 
-    Attributes:
-        ngrams: its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`.
-        detection: a row for each length, with the columns of `DETECTION_COLUMNS`.
-        suppression: the row of the view `suppression`, or None unless it detects tokens.
-    """
-
-    ngrams: pl.DataFrame
-    detection: pl.DataFrame
-    suppression: Mapping[str, Any] | None
+    ngrams: pl.DataFrame  # its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`
+    detection: pl.DataFrame  # a row for each length, with the columns of `DETECTION_COLUMNS`
+    suppression: Mapping[str, Any] | None  # the row of the view `suppression`, or None unless it detects tokens
 
     def sentence(self) -> str:
         """Whether it detects tokens, and whether it suppresses them; nothing where there is nothing to say."""

@@ -47,32 +47,20 @@ def least_found(n_shown: int, n_members: int, n_tokens: int, *, n_properties: in
 
 @dataclass(frozen=True)
 class Property:
-    """Something that tokens have or lack whatever list they are in.
+    """Something that tokens have or lack whatever list they are in."""
 
-    Attributes:
-        concept: what it is, in plain English.
-        concept_class: its class ([G] 4).
-        token_ids: the tokens of the vocabulary that have it.
-    """
-
-    concept: str
-    concept_class: ConceptClass
-    token_ids: frozenset[int]
+    concept: str  # what it is, in plain English
+    concept_class: ConceptClass  # its class ([G] 4)
+    token_ids: frozenset[int]  # the tokens of the vocabulary that have it
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A property that a list has more often than chance gives.
+    """A property that a list has more often than chance gives."""
 
-    Attributes:
-        concept: what it is, in plain English.
-        concept_class: its class ([G] 4).
-        token_ids: the tokens of the list that follow it, in the list's order.
-    """
-
-    concept: str
-    concept_class: ConceptClass
-    token_ids: tuple[int, ...]
+    concept: str  # what it is, in plain English
+    concept_class: ConceptClass  # its class ([G] 4)
+    token_ids: tuple[int, ...]  # the tokens of the list that follow it, in the list's order
 
 
 PART_MARK = "##"
@@ -81,13 +69,9 @@ PART_MARK = "##"
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The tokens of a tokenizer, without the special ones; equal to itself alone, which makes it a key.
+    """The tokens of a tokenizer, without the special ones; equal to itself alone, which makes it a key."""
 
-    Attributes:
-        texts: their exact texts by id.
-    """
-
-    texts: Mapping[int, str]
+    texts: Mapping[int, str]  # their exact texts by id
 
     @cached_property
     def marks_parts(self) -> bool:

@@ -149,21 +149,13 @@ assert tuple(_CLOSED) == FAMILIES[:-2]
 
 @dataclass(frozen=True)
 class _Rules:
-    """What the rules know of a vocabulary, whatever the unembedding.
+    """What the rules know of a vocabulary, whatever the unembedding."""
 
-    Attributes:
-        families: the properties of each closed family.
-        closed: all of them, each with the number of its family.
-        places: token -> which of `closed` it has.
-        affixes: beginnings and endings.
-        left_out: tokens that are in no neighbourhood.
-    """
-
-    families: Mapping[str, list[Property]]
-    closed: Sequence[tuple[Property, int]]
-    places: Mapping[int, list[int]]
-    affixes: Affixes
-    left_out: frozenset[int]
+    families: Mapping[str, list[Property]]  # the properties of each closed family
+    closed: Sequence[tuple[Property, int]]  # all of them, each with the number of its family
+    places: Mapping[int, list[int]]  # token -> which of `closed` it has
+    affixes: Affixes  # beginnings and endings
+    left_out: frozenset[int]  # tokens that are in no neighbourhood
 
 
 @lru_cache(maxsize=4)

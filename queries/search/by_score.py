@@ -81,15 +81,10 @@ class WordScores(Protocol):
 
 @dataclass(frozen=True)
 class AtHand:
-    """The weights that may be read for an answer.
+    """The weights that may be read for an answer."""
 
-    Attributes:
-        scores: model_id -> what answers from its weights.
-        why_not: name of a model -> why its weights are not read.
-    """
-
-    scores: Mapping[int, WordScores] = field(default_factory=dict)
-    why_not: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[int, WordScores] = field(default_factory=dict)  # model_id -> what answers from its weights
+    why_not: Mapping[str, str] = field(default_factory=dict)  # name of a model -> why its weights are not read
 
 
 OpenWeights = Callable[[Sequence[KnownModel]], AtHand]
@@ -98,17 +93,11 @@ OpenWeights = Callable[[Sequence[KnownModel]], AtHand]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What has to be computed from one model's weights.
+    """What has to be computed from one model's weights."""
 
-    Attributes:
-        model: the model, and where its weights lay.
-        tokens: id -> text of the tokens that stand for the word.
-        layers: first and last layer.
-    """
-
-    model: KnownModel
-    tokens: Mapping[int, str]
-    layers: tuple[int, int]
+    model: KnownModel  # the model, and where its weights lay
+    tokens: Mapping[int, str]  # id -> text of the tokens that stand for the word
+    layers: tuple[int, int]  # first and last layer
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

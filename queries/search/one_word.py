@@ -113,19 +113,12 @@ def _count(counts: Mapping[int, int] | None, token_id: int) -> int | None:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A word near to one that was asked for.
+    """A word near to one that was asked for."""
 
-    Attributes:
-        word: the word.
-        near: the word asked for.
-        cosine: of their unembedding rows, the largest over their spellings.
-        tokens: its spellings.
-    """
-
-    word: str
-    near: str
-    cosine: float
-    tokens: tuple[Token, ...]
+    word: str  # the word
+    near: str  # the word asked for
+    cosine: float  # of their unembedding rows, the largest over their spellings
+    tokens: tuple[Token, ...]  # its spellings
 
 
 def neighbours_of(

@@ -69,19 +69,12 @@ def _strongest(row: Mapping[str, Any]) -> float | None:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class FoundNeurons(TabularAnswer):
-    """The neurons that a search found, best first.
+    """The neurons that a search found, best first."""
 
-    Attributes:
-        neurons: one row per neuron, with the columns of `COLUMNS` of the search's module.
-        n_found: how many neurons there are, including those beyond the limit.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not searched, because plain sizes are.
-    """
-
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
+    neurons: pl.DataFrame  # one row per neuron, with the columns of `COLUMNS` of the search's module
+    n_found: int  # how many neurons there are, including those beyond the limit
+    notes: tuple[str, ...]  # remarks for the person who asked, a sentence each
+    left_out: tuple[str, ...] = ()  # variants that were not searched, because plain sizes are
 
     @property
     def title(self) -> str:

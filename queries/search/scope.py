@@ -30,15 +30,10 @@ def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tup
 
 @dataclass(frozen=True)
 class AskedModels:
-    """The models that a search is about.
+    """The models that a search is about."""
 
-    Attributes:
-        models: those asked, smallest first.
-        left_out: names of the variants that were not asked for.
-    """
-
-    models: list[KnownModel]
-    left_out: tuple[str, ...] = ()
+    models: list[KnownModel]  # those asked, smallest first
+    left_out: tuple[str, ...] = ()  # names of the variants that were not asked for
 
 
 def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, own: str | None = None) -> AskedModels:

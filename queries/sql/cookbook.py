@@ -16,19 +16,12 @@ _SMALLER, _LARGER = "tiny-1m", "tiny-2m"
 
 @dataclass(frozen=True)
 class Recipe:
-    """A question of the cookbook.
+    """A question of the cookbook."""
 
-    Attributes:
-        number: its number there.
-        chapter: title of the chapter it stands in.
-        words: the question.
-        query: the query that answers it.
-    """
-
-    number: int
-    chapter: str
-    words: str
-    query: str
+    number: int  # its number there
+    chapter: str  # title of the chapter it stands in
+    words: str  # the question
+    query: str  # the query that answers it
 
     @property
     def relations(self) -> list[str]:

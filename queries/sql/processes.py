@@ -107,21 +107,14 @@ _RANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds of one query.
+    """Bounds of one query."""
 
-    Attributes:
-        seconds: how long it may run.
-        memory_bytes: how much memory its process may take for it.
-        rows: how many rows are returned; all, if None.
-        threads: how many threads it may use.
-        is_watched: whether the asking process watches the memory of the one that answers; where the operating system
-            keeps to a limit on addresses it need not.
-    """
-
-    seconds: float = 30.0
-    memory_bytes: int = 1_500_000_000
-    rows: int | None = None
-    threads: int = min(4, os.cpu_count() or 1)
+    seconds: float = 30.0  # how long it may run
+    memory_bytes: int = 1_500_000_000  # how much memory its process may take for it
+    rows: int | None = None  # how many rows are returned; all, if None
+    threads: int = min(4, os.cpu_count() or 1)  # how many threads it may use
+    # whether the asking process watches the memory of the one that answers; where the operating system keeps to a limit
+    # on addresses it need not
     is_watched: bool = sys.platform != "linux"
 
     def __post_init__(self) -> None:

@@ -22,23 +22,15 @@ _READ = re.compile(r"\b(?:from|join)\s+((?:store\.)?[a-z_]+)\b")
 
 @dataclass(frozen=True)
 class View:
-    """A view as its file describes it.
+    """A view as its file describes it."""
 
-    Attributes:
-        name: name of the view and of its file.
-        text: the whole file, header included: what one edits and runs.
-        purpose: the header's prose: what one row is, why, from what, and the sources.
-        key: the columns that identify a row.
-        columns: column name -> description, in order.
-        kept: where its rows lie in a table, computed anew for a model when its measurements change, a table of the
-            store without whose rows a model has none in the view.
-    """
-
-    name: str
-    text: str
-    purpose: str
-    key: tuple[str, ...]
-    columns: Mapping[str, str]
+    name: str  # name of the view and of its file
+    text: str  # the whole file, header included: what one edits and runs
+    purpose: str  # the header's prose: what one row is, why, from what, and the sources
+    key: tuple[str, ...]  # the columns that identify a row
+    columns: Mapping[str, str]  # column name -> description, in order
+    # where its rows lie in a table, computed anew for a model when its measurements change, a table of the store
+    # without whose rows a model has none in the view
     kept: str | None = None
 
     @cached_property

@@ -19,17 +19,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed module.
+    """A changed module."""
 
-    Attributes:
-        change: which lines differ.
-        line: number of the first of them.
-        source: the whole module, changed.
-    """
-
-    change: Change
-    line: int
-    source: str
+    change: Change  # which lines differ
+    line: int  # number of the first of them
+    source: str  # the whole module, changed
 
 
 def mirrors() -> dict[str, list[str]]:

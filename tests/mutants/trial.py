@@ -34,17 +34,11 @@ class TestsFail(Exception):
 
 @dataclass(frozen=True)
 class Trial:
-    """A module in a copy of the tree, whose tests pass there.
+    """A module in a copy of the tree, whose tests pass there."""
 
-    Attributes:
-        root: the copy.
-        tests: its test files, as paths from the root.
-        seconds: how long they took.
-    """
-
-    root: Path
-    tests: list[str]
-    seconds: float
+    root: Path  # the copy
+    tests: list[str]  # its test files, as paths from the root
+    seconds: float  # how long they took
 
     @classmethod
     def of(cls, root: Path, tests: list[str]) -> "Trial":

@@ -10,15 +10,10 @@ LEAST_RATE = 0.9
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of some mutants.
+    """What came of some mutants."""
 
-    Attributes:
-        n: how many were tried.
-        survivors: those that no test noticed.
-    """
-
-    n: int
-    survivors: Sequence[Mutant]
+    n: int  # how many were tried
+    survivors: Sequence[Mutant]  # those that no test noticed
 
     @property
     def rate(self) -> float:

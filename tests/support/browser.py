@@ -94,16 +94,11 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 @dataclass
 class Visitor:
-    """One window on a dashboard, and everything that went wrong in it.
+    """One window on a dashboard, and everything that went wrong in it."""
 
-    Attributes:
-        page: the window.
-        base: the dashboard's address.
-        problems: errors of the console and of scripts, refused requests, and requests to anybody else.
-    """
-
-    page: Page
-    base: str
+    page: Page  # the window
+    base: str  # the dashboard's address
+    # errors of the console and of scripts, refused requests, and requests to anybody else
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -20,36 +20,22 @@ RELATIVE_ERROR = 1e-5
 
 @dataclass(frozen=True)
 class Neurons:
-    """One layer's neurons as they stand in the weights, in float64.
+    """One layer's neurons as they stand in the weights, in float64."""
 
-    Attributes:
-        values: [d_ffn d_model] what each adds to the stream.
-        keys: [d_ffn d_model] what each, or its gate, compares its input with.
-        bias: [d_ffn] of the pre-activation.
-        norm: the norm before the FFN, None in a post-norm block.
-    """
-
-    values: Floats
-    keys: Floats
-    bias: Floats
-    norm: NormWeights | None
+    values: Floats  # [d_ffn d_model] what each adds to the stream
+    keys: Floats  # [d_ffn d_model] what each, or its gate, compares its input with
+    bias: Floats  # [d_ffn] of the pre-activation
+    norm: NormWeights | None  # the norm before the FFN, None in a post-norm block
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one layer did with one sequence.
+    """What one layer did with one sequence."""
 
-    Attributes:
-        coefficients: [time d_ffn] m, after the non-linearity; of a gated FFN act(gate) * up.
-        active: [time d_ffn] m != 0 for ReLU, m > 0 for GELU, gate > 0 for a gated FFN.
-        errors: [time d_ffn] how far a coefficient may be off where the non-linearity has a slope of 1.
-        unsure: [time d_ffn] where the pre-activation is so near 0 that its sign may differ.
-    """
-
-    coefficients: Floats
-    active: Bools
-    errors: Floats
-    unsure: Bools
+    coefficients: Floats  # [time d_ffn] m, after the non-linearity; of a gated FFN act(gate) * up
+    active: Bools  # [time d_ffn] m != 0 for ReLU, m > 0 for GELU, gate > 0 for a gated FFN
+    errors: Floats  # [time d_ffn] how far a coefficient may be off where the non-linearity has a slope of 1
+    unsure: Bools  # [time d_ffn] where the pre-activation is so near 0 that its sign may differ
 
 
 class PlainModel:

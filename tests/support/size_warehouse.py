@@ -15,29 +15,18 @@ FAMILY = "made"
 
 @dataclass(frozen=True)
 class Size:
-    """One model, called `made-NAME`.
+    """One model, called `made-NAME`."""
 
-    Attributes:
-        name: its name without the family's.
-        size: parameters without embeddings.
-        n_active: tokens at which each of its neurons was active.
-        n_tokens: tokens that it saw.
-        trained_on: training tokens for each of all its parameters, of which a quarter more are embeddings.
-        variant: what sets it apart; None for a plain size.
-        text: what it read.
-        rule: when a neuron counted as active.
-        has_exact_zeros: whether a neuron can be dead.
-    """
-
-    name: str
-    size: int
-    n_active: tuple[int, ...]
-    n_tokens: int = 1000
+    name: str  # its name without the family's
+    size: int  # parameters without embeddings
+    n_active: tuple[int, ...]  # tokens at which each of its neurons was active
+    n_tokens: int = 1000  # tokens that it saw
+    # training tokens for each of all its parameters, of which a quarter more are embeddings
     trained_on: int | None = 20
-    variant: str | None = None
-    text: str = "text"
-    rule: str = "m != 0"
-    has_exact_zeros: bool = True
+    variant: str | None = None  # what sets it apart; None for a plain size
+    text: str = "text"  # what it read
+    rule: str = "m != 0"  # when a neuron counted as active
+    has_exact_zeros: bool = True  # whether a neuron can be dead
 
     @property
     def model(self) -> str:

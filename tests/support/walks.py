@@ -11,19 +11,13 @@ SOURCES = ("ingest", "catalog", "queries", "dashboards", "neurothek", "pyproject
 
 @dataclass(frozen=True)
 class Walk:
-    """What one walk does to the tree.
+    """What one walk does to the tree."""
 
-    Attributes:
-        title: its heading in the guide.
-        new: file -> its text.
-        lines: file -> (a text that stands there once, what takes its place), one after the other.
-        first: the walks that it begins with.
-    """
-
-    title: str
-    new: Mapping[str, str] = field(default_factory=dict)
+    title: str  # its heading in the guide
+    new: Mapping[str, str] = field(default_factory=dict)  # file -> its text
+    # file -> (a text that stands there once, what takes its place), one after the other
     lines: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    first: tuple["Walk", ...] = ()
+    first: tuple["Walk", ...] = ()  # the walks that it begins with
 
     @property
     def files(self) -> set[str]:

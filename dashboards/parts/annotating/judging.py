@@ -28,17 +28,11 @@ from neurothek.queries.annotate.sample import Sample, Vector, judged
 
 @dataclass(frozen=True)
 class Concept:
-    """A pattern in the tokens of a vector.
+    """A pattern in the tokens of a vector."""
 
-    Attributes:
-        name: its name, in the annotator's words.
-        concept_class: its class; None before it is chosen.
-        ranks: of the marked tokens in the list shown, from 1, in order.
-    """
-
-    name: str = ""
-    concept_class: str | None = None
-    ranks: tuple[int, ...] = ()
+    name: str = ""  # its name, in the annotator's words
+    concept_class: str | None = None  # its class; None before it is chosen
+    ranks: tuple[int, ...] = ()  # of the marked tokens in the list shown, from 1, in order
 
     @property
     def is_begun(self) -> bool:
@@ -59,17 +53,11 @@ class Concept:
 
 @dataclass(frozen=True)
 class Draft:
-    """What an annotator says of one vector.
+    """What an annotator says of one vector."""
 
-    Attributes:
-        concepts: those that are finished.
-        pending: the one being marked.
-        turn: how many concepts were begun, so that each has fields of its own.
-    """
-
-    concepts: tuple[Concept, ...] = ()
-    pending: Concept = field(default_factory=Concept)
-    turn: int = 0
+    concepts: tuple[Concept, ...] = ()  # those that are finished
+    pending: Concept = field(default_factory=Concept)  # the one being marked
+    turn: int = 0  # how many concepts were begun, so that each has fields of its own
 
     def finished(self) -> "Draft":
         """The draft with the pending concept among the others, where one was begun."""
@@ -108,19 +96,12 @@ _DRAFTS = "annotating_drafts"
 
 @dataclass(frozen=True)
 class Place:
-    """Where an annotator is.
+    """Where an annotator is."""
 
-    Attributes:
-        sample: what is to be judged.
-        annotator: who judges.
-        judged: handles of what they have judged.
-        vector: the vector they look at; None when all are judged.
-    """
-
-    sample: Sample
-    annotator: str
-    judged: frozenset[str]
-    vector: Vector | None
+    sample: Sample  # what is to be judged
+    annotator: str  # who judges
+    judged: frozenset[str]  # handles of what they have judged
+    vector: Vector | None  # the vector they look at; None when all are judged
 
     @property
     def handle(self) -> str:

@@ -14,19 +14,12 @@ N_BINS = 24
 
 @dataclass(frozen=True)
 class Bar:
-    """A number of each layer that is drawn as a bar.
+    """A number of each layer that is drawn as a bar."""
 
-    Attributes:
-        column: where it stands.
-        title: what it is, above the bars.
-        is_share: a part of 1, which is written in percent; else a count.
-        told: what it means, on hover.
-    """
-
-    column: str
-    title: str
-    is_share: bool
-    told: str
+    column: str  # where it stands
+    title: str  # what it is, above the bars
+    is_share: bool  # a part of 1, which is written in percent; else a count
+    told: str  # what it means, on hover
 
 
 BARS = (

@@ -47,19 +47,12 @@ _MINUTES = 100
 
 @dataclass(frozen=True)
 class Measured:
-    """A job and what is known of it.
+    """A job and what is known of it."""
 
-    Attributes:
-        name: of the job.
-        finished: when it was last measured for the model; None: never.
-        seconds: how long its run took for another model of the warehouse, if one has it.
-        of: that model.
-    """
-
-    name: str
-    finished: datetime | None
-    seconds: float | None = None
-    of: str | None = None
+    name: str  # of the job
+    finished: datetime | None  # when it was last measured for the model; None: never
+    seconds: float | None = None  # how long its run took for another model of the warehouse, if one has it
+    of: str | None = None  # that model
 
 
 def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:

@@ -41,21 +41,13 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Card:
-    """A number against size.
+    """A number against size."""
 
-    Attributes:
-        measure: what it is.
-        trends: of the families that have it.
-        points: rows as `neurothek.dashboards.charts.models.against_size` draws them.
-        menu: where on the page its menu belongs.
-        place: where its chart does.
-    """
-
-    measure: Measure
-    trends: Sequence[Trend]
-    points: pl.DataFrame
-    menu: DeltaGenerator
-    place: DeltaGenerator
+    measure: Measure  # what it is
+    trends: Sequence[Trend]  # of the families that have it
+    points: pl.DataFrame  # rows as `neurothek.dashboards.charts.models.against_size` draws them
+    menu: DeltaGenerator  # where on the page its menu belongs
+    place: DeltaGenerator  # where its chart does
 
 
 def show_conclusions(comparison: Comparison) -> None:

@@ -31,23 +31,14 @@ _SUPPRESSION = ("model", "n_detectors", "observed", "observed_low", "observed_hi
 
 @dataclass(frozen=True)
 class Curve:
-    """A number of the layers of models against depth.
+    """A number of the layers of models against depth."""
 
-    Attributes:
-        title: what it shows.
-        data: the rows.
-        number: the column that is drawn.
-        caption: what one sees, in a line.
-        source: whose figure or definition it is.
-        nothing: what is said instead where all of it is 0, or a single detector.
-    """
-
-    title: str
-    data: Data
-    number: charts.OfLayer
-    caption: str
-    source: str
-    nothing: str
+    title: str  # what it shows
+    data: Data  # the rows
+    number: charts.OfLayer  # the column that is drawn
+    caption: str  # what one sees, in a line
+    source: str  # whose figure or definition it is
+    nothing: str  # what is said instead where all of it is 0, or a single detector
 
     @property
     def is_sparse(self) -> bool:

@@ -18,21 +18,14 @@ from neurothek.queries.compare.kinds import kinds_statement
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the figures are drawn from.
+    """What the figures are drawn from."""
 
-    Attributes:
-        reader: what the page reads, of the corpus that was asked for or of each model's shown one.
-        comparison: the models side by side.
-        names: the models, smallest first.
-        look: colours and dashes of the models in a theme.
-        lacking: what was not measured: a sentence -> the jobs that measure it, and the models that lack it; filled
-            while the page is drawn.
-    """
-
-    reader: Reading
-    comparison: Comparison
-    names: Sequence[str]
-    look: Callable[[Theme], Look]
+    reader: Reading  # what the page reads, of the corpus that was asked for or of each model's shown one
+    comparison: Comparison  # the models side by side
+    names: Sequence[str]  # the models, smallest first
+    look: Callable[[Theme], Look]  # colours and dashes of the models in a theme
+    # what was not measured: a sentence -> the jobs that measure it, and the models that lack it; filled while the page
+    # is drawn
     lacking: dict[str, tuple[tuple[str, ...], list[str]]] = field(default_factory=dict)
 
     def data(self, name: str) -> Data:

@@ -41,21 +41,13 @@ RAISES = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked of a model.
+    """What is asked of a model."""
 
-    Attributes:
-        model: its name.
-        side: what follows `layer` and `position` in the address: of the second model a 2.
-        prompt: the text.
-        lens: what states are read through.
-        corpus: the corpus of facts and matrices; None: the shown one.
-    """
-
-    model: str
-    side: str
-    prompt: str
-    lens: Lens
-    corpus: str | None
+    model: str  # its name
+    side: str  # what follows `layer` and `position` in the address: of the second model a 2
+    prompt: str  # the text
+    lens: Lens  # what states are read through
+    corpus: str | None  # the corpus of facts and matrices; None: the shown one
 
 
 @dataclass(frozen=True)

@@ -31,15 +31,10 @@ OVERHEAD = 1.25
 
 @dataclass(frozen=True)
 class Text:
-    """How much text is read.
+    """How much text is read."""
 
-    Attributes:
-        n_domains: domains.
-        tokens: ids of each.
-    """
-
-    n_domains: int
-    tokens: int
+    n_domains: int  # domains
+    tokens: int  # ids of each
 
     @property
     def n_tokens(self) -> int:

@@ -18,15 +18,10 @@ GZIP = ".gz"
 
 @dataclass(frozen=True)
 class Document:
-    """One text.
+    """One text."""
 
-    Attributes:
-        n_bytes: its length in UTF-8.
-        blocks: its characters in order, to be read once.
-    """
-
-    n_bytes: int
-    blocks: Iterable[str]
+    n_bytes: int  # its length in UTF-8
+    blocks: Iterable[str]  # its characters in order, to be read once
 
     @staticmethod
     def of(text: str) -> "Document":
@@ -40,19 +35,12 @@ ReadFile = Callable[[Path, str, TextMemory], Iterator[Document]]
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How files of one kind are read.
+    """How files of one kind are read."""
 
-    Attributes:
-        suffixes: what their names end with, in lower case; upper case is the same.
-        read: what reads one; an error of the system, of Arrow or of UTF-8 gets its sentence where it is called.
-        has_columns: whether a column is chosen by PATH:COLUMN.
-        is_packed: whether one that is packed by gzip is read, too.
-    """
-
-    suffixes: tuple[str, ...]
-    read: ReadFile
-    has_columns: bool = False
-    is_packed: bool = True
+    suffixes: tuple[str, ...]  # what their names end with, in lower case; upper case is the same
+    read: ReadFile  # what reads one; an error of the system, of Arrow or of UTF-8 gets its sentence where it is called
+    has_columns: bool = False  # whether a column is chosen by PATH:COLUMN
+    is_packed: bool = True  # whether one that is packed by gzip is read, too
 
 
 def suffix_of(path: Path) -> str:

@@ -34,22 +34,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class HubDataset:
-    """One text of the hub.
-
-    Attributes:
-        repository: ORG/NAME, or NAME alone.
-        revision: branch, tag or commit; None: the main branch.
-        config: the dataset's configuration; None: its only one.
-        split: train unless asked.
-        column: text unless asked.
-    """
+    """One text of the hub."""
 
     is_streamed: ClassVar[bool] = True
-    repository: str
-    revision: str | None = None
-    config: str | None = None
-    split: str = DEFAULT_SPLIT
-    column: str = DEFAULT_COLUMN
+    repository: str  # ORG/NAME, or NAME alone
+    revision: str | None = None  # branch, tag or commit; None: the main branch
+    config: str | None = None  # the dataset's configuration; None: its only one
+    split: str = DEFAULT_SPLIT  # train unless asked
+    column: str = DEFAULT_COLUMN  # text unless asked
 
     @classmethod
     def parse(cls, domain: str, location: str) -> "HubDataset | None":

@@ -70,16 +70,11 @@ def format_of(path: Path) -> FileFormat:
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """A file or a folder, with a column of its tables.
-
-    Attributes:
-        domain: what the text is called.
-        location: a path, or PATH:COLUMN.
-    """
+    """A file or a folder, with a column of its tables."""
 
     is_streamed: ClassVar[bool] = False
-    domain: str
-    location: str
+    domain: str  # what the text is called
+    location: str  # a path, or PATH:COLUMN
 
     @classmethod
     def parse(cls, domain: str, location: str) -> "LocalFiles":

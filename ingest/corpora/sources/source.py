@@ -22,13 +22,9 @@ POOLED = "all"
 
 @runtime_checkable
 class Text(Protocol):
-    """What a kind of source is: where its text lies, and how it is read.
+    """What a kind of source is: where its text lies, and how it is read."""
 
-    Attributes:
-        is_streamed: whether it is read no further than it is needed; its hash then stands for all of it.
-    """
-
-    is_streamed: ClassVar[bool]
+    is_streamed: ClassVar[bool]  # whether it is read no further than it is needed; its hash then stands for all of it
 
     @property
     def location(self) -> str:

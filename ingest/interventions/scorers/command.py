@@ -43,19 +43,13 @@ class CommandScorer:
 
     Scores lie in [0, 1], every line has the same attributes, and the exit code is 0: anything else is a failure. The
     program may answer at once or when it has read everything.
-
-    Attributes:
-        spec: as it was asked for.
-        arguments: the program and its arguments.
-        attributes: what it scores.
-        patience_seconds: for so long it may neither read nor write.
     """
 
     is_foreign: ClassVar[bool] = True
-    spec: str
-    arguments: tuple[str, ...]
-    attributes: tuple[str, ...]
-    patience_seconds: float = PATIENCE_SECONDS
+    spec: str  # as it was asked for
+    arguments: tuple[str, ...]  # the program and its arguments
+    attributes: tuple[str, ...]  # what it scores
+    patience_seconds: float = PATIENCE_SECONDS  # for so long it may neither read nor write
 
     @classmethod
     def opened(cls, spec: str, argument: str, *, patience_seconds: float = PATIENCE_SECONDS) -> "CommandScorer":
@@ -222,19 +216,12 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes], IO
 
 @dataclass(eq=False)
 class _Exchange:
-    """What goes to and fro between a program and us.
+    """What goes to and fro between a program and us."""
 
-    Attributes:
-        spec: the scorer, for the errors.
-        process: the program.
-        feed: lines that it is still to be handed.
-        patience_seconds: for so long it may neither read nor write.
-    """
-
-    spec: str
-    process: "subprocess.Popen[bytes]"
-    feed: Iterator[bytes]
-    patience_seconds: float
+    spec: str  # the scorer, for the errors
+    process: "subprocess.Popen[bytes]"  # the program
+    feed: Iterator[bytes]  # lines that it is still to be handed
+    patience_seconds: float  # for so long it may neither read nor write
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     _unsent: bytes = b""
     _unread: bytearray = field(default_factory=bytearray)

@@ -44,12 +44,9 @@ class TextFeatures:
     """How a text becomes a vector: log(1 + count) of each known word, and of each bucket, either part of length 1.
 
     Case and the values of digits are not looked at.
-
-    Attributes:
-        words: those that have a feature of their own, in the order of their features; the buckets follow.
     """
 
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # those that have a feature of their own, in the order of their features; the buckets follow
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "TextFeatures":
@@ -123,19 +120,13 @@ _WORD_AND_SPACE = re.compile(r"\S+\s*")
 
 @dataclass(frozen=True, eq=False)
 class DomainScorer:
-    """Probabilities of code, math and prose, adding up to 1: multinomial logistic regression ([ours]).
-
-    Attributes:
-        text_sha256: hash of the snippets that it learned from, which another version of Python has otherwise.
-        features: how a text becomes a vector.
-        fit: what was learned.
-    """
+    """Probabilities of code, math and prose, adding up to 1: multinomial logistic regression ([ours])."""
 
     is_foreign: ClassVar[bool] = False
     spec: ClassVar[str] = SPEC
-    text_sha256: str
-    features: TextFeatures
-    fit: SoftmaxFit
+    text_sha256: str  # hash of the snippets that it learned from, which another version of Python has otherwise
+    features: TextFeatures  # how a text becomes a vector
+    fit: SoftmaxFit  # what was learned
 
     @classmethod
     def opened(cls, spec: str, argument: str) -> "DomainScorer":

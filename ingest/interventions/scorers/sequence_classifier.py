@@ -48,19 +48,13 @@ class SequenceClassifierScorer:
 
     It runs in float32 on the CPU; texts are cut at its own length. Texts of one length are read together, so that
     nothing is padded.
-
-    Attributes:
-        spec: as it was asked for.
-        identity: what its numbers depend on, and where it lies.
-        attributes: its labels.
-        is_independent: whether each label has a probability for itself.
     """
 
     is_foreign: ClassVar[bool] = False
-    spec: str
-    identity: Mapping[str, Any]
-    attributes: tuple[str, ...]
-    is_independent: bool
+    spec: str  # as it was asked for
+    identity: Mapping[str, Any]  # what its numbers depend on, and where it lies
+    attributes: tuple[str, ...]  # its labels
+    is_independent: bool  # whether each label has a probability for itself
     _model: PreTrainedModel = field(repr=False)
     _tokenizer: PreTrainedTokenizerBase = field(repr=False)
 

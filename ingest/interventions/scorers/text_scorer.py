@@ -46,15 +46,11 @@ class TextScorer(Protocol):
 
 @dataclass(frozen=True)
 class _Kind:
-    """What is known of a kind of scorers before its module, and what that needs, is loaded.
+    """What is known of a kind of scorers before its module, and what that needs, is loaded."""
 
-    Attributes:
-        place: module and class.
-        is_reopened: whether it can be opened again from its identity alone. What is foreign never is: a warehouse
-            may come from a stranger, who would choose the program.
-    """
-
-    place: str
+    place: str  # module and class
+    # whether it can be opened again from its identity alone. What is foreign never is: a warehouse may come from a
+    # stranger, who would choose the program.
     is_reopened: bool
 
     @property

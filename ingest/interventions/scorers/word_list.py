@@ -32,17 +32,12 @@ class WordListScorer:
 
     A word counts where neither a letter, a digit, an underscore nor a combining mark touches it, so that `C++` is found
     in `(C++)` and `art` is not found in `party`. White space in a phrase stands for any.
-
-    Attributes:
-        spec: as it was asked for.
-        attribute: what having one of the words is called.
-        listed: the words as they were written, each once.
     """
 
     is_foreign: ClassVar[bool] = False
-    spec: str
-    attribute: str
-    listed: tuple[str, ...]
+    spec: str  # as it was asked for
+    attribute: str  # what having one of the words is called
+    listed: tuple[str, ...]  # the words as they were written, each once
 
     @classmethod
     def opened(cls, spec: str, argument: str) -> "WordListScorer":

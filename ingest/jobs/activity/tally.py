@@ -26,23 +26,15 @@ _ROWS_AT_ONCE = 255
 
 @dataclass(eq=False)
 class Tally:
-    """What is counted over some stretch of one domain.
+    """What is counted over some stretch of one domain."""
 
-    Attributes:
-        totals: float64, exact for counts up to 2^53 positions.
-        minimum: smallest coefficient.
-        maximum: largest coefficient.
-        first_active: how many counted positions of the stretch came before the first activation; -1: never active.
-        n_positions: counted positions.
-        n_sequences: sequences.
-    """
-
-    totals: Float[Tensor, "numbers d_ffn"]
-    minimum: Float[Tensor, " d_ffn"]
-    maximum: Float[Tensor, " d_ffn"]
+    totals: Float[Tensor, "numbers d_ffn"]  # float64, exact for counts up to 2^53 positions
+    minimum: Float[Tensor, " d_ffn"]  # smallest coefficient
+    maximum: Float[Tensor, " d_ffn"]  # largest coefficient
+    # how many counted positions of the stretch came before the first activation; -1: never active
     first_active: Int[Tensor, " d_ffn"]
-    n_positions: int = 0
-    n_sequences: int = 0
+    n_positions: int = 0  # counted positions
+    n_sequences: int = 0  # sequences
 
     @classmethod
     def empty(cls, d_ffn: int, device: torch.device) -> "Tally":
@@ -67,15 +59,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Tallier:
-    """Counts one run of sequences after the other; several threads may use it at once.
+    """Counts one run of sequences after the other; several threads may use it at once."""
 
-    Attributes:
-        rule: when a coefficient counts as active.
-        is_non_negative: whether no coefficient can be below 0 (ReLU), so that |m| = m.
-    """
-
-    rule: ActivationRule
-    is_non_negative: bool
+    rule: ActivationRule  # when a coefficient counts as active
+    is_non_negative: bool  # whether no coefficient can be below 0 (ReLU), so that |m| = m
 
     def sequences(self, counted: CountedSequences, *, ignored: Bool[Tensor, " d_ffn"]) -> Tally:
         """Count some sequences; `ignored` are neurons whose first activation nobody asks for any more."""
@@ -130,28 +117,17 @@ class _Work:
     """Memory that the blocks of one stretch use one after the other: a few large operations, not many small ones.
 
     Threads that count beside one another wait for the interpreter between any two operations.
-
-    Attributes:
-        scratch: takes a copy of a block.
-        marks: takes what is said of each value of a block.
-        ones: as many as a block has rows.
-        sums: of the rows since `add_to`, as in `Tally.totals`.
-        counts: the same, for what is counted.
-        silent: neurons whose first activation is still looked for.
-        is_any_silent: whether there is one.
-        n_rows: how many rows were added up since `add_to`.
-        largest: the largest |m| so far; no longer followed once it is above every threshold.
     """
 
-    scratch: Float[Tensor, "rows d_ffn"]
-    marks: Bool[Tensor, "rows d_ffn"]
-    ones: Float[Tensor, " rows"]
-    sums: Float[Tensor, "numbers d_ffn"]
-    counts: UInt8[Tensor, "numbers d_ffn"]
-    silent: Bool[Tensor, " d_ffn"]
-    is_any_silent: bool
-    n_rows: int = 0
-    largest: float = 0.0
+    scratch: Float[Tensor, "rows d_ffn"]  # takes a copy of a block
+    marks: Bool[Tensor, "rows d_ffn"]  # takes what is said of each value of a block
+    ones: Float[Tensor, " rows"]  # as many as a block has rows
+    sums: Float[Tensor, "numbers d_ffn"]  # of the rows since `add_to`, as in `Tally.totals`
+    counts: UInt8[Tensor, "numbers d_ffn"]  # the same, for what is counted
+    silent: Bool[Tensor, " d_ffn"]  # neurons whose first activation is still looked for
+    is_any_silent: bool  # whether there is one
+    n_rows: int = 0  # how many rows were added up since `add_to`
+    largest: float = 0.0  # the largest |m| so far; no longer followed once it is above every threshold
 
     @classmethod
     def of(cls, rows: int, d_ffn: int, *, silent: Bool[Tensor, " d_ffn"]) -> "_Work":

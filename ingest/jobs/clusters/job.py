@@ -43,15 +43,10 @@ _NEIGHBOURS = "neighbours-"
 
 @dataclass(frozen=True)
 class Linking:
-    """How vectors are linked: all at once where the distances of all pairs fit into memory, else by parts.
+    """How vectors are linked: all at once where the distances of all pairs fit into memory, else by parts."""
 
-    Attributes:
-        n: how many vectors there are.
-        most: how many are linked at once.
-    """
-
-    n: int
-    most: int
+    n: int  # how many vectors there are
+    most: int  # how many are linked at once
 
     @classmethod
     def of(cls, n: int, d_model: int, *, memory_bytes: int) -> "Linking":
@@ -84,16 +79,11 @@ class ClustersJob(WeightsJob):
     """Agglomerative clusterings of all value vectors by cosine distance, complete linkage, and nearest neighbours.
 
     In a gated model a value vector and its negative are one: distances are 1 - |cosine| [ours].
-
-    Attributes:
-        sizes: how many clusters each clustering is asked for.
-        linking: how.
-        neighbours: how many nearest vectors are kept of each.
     """
 
-    sizes: tuple[int, ...]
-    linking: Linking
-    neighbours: int = 10
+    sizes: tuple[int, ...]  # how many clusters each clustering is asked for
+    linking: Linking  # how
+    neighbours: int = 10  # how many nearest vectors are kept of each
     name = "clusters"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)

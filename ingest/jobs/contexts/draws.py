@@ -18,21 +18,14 @@ HISTOGRAM_POSITIONS = 32_768
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What is drawn of one text with one seed: the same for every layer, chunk and batch.
+    """What is drawn of one text with one seed: the same for every layer, chunk and batch."""
 
-    Attributes:
-        seed: of the draws.
-        places: (sequence, position) of each random place, in the order in which they were drawn.
-        is_in_histogram: bool [n_sequences], whether a sequence's activations are counted by size.
-        lengths: int64 [n_sequences], how many ids each sequence has.
-        first_counted: first counted position of each: 1 where a BOS was prepended, else 0.
-    """
-
-    seed: int
+    seed: int  # of the draws
+    # (sequence, position) of each random place, in the order in which they were drawn
     places: tuple[tuple[int, int], ...]
-    is_in_histogram: np.ndarray
-    lengths: np.ndarray
-    first_counted: int
+    is_in_histogram: np.ndarray  # bool [n_sequences], whether a sequence's activations are counted by size
+    lengths: np.ndarray  # int64 [n_sequences], how many ids each sequence has
+    first_counted: int  # first counted position of each: 1 where a BOS was prepended, else 0
 
     @classmethod
     def of(cls, corpus: Corpus, *, n_places: int, seed: int) -> "Draws":
@@ -59,17 +52,11 @@ KEPT = 10
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many windows are kept for each neuron.
+    """How many windows are kept for each neuron."""
 
-    Attributes:
-        strongest: around the first of its strongest places.
-        sampled: in sequences drawn of those that it fires in.
-        random: around positions drawn of the whole text.
-    """
-
-    strongest: int
-    sampled: int
-    random: int
+    strongest: int  # around the first of its strongest places
+    sampled: int  # in sequences drawn of those that it fires in
+    random: int  # around positions drawn of the whole text
 
     @classmethod
     def of(cls, *, is_non_negative: bool) -> "Amounts":

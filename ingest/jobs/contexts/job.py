@@ -64,13 +64,9 @@ def _footprint(shape: Shape, extent: Extent) -> Footprint:
 
 @dataclass(frozen=True)
 class ContextsJob(SweepJob):
-    """The places of largest |m|, a sample of the sequences that a neuron fires in, random places, and a histogram.
+    """The places of largest |m|, a sample of the sequences that a neuron fires in, random places, and a histogram."""
 
-    Attributes:
-        seed: of everything that is drawn.
-    """
-
-    seed: int = 0
+    seed: int = 0  # of everything that is drawn
     name = "contexts"
     version = 2
     tables: ClassVar[tuple[Table, ...]] = (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS)

@@ -22,17 +22,12 @@ _LONG = 128
 
 @dataclass(frozen=True, eq=False)
 class Peaks:
-    """The place of the largest |m| of each neuron in each of some sequences, the first of equal ones.
+    """The place of the largest |m| of each neuron in each of some sequences, the first of equal ones."""
 
-    Attributes:
-        sequences: numbers of the sequences in the corpus.
-        activations: m there, sign kept; 0 where the neuron does not fire in the sequence.
-        positions: positions in the sequences.
-    """
-
-    sequences: Int[Tensor, " sequences"]
+    sequences: Int[Tensor, " sequences"]  # numbers of the sequences in the corpus
+    # m there, sign kept; 0 where the neuron does not fire in the sequence
     activations: Float[Tensor, "sequences d_ffn"]
-    positions: Int[Tensor, "sequences d_ffn"]
+    positions: Int[Tensor, "sequences d_ffn"]  # positions in the sequences
 
 
 def peaks_of(run: CountedSequences, *, is_non_negative: bool) -> Peaks:
@@ -95,23 +90,14 @@ def by_strength(peaks: Peaks) -> Int[Tensor, "sequences d_ffn"]:
 
 @dataclass(eq=False)
 class KeptPlaces:
-    """For each neuron the sequences of highest rank so far, the highest first.
+    """For each neuron the sequences of highest rank so far, the highest first."""
 
-    Attributes:
-        n_windows: around how many of them, the first ones, windows are read.
-        ranks: what they are ranked by, no two alike; 0 where there is none.
-        sequences: numbers of the sequences in the corpus.
-        activations: m at the strongest place.
-        positions: the strongest place.
-        numbers: which of the windows that were read is its own.
-    """
-
-    n_windows: int
-    ranks: Int[Tensor, "kept d_ffn"]
-    sequences: Int[Tensor, "kept d_ffn"]
-    activations: Float[Tensor, "kept d_ffn"]
-    positions: Int[Tensor, "kept d_ffn"]
-    numbers: Int[Tensor, "kept d_ffn"]
+    n_windows: int  # around how many of them, the first ones, windows are read
+    ranks: Int[Tensor, "kept d_ffn"]  # what they are ranked by, no two alike; 0 where there is none
+    sequences: Int[Tensor, "kept d_ffn"]  # numbers of the sequences in the corpus
+    activations: Float[Tensor, "kept d_ffn"]  # m at the strongest place
+    positions: Int[Tensor, "kept d_ffn"]  # the strongest place
+    numbers: Int[Tensor, "kept d_ffn"]  # which of the windows that were read is its own
     _read: list[Tensor] = field(default_factory=list)
     _n_read: int = 0
 
@@ -193,21 +179,13 @@ def read_around(
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows around places, cut at the ends of the sequence and before its first counted position.
+    """Windows around places, cut at the ends of the sequence and before its first counted position."""
 
-    Attributes:
-        integers: from -127 to 127, the place itself at `N_BEFORE`.
-        is_nonzero: where m is not 0; False beyond the ends.
-        largest: the largest |m| of each window.
-        n_before: positions of each before its place.
-        n_after: positions of each after it.
-    """
-
-    integers: Int8[Tensor, "windows width"]
-    is_nonzero: Bool[Tensor, "windows width"]
-    largest: Float[Tensor, " windows"]
-    n_before: Int[Tensor, " windows"]
-    n_after: Int[Tensor, " windows"]
+    integers: Int8[Tensor, "windows width"]  # from -127 to 127, the place itself at `N_BEFORE`
+    is_nonzero: Bool[Tensor, "windows width"]  # where m is not 0; False beyond the ends
+    largest: Float[Tensor, " windows"]  # the largest |m| of each window
+    n_before: Int[Tensor, " windows"]  # positions of each before its place
+    n_after: Int[Tensor, " windows"]  # positions of each after it
 
     @classmethod
     def of(

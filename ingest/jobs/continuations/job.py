@@ -29,23 +29,14 @@ from neurothek.ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Interve
 
 @dataclass(frozen=True)
 class Steered:
-    """Prompts that a model continues while its neurons are changed.
+    """Prompts that a model continues while its neurons are changed."""
 
-    Attributes:
-        intervention: what is changed.
-        steering: how prompts are continued and scored; without prompts where they are read back.
-        n_prompts: how many prompts there are.
-        prompts_sha256: fingerprint of the prompts.
-        scorers: the name of each scorer, and what its numbers depend on.
-        n_positions: ids of the longest prompt, its warning and its continuation included.
-    """
-
-    intervention: Intervention
-    steering: Steering
-    n_prompts: int
-    prompts_sha256: str
-    scorers: tuple[Mapping[str, Any], ...]
-    n_positions: int
+    intervention: Intervention  # what is changed
+    steering: Steering  # how prompts are continued and scored; without prompts where they are read back
+    n_prompts: int  # how many prompts there are
+    prompts_sha256: str  # fingerprint of the prompts
+    scorers: tuple[Mapping[str, Any], ...]  # the name of each scorer, and what its numbers depend on
+    n_positions: int  # ids of the longest prompt, its warning and its continuation included
 
     @classmethod
     def of(
@@ -111,21 +102,14 @@ _Method = tuple[str, int]
 
 @dataclass(frozen=True)
 class ContinuationsJob(AdditiveJob):
-    """Has a model continue prompts as it is, with neurons changed, with random ones changed, and with two baselines.
+    """Has a model continue prompts as it is, with neurons changed, with random ones changed, and with two baselines."""
 
-    Attributes:
-        steered: what is asked for.
-        interventions: what is changed; texts of the same name, asked for earlier, are written again where it changed.
-        n_sets: random sets of neurons that each is compared with.
-        set_seed: of these.
-        replaces: whether continuations of a name that the warehouse has may be others.
-    """
-
-    steered: tuple[Steered, ...] = ()
+    steered: tuple[Steered, ...] = ()  # what is asked for
+    # what is changed; texts of the same name, asked for earlier, are written again where it changed
     interventions: tuple[Intervention, ...] = ()
-    n_sets: int = DEFAULT_RANDOM_SETS
-    set_seed: int = 0
-    replaces: bool = False
+    n_sets: int = DEFAULT_RANDOM_SETS  # random sets of neurons that each is compared with
+    set_seed: int = 0  # of these
+    replaces: bool = False  # whether continuations of a name that the warehouse has may be others
     name = "continuations"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (CONTINUATIONS, ATTRIBUTE_SCORES)

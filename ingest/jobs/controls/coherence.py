@@ -27,17 +27,11 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class Judged:
-    """Coherence of n vectors, each array float64 with nan where it is not defined.
+    """Coherence of n vectors, each array float64 with nan where it is not defined."""
 
-    Attributes:
-        coherence: mean pairwise cosine.
-        z: standard deviations above the mean of the random vectors.
-        percentile: share of the random vectors that are less coherent, in percent; equal ones count half.
-    """
-
-    coherence: np.ndarray
-    z: np.ndarray
-    percentile: np.ndarray
+    coherence: np.ndarray  # mean pairwise cosine
+    z: np.ndarray  # standard deviations above the mean of the random vectors
+    percentile: np.ndarray  # share of the random vectors that are less coherent, in percent; equal ones count half
 
     def columns(self) -> list[pl.Series]:
         """As columns of the tables, null where not defined."""

@@ -123,17 +123,12 @@ _LAYER = "layer-"
 
 @dataclass(frozen=True)
 class ControlsJob(PassJob):
-    """Random vectors and FFN updates with their tokens, the change by the final norm, and coherence against random.
+    """Random vectors and FFN updates with their tokens, the change by the final norm, and coherence against random."""
 
-    Attributes:
-        n_random: random vectors per layer, kept with their tokens: for null distributions, and for rules to judge.
-        n_updates: FFN updates a layer, if the corpus has so many sentences.
-        seed: of the draws.
-    """
-
+    # random vectors per layer, kept with their tokens: for null distributions, and for rules to judge
     n_random: int = 500
-    n_updates: int = N_UPDATES
-    seed: int = 0
+    n_updates: int = N_UPDATES  # FFN updates a layer, if the corpus has so many sentences
+    seed: int = 0  # of the draws
     name = "controls"
     version = 4
     tables: ClassVar[tuple[Table, ...]] = (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES)

@@ -31,14 +31,11 @@ PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One of the two models, as the lists of tokens that its neurons and random vectors have.
+    """One of the two models, as the lists of tokens that its neurons and random vectors have."""
 
-    Attributes:
-        neurons: [n_layers d_ffn 2 k] ids of the tokens that each promotes and suppresses, best first.
-        random: [n_layers n_random 2 k] likewise of random vectors like the layer's value vectors.
-    """
-
+    # [n_layers d_ffn 2 k] ids of the tokens that each promotes and suppresses, best first
     neurons: Int[np.ndarray, "n_layers d_ffn 2 k"]
+    # [n_layers n_random 2 k] likewise of random vectors like the layer's value vectors
     random: Int[np.ndarray, "n_layers n_random 2 k"]
 
     @property
@@ -139,18 +136,12 @@ _ONE, _OTHER, _LAYER, _RANDOM = "one", "other", "layer", "random"
 
 @dataclass(frozen=True)
 class PairContext:
-    """Two models of a warehouse that are compared.
+    """Two models of a warehouse that are compared."""
 
-    Attributes:
-        warehouse: what holds their lists.
-        one: the first of them.
-        other: the second.
-        opened: the models by name, from whose weights random vectors are drawn; none before these were looked for.
-    """
-
-    warehouse: Warehouse
-    one: ListedModel
-    other: ListedModel
+    warehouse: Warehouse  # what holds their lists
+    one: ListedModel  # the first of them
+    other: ListedModel  # the second
+    # the models by name, from whose weights random vectors are drawn; none before these were looked for
     opened: Mapping[str, JobContext] = field(default_factory=dict)
 
     @classmethod
@@ -182,17 +173,11 @@ class PairContext:
 
 @dataclass(frozen=True)
 class CounterpartsJob(ShardJob[PairContext]):
-    """For each neuron of either model the best of the other, and how near random vectors come.
+    """For each neuron of either model the best of the other, and how near random vectors come."""
 
-    Attributes:
-        n_best: how many are kept.
-        n_random: random vectors per layer; they are those of the job `controls`.
-        seed: of the draws.
-    """
-
-    n_best: int = 5
-    n_random: int = 500
-    seed: int = 0
+    n_best: int = 5  # how many are kept
+    n_random: int = 500  # random vectors per layer; they are those of the job `controls`
+    seed: int = 0  # of the draws
     name = "counterparts"
     version = 2
     tables: ClassVar[tuple[Table, ...]] = (COUNTERPARTS,)

@@ -13,31 +13,18 @@ from neurothek.ingest.models.finding import FROM_FILE, Measured, measured_of
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A model of the warehouse.
+    """A model of the warehouse."""
 
-    Attributes:
-        model_id: its number.
-        measured: where its weights came from.
-        tokenizer_sha256: hash of its tokenizer.
-        n_layers: how many layers it has.
-        d_ffn: neurons of a layer.
-        d_model: width of the residual stream.
-        vocab_size: rows of the unembedding.
-        is_gated: whether signs of its neurons are a convention.
-        projections: run key of its lists of tokens; None before they are measured.
-        weights: where its weights are looked for instead; None: where they came from.
-    """
-
-    model_id: int
-    measured: Measured
-    tokenizer_sha256: str
-    n_layers: int
-    d_ffn: int
-    d_model: int
-    vocab_size: int
-    is_gated: bool
-    projections: str | None
-    weights: Path | None = None
+    model_id: int  # its number
+    measured: Measured  # where its weights came from
+    tokenizer_sha256: str  # hash of its tokenizer
+    n_layers: int  # how many layers it has
+    d_ffn: int  # neurons of a layer
+    d_model: int  # width of the residual stream
+    vocab_size: int  # rows of the unembedding
+    is_gated: bool  # whether signs of its neurons are a convention
+    projections: str | None  # run key of its lists of tokens; None before they are measured
+    weights: Path | None = None  # where its weights are looked for instead; None: where they came from
 
     @property
     def name(self) -> str:

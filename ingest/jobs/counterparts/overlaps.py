@@ -25,14 +25,10 @@ def rank_weights(k: int) -> Int[np.ndarray, " k"]:
 
 @dataclass(frozen=True)
 class Best:
-    """For each neuron of one set its best of another, best first, ties by place.
+    """For each neuron of one set its best of another, best first, ties by place."""
 
-    Attributes:
-        places: [n k] places in the other set; -1 where it shares no listed token with any more.
-        shared: [n k] the weight that both give to the tokens that they share, in units of 2^-46; 0 there.
-    """
-
-    places: Int[np.ndarray, "n k"]
+    places: Int[np.ndarray, "n k"]  # [n k] places in the other set; -1 where it shares no listed token with any more
+    # [n k] the weight that both give to the tokens that they share, in units of 2^-46; 0 there
     shared: Int[np.ndarray, "n k"]
 
     @classmethod
@@ -116,17 +112,12 @@ def _compared(
 
 @dataclass(frozen=True, eq=False)
 class _Listed:
-    """Which neurons list a token, and what they share of it with one that lists it at any rank.
+    """Which neurons list a token, and what they share of it with one that lists it at any rank."""
 
-    Attributes:
-        keys: the tokens by side that any of them lists, ascending: 2 * token, and one more where it is suppressed.
-        matrix: [keys * width, n] the smaller of two weights, by key and the other neuron's rank.
-        width: how many ranks the other's lists have.
-    """
-
+    # the tokens by side that any of them lists, ascending: 2 * token, and one more where it is suppressed
     keys: Int[np.ndarray, " keys"]
-    matrix: scipy.sparse.csr_array
-    width: int
+    matrix: scipy.sparse.csr_array  # [keys * width, n] the smaller of two weights, by key and the other neuron's rank
+    width: int  # how many ranks the other's lists have
 
     @classmethod
     def of(cls, tokens: Int[np.ndarray, "n 2 k"], *, width: int) -> "_Listed":

@@ -37,19 +37,12 @@ _CONCLUSION = "conclusion"
 
 @dataclass(frozen=True)
 class EventsJob(PassJob):
-    """Reads the streams of examples layer by layer, and keeps the neurons that matter most there.
+    """Reads the streams of examples layer by layer, and keeps the neurons that matter most there."""
 
-    Attributes:
-        n_examples: examples drawn, if the corpus has so many sentences.
-        n_event_examples: how many of them are the event sample.
-        seed: of everything that is drawn.
-        shard_examples: examples measured at a time.
-    """
-
-    n_examples: int = N_EXAMPLES
-    n_event_examples: int = N_EVENT_EXAMPLES
-    seed: int = 0
-    shard_examples: int = SHARD_EXAMPLES
+    n_examples: int = N_EXAMPLES  # examples drawn, if the corpus has so many sentences
+    n_event_examples: int = N_EVENT_EXAMPLES  # how many of them are the event sample
+    seed: int = 0  # of everything that is drawn
+    shard_examples: int = SHARD_EXAMPLES  # examples measured at a time
     name = "events"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES)

@@ -33,22 +33,14 @@ class Layer(LayerShares):
     """One layer at the last positions of some examples; its shares are how the update is spread.
 
     Picked neurons stand kind after kind, as `PLACES` says.
-
-    Attributes:
-        pre: [examples d_model] the stream before the FFN.
-        post: [examples d_model] the stream after the block.
-        neurons: [examples picked] the neurons.
-        is_there: [examples picked] whether a place is filled.
-        coefficients: [examples picked] their activations.
-        contributions: [examples picked] |m| times the length of the value vector.
     """
 
-    pre: Float[Tensor, "examples d_model"]
-    post: Float[Tensor, "examples d_model"]
-    neurons: Int[Tensor, "examples picked"]
-    is_there: Bool[Tensor, "examples picked"]
-    coefficients: Float[Tensor, "examples picked"]
-    contributions: Float[Tensor, "examples picked"]
+    pre: Float[Tensor, "examples d_model"]  # [examples d_model] the stream before the FFN
+    post: Float[Tensor, "examples d_model"]  # [examples d_model] the stream after the block
+    neurons: Int[Tensor, "examples picked"]  # [examples picked] the neurons
+    is_there: Bool[Tensor, "examples picked"]  # [examples picked] whether a place is filled
+    coefficients: Float[Tensor, "examples picked"]  # [examples picked] their activations
+    contributions: Float[Tensor, "examples picked"]  # [examples picked] |m| times the length of the value vector
 
 
 def watch(
@@ -105,23 +97,15 @@ EXAMPLES_AT_ONCE = 128
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """Tokens are rows of the lens's vocabulary; the last axis of three is the moment: before the FFN, after the block.
+    """Tokens are rows of the lens's vocabulary; the last of three axes is the moment: before the FFN, after the block."""
 
-    Attributes:
-        tops: [examples n_layers moments] the token of the largest logit.
-        probabilities: [examples n_layers moments] its probability.
-        final_ranks: [examples n_layers moments] rank of the final token.
-        candidate_ranks: [examples n_layers] rank after the block of the token at the top before the FFN.
-        norms: [examples n_layers moments] length of the stream.
-        targets: [examples] probability of the token asked about, after the last layer.
-    """
-
-    tops: Int[Tensor, "examples n_layers moments"]
-    probabilities: Float[Tensor, "examples n_layers moments"]
-    final_ranks: Int[Tensor, "examples n_layers moments"]
+    tops: Int[Tensor, "examples n_layers moments"]  # [examples n_layers moments] the token of the largest logit
+    probabilities: Float[Tensor, "examples n_layers moments"]  # [examples n_layers moments] its probability
+    final_ranks: Int[Tensor, "examples n_layers moments"]  # [examples n_layers moments] rank of the final token
+    # [examples n_layers] rank after the block of the token at the top before the FFN
     candidate_ranks: Int[Tensor, "examples n_layers"]
-    norms: Float[Tensor, "examples n_layers moments"]
-    targets: Float[Tensor, " examples"]
+    norms: Float[Tensor, "examples n_layers moments"]  # [examples n_layers moments] length of the stream
+    targets: Float[Tensor, " examples"]  # [examples] probability of the token asked about, after the last layer
 
     @property
     def final(self) -> Int[Tensor, " examples"]:
@@ -131,16 +115,13 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Where predictions came to stay, and where candidates were pushed down.
+    """Where predictions came to stay, and where candidates were pushed down."""
 
-    Attributes:
-        saturation: [examples] start of the trailing run of layers whose stream has the final token at the top.
-        by_ffn: [examples] whether that is not the last layer, and another token was at the top before its FFN.
-        elimination: [examples] the layer of the largest candidate rank, the lowest on ties; -1 where all ranks are 1.
-    """
-
+    # [examples] start of the trailing run of layers whose stream has the final token at the top
     saturation: Int[np.ndarray, " examples"]
+    # [examples] whether that is not the last layer, and another token was at the top before its FFN
     by_ffn: Bool[np.ndarray, " examples"]
+    # [examples] the layer of the largest candidate rank, the lowest on ties; -1 where all ranks are 1
     elimination: Int[np.ndarray, " examples"]
 
 

@@ -18,15 +18,10 @@ EXAMPLES_AT_ONCE = 128
 
 @dataclass(frozen=True, eq=False)
 class LayerScores:
-    """Scores of one layer's picked neurons.
+    """Scores of one layer's picked neurons."""
 
-    Attributes:
-        candidate: for the token at the top before the FFN.
-        final: for the final token.
-    """
-
-    candidate: Scores
-    final: Scores
+    candidate: Scores  # for the token at the top before the FFN
+    final: Scores  # for the final token
 
 
 def score(lens: Lens, layers: Sequence[Layer], readings: Readings, transformer: Transformer) -> list[LayerScores]:

@@ -20,15 +20,10 @@ LEADING_SHARE = 0.0024
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Up to k neurons at some positions; where there are fewer, the last places are empty.
+    """Up to k neurons at some positions; where there are fewer, the last places are empty."""
 
-    Attributes:
-        neurons: [positions k] the neurons; 0 where a place is empty.
-        is_there: [positions k] whether a place is filled.
-    """
-
-    neurons: Int[Tensor, "positions k"]
-    is_there: Bool[Tensor, "positions k"]
+    neurons: Int[Tensor, "positions k"]  # [positions k] the neurons; 0 where a place is empty
+    is_there: Bool[Tensor, "positions k"]  # [positions k] whether a place is filled
 
     def at(self, positions: Int[Tensor, " some"]) -> "Chosen":
         """The same at some of the positions."""
@@ -37,32 +32,22 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class LayerShares:
-    """How a layer's update is spread over its neurons.
+    """How a layer's update is spread over its neurons."""
 
-    Attributes:
-        total: [positions] sum of the contributions, float64.
-        dominant: [positions] share of the dominant neurons; not a number where the sum is 0, like what follows.
-        leading: [positions] share of the largest 0.24% of the neurons, at least one.
-        effective: [positions] square of the sum over the sum of squares.
-    """
-
-    total: Float[Tensor, " positions"]
+    total: Float[Tensor, " positions"]  # [positions] sum of the contributions, float64
+    # [positions] share of the dominant neurons; not a number where the sum is 0, like what follows
     dominant: Float[Tensor, " positions"]
-    leading: Float[Tensor, " positions"]
-    effective: Float[Tensor, " positions"]
+    leading: Float[Tensor, " positions"]  # [positions] share of the largest 0.24% of the neurons, at least one
+    effective: Float[Tensor, " positions"]  # [positions] square of the sum over the sum of squares
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What some neurons do to one token a position.
+    """What some neurons do to one token a position."""
 
-    Attributes:
-        raw: [positions k] m (e . v), [G] eq. 2.
-        logit: [positions k] m e . (gamma (v - mean v)) / sd(stream), or m e . (gamma v) / rms(stream): the change of
-            its logit if the final norm's divisor stood still [ours]; raw where there is no final norm.
-    """
-
-    raw: Float[Tensor, "positions k"]
+    raw: Float[Tensor, "positions k"]  # [positions k] m (e . v), [G] eq. 2.
+    # [positions k] m e . (gamma (v - mean v)) / sd(stream), or m e . (gamma v) / rms(stream): the change of its logit
+    # if the final norm's divisor stood still [ours]; raw where there is no final norm.
     logit: Float[Tensor, "positions k"]
 
 

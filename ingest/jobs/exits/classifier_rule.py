@@ -24,17 +24,12 @@ _ONE_IN = 10
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Examples by their places, none in two of the parts.
+    """Examples by their places, none in two of the parts."""
 
-    Attributes:
-        fit: what is fitted on.
-        validation: what thresholds are chosen on, a tenth of all [ours]; rules without a threshold learn from it too.
-        test: what the rule is tried on, a tenth of all.
-    """
-
-    fit: Int[np.ndarray, " fit"]
+    fit: Int[np.ndarray, " fit"]  # what is fitted on
+    # what thresholds are chosen on, a tenth of all [ours]; rules without a threshold learn from it too
     validation: Int[np.ndarray, " validation"]
-    test: Int[np.ndarray, " test"]
+    test: Int[np.ndarray, " test"]  # what the rule is tried on, a tenth of all
 
     @property
     def train(self) -> Int[np.ndarray, " train"]:

@@ -52,54 +52,34 @@ _READINGS = """
 
 @dataclass(frozen=True, eq=False)
 class WatchedExamples:
-    """The examples of the job events.
+    """The examples of the job events."""
 
-    Attributes:
-        rows: the examples, in the order of their numbers.
-        saturation: the layer from which on each one's final token stays at the top.
-        is_correct: whether the final token is at the top after a layer.
-    """
-
-    rows: list[Prompt]
-    saturation: Int[np.ndarray, " examples"]
-    is_correct: Bool[np.ndarray, "n_layers examples"]
+    rows: list[Prompt]  # the examples, in the order of their numbers
+    saturation: Int[np.ndarray, " examples"]  # the layer from which on each one's final token stays at the top
+    is_correct: Bool[np.ndarray, "n_layers examples"]  # whether the final token is at the top after a layer
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterLists:
-    """The clusters of the dominant neurons of every example and layer.
+    """The clusters of the dominant neurons of every example and layer."""
 
-    Attributes:
-        n_clusters_asked: of the clustering: the one into fewest clusters that the model has.
-        ids: by contribution; `NOBODY` where a layer has fewer neurons.
-    """
-
-    n_clusters_asked: int
-    ids: Int[np.ndarray, "n_layers examples places"]
+    n_clusters_asked: int  # of the clustering: the one into fewest clusters that the model has
+    ids: Int[np.ndarray, "n_layers examples places"]  # by contribution; `NOBODY` where a layer has fewer neurons
 
 
 @dataclass(frozen=True, eq=False)
 class ShortcutReadings:
-    """What one kind of shortcut says of the validation sentences, from every state.
+    """What one kind of shortcut says of the validation sentences, from every state."""
 
-    Attributes:
-        margins: the difference of its two largest probabilities.
-        is_correct: whether its token is the model's own.
-    """
-
-    margins: Float[np.ndarray, "sentences states"]
-    is_correct: Bool[np.ndarray, "sentences states"]
+    margins: Float[np.ndarray, "sentences states"]  # the difference of its two largest probabilities
+    is_correct: Bool[np.ndarray, "sentences states"]  # whether its token is the model's own
 
 
 @dataclass(frozen=True)
 class ExitInputs:
-    """What the rows of other jobs say of one model on one text.
+    """What the rows of other jobs say of one model on one text."""
 
-    Attributes:
-        runs: their runs.
-    """
-
-    runs: EarlierRuns
+    runs: EarlierRuns  # their runs
 
     def examples(self, *, n_layers: int) -> WatchedExamples:
         """The examples of the run of events."""

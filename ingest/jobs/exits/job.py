@@ -37,27 +37,16 @@ from neurothek.ingest.runs.identity import OTHER_RUN
 
 @dataclass(frozen=True)
 class ExitOutcome:
-    """How one way of leaving did on some examples.
+    """How one way of leaving did on some examples."""
 
-    Attributes:
-        n: examples.
-        n_correct: those whose prediction at the exit is the model's own.
-        n_exited: those that left before the last layer.
-        accuracy: n_correct / n.
-        layers_run: mean number of layers that ran.
-        layers_run_sd: its standard deviation over the examples (sample); None for a single one.
-        layers_saved: mean number of layers that did not run [code].
-        layers_saved_correct: the same over the correct ones [G]; None where none is.
-    """
-
-    n: int
-    n_correct: int
-    n_exited: int
-    accuracy: float
-    layers_run: float
-    layers_run_sd: float | None
-    layers_saved: float
-    layers_saved_correct: float | None
+    n: int  # examples
+    n_correct: int  # those whose prediction at the exit is the model's own
+    n_exited: int  # those that left before the last layer
+    accuracy: float  # n_correct / n
+    layers_run: float  # mean number of layers that ran
+    layers_run_sd: float | None  # its standard deviation over the examples (sample); None for a single one
+    layers_saved: float  # mean number of layers that did not run [code]
+    layers_saved_correct: float | None  # the same over the correct ones [G]; None where none is
 
 
 def outcome(
@@ -102,17 +91,11 @@ Rows = Iterator[tuple[Place, ExitOutcome]]
 
 @dataclass(frozen=True)
 class ExitsJob(PassJob):
-    """Tries rules that leave a model early, on what other jobs measured of it.
+    """Tries rules that leave a model early, on what other jobs measured of it."""
 
-    Attributes:
-        baselines: whether classifiers are fitted too, which takes longest.
-        n_examples: examples that the run of events has at most.
-        seeds: of the splits into examples to learn from and to try.
-    """
-
-    baselines: bool = True
-    n_examples: int = N_EXAMPLES
-    seeds: tuple[int, ...] = SEEDS
+    baselines: bool = True  # whether classifiers are fitted too, which takes longest
+    n_examples: int = N_EXAMPLES  # examples that the run of events has at most
+    seeds: tuple[int, ...] = SEEDS  # of the splits into examples to learn from and to try
     name = "exits"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (EXITS,)

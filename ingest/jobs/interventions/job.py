@@ -37,21 +37,13 @@ from neurothek.ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM
 
 @dataclass(frozen=True)
 class InterventionsJob(AdditiveJob):
-    """Runs a text through a model as it is, with some neurons changed, and with random ones in their place.
+    """Runs a text through a model as it is, with some neurons changed, and with random ones in their place."""
 
-    Attributes:
-        interventions: what is changed.
-        tokens_per_domain: ids of each domain that are read.
-        n_sets: random sets of neurons that each is compared with.
-        seed: of these.
-        replaces: whether one of a name that the warehouse has may be another one.
-    """
-
-    interventions: tuple[Intervention, ...] = ()
-    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS
-    n_sets: int = DEFAULT_RANDOM_SETS
-    seed: int = 0
-    replaces: bool = False
+    interventions: tuple[Intervention, ...] = ()  # what is changed
+    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS  # ids of each domain that are read
+    n_sets: int = DEFAULT_RANDOM_SETS  # random sets of neurons that each is compared with
+    seed: int = 0  # of these
+    replaces: bool = False  # whether one of a name that the warehouse has may be another one
     name = "interventions"
     version = 2
     tables: ClassVar[tuple[Table, ...]] = (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS)

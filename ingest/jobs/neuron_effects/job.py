@@ -37,18 +37,12 @@ _FIRING = """
 
 @dataclass(frozen=True)
 class NeuronEffectsJob(AdditiveJob):
-    """Turns neurons off one by one, and random ones of their layers that fire.
+    """Turns neurons off one by one, and random ones of their layers that fire."""
 
-    Attributes:
-        neurons: layer and neuron of each, sorted, none twice.
-        tokens_per_domain: ids of each domain that are read.
-        seed: of the random neurons.
-        stated: the neurons as the parameters of a run state them, where it is one that is measured again.
-    """
-
-    neurons: tuple[tuple[int, int], ...] = ()
-    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS
-    seed: int = 0
+    neurons: tuple[tuple[int, int], ...] = ()  # layer and neuron of each, sorted, none twice
+    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS  # ids of each domain that are read
+    seed: int = 0  # of the random neurons
+    # the neurons as the parameters of a run state them, where it is one that is measured again
     stated: tuple[str, ...] = ()
     name = "neuron_effects"
     version = 1

@@ -20,21 +20,13 @@ AT_ONCE = 16
 
 @dataclass(frozen=True)
 class SingleLoss:
-    """Sums over the tokens that a model without one neuron predicts.
+    """Sums over the tokens that a model without one neuron predicts."""
 
-    Attributes:
-        neuron: the neuron.
-        n_tokens: how many tokens these are.
-        nll: negative log-likelihood without the neuron, nats.
-        nll_untouched: the same in the model as it is.
-        kl: divergence KL(untouched || without the neuron), nats.
-    """
-
-    neuron: int
-    n_tokens: int
-    nll: float
-    nll_untouched: float
-    kl: float
+    neuron: int  # the neuron
+    n_tokens: int  # how many tokens these are
+    nll: float  # negative log-likelihood without the neuron, nats
+    nll_untouched: float  # the same in the model as it is
+    kl: float  # divergence KL(untouched || without the neuron), nats
 
 
 def without_each(

@@ -28,21 +28,13 @@ _OFFSETS = (PIECE + 1) * np.arange(LANES, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class NgramCounts:
-    """Activations of eight neurons by n-gram.
+    """Activations of eight neurons by n-gram."""
 
-    Attributes:
-        index: the n-grams.
-        bits: uint8 [n_counted], bit i of a byte: neuron i was active at that counted position.
-        wide: int64 [n_wide 8], counts of the n-grams that occur more than 255 times.
-        narrow: uint8 [n_repeated - n_wide, 8], counts of the other repeated n-grams.
-        n_active: int64 [8], activations on all n-grams.
-    """
-
-    index: NgramIndex
-    bits: np.ndarray
-    wide: np.ndarray
-    narrow: np.ndarray
-    n_active: np.ndarray
+    index: NgramIndex  # the n-grams
+    bits: np.ndarray  # uint8 [n_counted], bit i of a byte: neuron i was active at that counted position
+    wide: np.ndarray  # int64 [n_wide 8], counts of the n-grams that occur more than 255 times
+    narrow: np.ndarray  # uint8 [n_repeated - n_wide, 8], counts of the other repeated n-grams
+    n_active: np.ndarray  # int64 [8], activations on all n-grams
 
     @classmethod
     def of(cls, index: NgramIndex, bits: np.ndarray, totals: np.ndarray) -> "NgramCounts":
@@ -121,17 +113,11 @@ def _histogram(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Totals of eight neurons.
+    """Totals of eight neurons."""
 
-    Attributes:
-        n_active: int64 [8], active positions that have a full n-gram.
-        n_distinct: int64 [8], n-grams that they end.
-        n_covering: int64 [percentages 8], fewest n-grams that hold so many percent of `n_active`.
-    """
-
-    n_active: np.ndarray
-    n_distinct: np.ndarray
-    n_covering: np.ndarray
+    n_active: np.ndarray  # int64 [8], active positions that have a full n-gram
+    n_distinct: np.ndarray  # int64 [8], n-grams that they end
+    n_covering: np.ndarray  # int64 [percentages 8], fewest n-grams that hold so many percent of `n_active`
 
     @classmethod
     def of(cls, values: np.ndarray, numbers: np.ndarray) -> "Coverage":

@@ -22,34 +22,20 @@ class NgramIndex:
 
     An n-gram lies inside one sequence and holds no prepended BOS ([V] 4). Positions are counted positions, numbered
     through the corpus.
-
-    Attributes:
-        n: length.
-        tokens: int32 [n_counted], the ids at the counted positions.
-        occurrences: int64 [n_distinct], how often each n-gram occurs, falling.
-        lexical: int64 [n_distinct], its place when n-grams are sorted by ids.
-        positions: int64 [n_positions], where n-grams end: those of row 0 first, each row's rising.
-        starts: int64 [n_distinct], where each row's begin in `positions`.
-        without: int64, counted positions that have no full n-gram: the first of every sequence.
-        n_repeated: rows of n-grams that occur at least twice; the rows after them occur once.
-        piece_starts: int64, where pieces of at most `PIECE` occurrences of repeated rows begin in `positions`.
-        n_wide: rows that take more than one piece: they come first.
-        wide_starts: int64 [n_wide], the first piece of each of these.
-        n_wide_pieces: how many pieces they take.
     """
 
-    n: int
-    tokens: np.ndarray
-    occurrences: np.ndarray
-    lexical: np.ndarray
-    positions: np.ndarray
-    starts: np.ndarray
-    without: np.ndarray
-    n_repeated: int
-    piece_starts: np.ndarray
-    n_wide: int
-    wide_starts: np.ndarray
-    n_wide_pieces: int
+    n: int  # length
+    tokens: np.ndarray  # int32 [n_counted], the ids at the counted positions
+    occurrences: np.ndarray  # int64 [n_distinct], how often each n-gram occurs, falling
+    lexical: np.ndarray  # int64 [n_distinct], its place when n-grams are sorted by ids
+    positions: np.ndarray  # int64 [n_positions], where n-grams end: those of row 0 first, each row's rising
+    starts: np.ndarray  # int64 [n_distinct], where each row's begin in `positions`
+    without: np.ndarray  # int64, counted positions that have no full n-gram: the first of every sequence
+    n_repeated: int  # rows of n-grams that occur at least twice; the rows after them occur once
+    piece_starts: np.ndarray  # int64, where pieces of at most `PIECE` occurrences of repeated rows begin in `positions`
+    n_wide: int  # rows that take more than one piece: they come first
+    wide_starts: np.ndarray  # int64 [n_wide], the first piece of each of these
+    n_wide_pieces: int  # how many pieces they take
 
     @cached_property
     def first_by_ids(self) -> np.ndarray:

@@ -61,13 +61,9 @@ _COVERING = [f"n_covering_{percent}" for percent in COVERAGE]
 
 @dataclass(frozen=True)
 class NgramsJob(RuleJob):
-    """Counts every n-gram of the corpus for every neuron, and keeps the coverage and the most frequent triggers.
+    """Counts every n-gram of the corpus for every neuron, and keeps the coverage and the most frequent triggers."""
 
-    Attributes:
-        seed: of the tokens drawn beside each trigger.
-    """
-
-    seed: int = 0
+    seed: int = 0  # of the tokens drawn beside each trigger
     name = "ngrams"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)

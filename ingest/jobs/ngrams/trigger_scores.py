@@ -34,15 +34,10 @@ COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class Peers:
-    """Tokens of a corpus by how often they occur: tenths of equal size.
+    """Tokens of a corpus by how often they occur: tenths of equal size."""
 
-    Attributes:
-        tokens: int64, the ids that occur, most frequent first, ties by id.
-        decile_of: int64 [largest id + 1], the tenth of each id, -1 where it does not occur.
-    """
-
-    tokens: np.ndarray
-    decile_of: np.ndarray
+    tokens: np.ndarray  # int64, the ids that occur, most frequent first, ties by id
+    decile_of: np.ndarray  # int64 [largest id + 1], the tenth of each id, -1 where it does not occur
 
     @classmethod
     def of(cls, unigrams: NgramIndex) -> "Peers":
@@ -61,19 +56,12 @@ class Peers:
 
 @dataclass(frozen=True, eq=False)
 class TriggerScores:
-    """Raw scores e_w . v over the unmasked vocabulary of one model.
+    """Raw scores e_w . v over the unmasked vocabulary of one model."""
 
-    Attributes:
-        unembedding: [vocab d_model] rows of the ids the tokenizer has.
-        row_of: int64 [largest id + 1], the row of each id.
-        peers: the corpus's tokens by frequency.
-        seed: of the draws.
-    """
-
-    unembedding: Float[Tensor, "vocab d_model"]
-    row_of: np.ndarray
-    peers: Peers
-    seed: int
+    unembedding: Float[Tensor, "vocab d_model"]  # [vocab d_model] rows of the ids the tokenizer has
+    row_of: np.ndarray  # int64 [largest id + 1], the row of each id
+    peers: Peers  # the corpus's tokens by frequency
+    seed: int  # of the draws
 
     @classmethod
     def of(cls, transformer: Transformer, tokenizer: Tokenizer, peers: Peers, *, seed: int) -> "TriggerScores":
@@ -145,15 +133,10 @@ class TriggerScores:
 
 @dataclass(frozen=True, eq=False)
 class ScoreMoments:
-    """Memory for the moments of one neuron's scores after the other.
+    """Memory for the moments of one neuron's scores after the other."""
 
-    Attributes:
-        ones: float32, as many as there are scores: a product with them is the fastest sum.
-        deviations: float32, takes the scores less their mean.
-    """
-
-    ones: np.ndarray
-    deviations: np.ndarray
+    ones: np.ndarray  # float32, as many as there are scores: a product with them is the fastest sum
+    deviations: np.ndarray  # float32, takes the scores less their mean
 
     @classmethod
     def of(cls, n_scores: int) -> "ScoreMoments":
@@ -204,20 +187,13 @@ _HEAD = 256
 
 @dataclass(frozen=True, eq=False)
 class Triggers:
-    """N-grams that trigger neurons, by neuron and rank.
+    """N-grams that trigger neurons, by neuron and rank."""
 
-    Attributes:
-        lanes: int64, which of the neurons.
-        ranks: int64, 1-based place in the kept list.
-        rows: int64, row of the n-gram in its index.
-        counts: int64, how often the neuron was active on it.
-        could_detect: bool, whether it belongs to a narrow neuron and has the recall and the occurrences to detect.
-    """
-
-    lanes: np.ndarray
-    ranks: np.ndarray
-    rows: np.ndarray
-    counts: np.ndarray
+    lanes: np.ndarray  # int64, which of the neurons
+    ranks: np.ndarray  # int64, 1-based place in the kept list
+    rows: np.ndarray  # int64, row of the n-gram in its index
+    counts: np.ndarray  # int64, how often the neuron was active on it
+    # bool, whether it belongs to a narrow neuron and has the recall and the occurrences to detect
     could_detect: np.ndarray
 
     @classmethod

@@ -15,27 +15,18 @@ N_BINS = 64
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """What is known of some profiles, one entry each; not-a-number where a value is undefined.
+    """What is known of some profiles, one entry each; not-a-number where a value is undefined."""
 
-    Attributes:
-        mutual_information: between position and being active, nats, plug-in; undefined without a sequence.
-        mutual_information_corrected: less its Miller-Madow bias, not below 0.
-        n_switches: alternations of on- and off-runs in their order.
-        n_on_runs: on-runs.
-        n_off_runs: off-runs.
-        weakest_on: smallest pooled frequency of an on-run; undefined where there is none.
-        weakest_off: largest pooled frequency of an off-run; undefined where there is none.
-        roughness: root mean square distance of a frequency from the mean of its two neighbours, less what counting
-            noise adds; undefined below two sequences or three positions.
-    """
-
+    # between position and being active, nats, plug-in; undefined without a sequence
     mutual_information: Float[np.ndarray, " profiles"]
-    mutual_information_corrected: Float[np.ndarray, " profiles"]
-    n_switches: Int[np.ndarray, " profiles"]
-    n_on_runs: Int[np.ndarray, " profiles"]
-    n_off_runs: Int[np.ndarray, " profiles"]
-    weakest_on: Float[np.ndarray, " profiles"]
-    weakest_off: Float[np.ndarray, " profiles"]
+    mutual_information_corrected: Float[np.ndarray, " profiles"]  # less its Miller-Madow bias, not below 0
+    n_switches: Int[np.ndarray, " profiles"]  # alternations of on- and off-runs in their order
+    n_on_runs: Int[np.ndarray, " profiles"]  # on-runs
+    n_off_runs: Int[np.ndarray, " profiles"]  # off-runs
+    weakest_on: Float[np.ndarray, " profiles"]  # smallest pooled frequency of an on-run; undefined where there is none
+    weakest_off: Float[np.ndarray, " profiles"]  # largest pooled frequency of an off-run; undefined where there is none
+    # root mean square distance of a frequency from the mean of its two neighbours, less what counting noise adds;
+    # undefined below two sequences or three positions
     roughness: Float[np.ndarray, " profiles"]
 
 

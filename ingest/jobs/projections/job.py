@@ -46,15 +46,10 @@ _LAYER = "layer-"
 
 @dataclass(frozen=True)
 class ProjectionsJob(WeightsJob):
-    """Scores of every neuron against the unmasked vocabulary: moments, histogram, highest and lowest tokens.
+    """Scores of every neuron against the unmasked vocabulary: moments, histogram, highest and lowest tokens."""
 
-    Attributes:
-        k: tokens kept at either end, at most half of the unmasked vocabulary.
-        neighbours: tokens nearest to each token that are kept.
-    """
-
-    k: int = 50
-    neighbours: int = 20
+    k: int = 50  # tokens kept at either end, at most half of the unmasked vocabulary
+    neighbours: int = 20  # tokens nearest to each token that are kept
     name = "projections"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (

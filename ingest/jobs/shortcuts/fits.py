@@ -34,36 +34,22 @@ class States(Protocol):
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was found from one source state.
+    """What was found from one source state."""
 
-    Attributes:
-        condition: of the states fitted on; None where they are all 0.
-        rank: how many directions they have.
-        r2: r^2 of each target, in order.
-    """
-
-    condition: float | None
-    rank: int
-    r2: dict[int, float]
+    condition: float | None  # of the states fitted on; None where they are all 0
+    rank: int  # how many directions they have
+    r2: dict[int, float]  # r^2 of each target, in order
 
 
 @dataclass(frozen=True, eq=False)
 class Shortcuts:
-    """The states of a sample, the first sentences to fit on and the others to validate on.
+    """The states of a sample, the first sentences to fit on and the others to validate on."""
 
-    Attributes:
-        states: of all sentences.
-        last_state: number of the last one.
-        n_fit: how many sentences are to fit on.
-        device: where products are taken.
-        folder: where substitutes are kept.
-    """
-
-    states: States
-    last_state: int
-    n_fit: int
-    device: torch.device
-    folder: Path
+    states: States  # of all sentences
+    last_state: int  # number of the last one
+    n_fit: int  # how many sentences are to fit on
+    device: torch.device  # where products are taken
+    folder: Path  # where substitutes are kept
     _mapped: dict[int, Tensor] = field(default_factory=dict, repr=False)
     _totals: dict[int, Tensor] = field(default_factory=dict, repr=False)
 

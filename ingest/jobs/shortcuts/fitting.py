@@ -46,36 +46,22 @@ METHOD_PARTS: Mapping[str, tuple[Part, ...]] = {
 
 @dataclass(frozen=True)
 class PartFit:
-    """How well a linear map of what a part reads predicts what it returns.
+    """How well a linear map of what a part reads predicts what it returns."""
 
-    Attributes:
-        part: which.
-        r2: on the sentences to validate on.
-        condition: of what it reads; None where that is all 0.
-        rank: how many directions that has.
-    """
-
-    part: Part
-    r2: float
-    condition: float | None
-    rank: int
+    part: Part  # which
+    r2: float  # on the sentences to validate on
+    condition: float | None  # of what it reads; None where that is all 0
+    rank: int  # how many directions that has
 
 
 @dataclass(frozen=True, eq=False)
 class SubModuleMaps:
-    """The maps of one model, a file per layer and part; layers whose files are missing are fitted when they are needed.
+    """The maps of one model, a file per layer and part; a layer whose files are missing is fitted when it is needed."""
 
-    Attributes:
-        states: of the sentences; it runs the blocks.
-        transformer: the model.
-        n_fit: how many sentences are to fit on.
-        folder: where the maps lie.
-    """
-
-    states: SentenceStates
-    transformer: Transformer
-    n_fit: int
-    folder: Path
+    states: SentenceStates  # of the sentences; it runs the blocks
+    transformer: Transformer  # the model
+    n_fit: int  # how many sentences are to fit on
+    folder: Path  # where the maps lie
 
     def fit(self, layer: int) -> list[PartFit]:
         """Run a layer over all sentences and fit each of its parts at the positions chosen, one a sentence."""
@@ -166,21 +152,13 @@ LAYER, FROM, READ = "layer-", "from-", "read-"
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """Measures such shards.
+    """Measures such shards."""
 
-    Attributes:
-        context: the model and the text.
-        sample: the sentences.
-        methods: which shortcuts are tried.
-        keep: which matrices are kept.
-        folder: where states and matrices lie until the run is published.
-    """
-
-    context: JobContext
-    sample: SentenceSample
-    methods: tuple[str, ...]
-    keep: Keep
-    folder: Path
+    context: JobContext  # the model and the text
+    sample: SentenceSample  # the sentences
+    methods: tuple[str, ...]  # which shortcuts are tried
+    keep: Keep  # which matrices are kept
+    folder: Path  # where states and matrices lie until the run is published
 
     def measure(self, shard: str) -> Frames:
         """The rows of one shard, by table."""

@@ -26,34 +26,22 @@ N_LISTED = 5
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One substitute of some sentences, read through the model's own head.
+    """One substitute of some sentences, read through the model's own head."""
 
-    Attributes:
-        tops: the row of the vocabulary with the largest logit, ties to the first.
-        probabilities: float64, its probability.
-        seconds: float64, the second largest probability; 0 in a vocabulary of one.
-        ranks: 1 + the rows to which the model gives a strictly larger logit than to this one.
-        surprisals: float64 nats, minus the logarithm of the probability that the model gives it.
-    """
-
-    tops: Int[Tensor, " sentences"]
-    probabilities: Float[Tensor, " sentences"]
-    seconds: Float[Tensor, " sentences"]
-    ranks: Int[Tensor, " sentences"]
+    tops: Int[Tensor, " sentences"]  # the row of the vocabulary with the largest logit, ties to the first
+    probabilities: Float[Tensor, " sentences"]  # float64, its probability
+    seconds: Float[Tensor, " sentences"]  # float64, the second largest probability; 0 in a vocabulary of one
+    ranks: Int[Tensor, " sentences"]  # 1 + the rows to which the model gives a strictly larger logit than to this one
+    # float64 nats, minus the logarithm of the probability that the model gives it
     surprisals: Float[Tensor, " sentences"]
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The tokens that a substitute puts first.
+    """The tokens that a substitute puts first."""
 
-    Attributes:
-        rows: of the vocabulary, best first, ties to the first.
-        probabilities: float64.
-    """
-
-    rows: Int[Tensor, "sentences listed"]
-    probabilities: Float[Tensor, "sentences listed"]
+    rows: Int[Tensor, "sentences listed"]  # of the vocabulary, best first, ties to the first
+    probabilities: Float[Tensor, "sentences listed"]  # float64
 
 
 class Judge:

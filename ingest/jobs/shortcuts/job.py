@@ -39,23 +39,14 @@ _SAMPLE, _CONCLUSION = "sample", "conclusion"
 
 @dataclass(frozen=True)
 class ShortcutsJob(PassJob):
-    """Fits linear maps between all states of a model, and reads what they put in the place of the last state.
+    """Fits linear maps between all states of a model, and reads what they put in the place of the last state."""
 
-    Attributes:
-        methods: which shortcuts are tried.
-        keep: which matrices are kept: those to the last state, or all.
-        domains: domains of the corpus whose sentences are taken; none: the usual one.
-        n_sentences: sentences taken, if the corpus has so many and the split does not say.
-        split: how many are to fit on and to validate on.
-        seed: of their order and positions.
-    """
-
-    methods: tuple[str, ...] = METHODS
-    keep: Keep = "last"
-    domains: tuple[str, ...] = ()
-    n_sentences: int = N_SENTENCES
-    split: SentenceSplit = USUAL
-    seed: int = 0
+    methods: tuple[str, ...] = METHODS  # which shortcuts are tried
+    keep: Keep = "last"  # which matrices are kept: those to the last state, or all
+    domains: tuple[str, ...] = ()  # domains of the corpus whose sentences are taken; none: the usual one
+    n_sentences: int = N_SENTENCES  # sentences taken, if the corpus has so many and the split does not say
+    split: SentenceSplit = USUAL  # how many are to fit on and to validate on
+    seed: int = 0  # of their order and positions
     name = "shortcuts"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (

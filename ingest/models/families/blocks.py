@@ -18,42 +18,30 @@ from neurothek.ingest.models.families.sub_modules import SubModules
 
 @dataclass(frozen=True)
 class BlockOutput:
-    """What one block did to a batch.
+    """What one block did to a batch."""
 
-    Attributes:
-        stream: the residual stream after the block; of the last block before the final norm.
-        coefficients: the neurons' activations after the non-linearity; of a gated FFN act(gate) * up.
-        pre_ffn: the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks; in
-            parallel blocks, whose FFN reads what enters the block, that plus the attention's output.
-        gates: the pre-activations of the gates, None where the FFN has none.
-    """
-
+    # the residual stream after the block; of the last block before the final norm
     stream: Float[Tensor, "batch time d_model"]
+    # the neurons' activations after the non-linearity; of a gated FFN act(gate) * up
     coefficients: Float[Tensor, "batch time d_ffn"]
+    # the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks; in parallel
+    # blocks, whose FFN reads what enters the block, that plus the attention's output
     pre_ffn: Float[Tensor, "batch time d_model"]
+    # the pre-activations of the gates, None where the FFN has none
     gates: Float[Tensor, "batch time d_ffn"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What becomes of some neurons of a block.
+    """What becomes of some neurons of a block."""
 
-    Attributes:
-        neurons: which ones, each once.
-        values: what they are set to; None: they keep their own value, times `factor`.
-        factor: what their own values are multiplied by.
-        is_before: whether it happens before the non-linearity, or to the activation after it; FFNs with gates know only
-            the latter.
-        where: the positions of a batch at which it happens; None: everywhere.
-        positions: the positions of every sequence at which it happens; None: everywhere.
-    """
-
-    neurons: Int[Tensor, " neurons"]
-    values: Float[Tensor, " neurons"] | None
-    factor: float = 1.0
+    neurons: Int[Tensor, " neurons"]  # which ones, each once
+    values: Float[Tensor, " neurons"] | None  # what they are set to; None: they keep their own value, times `factor`
+    factor: float = 1.0  # what their own values are multiplied by
+    # whether it happens before the non-linearity, or to the activation after it; FFNs with gates know only the latter
     is_before: bool = False
-    where: Bool[Tensor, "batch time"] | None = None
-    positions: range | None = None
+    where: Bool[Tensor, "batch time"] | None = None  # the positions of a batch at which it happens; None: everywhere
+    positions: range | None = None  # the positions of every sequence at which it happens; None: everywhere
 
     def of(self, activations: Tensor, *, shape: tuple[int, int], start: int) -> Tensor:
         """The activations [batch time d_ffn], or [batch*time d_ffn], as they become.
@@ -82,19 +70,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a block of a family is put together.
+    """How a block of a family is put together."""
 
-    Attributes:
-        family: the family.
-        is_post_norm: whether it normalizes after adding to the stream.
-        is_parallel: whether attention and FFN both read what enters the block.
-        window: how many positions its attention sees, itself included; None: all before.
-    """
-
-    family: Family
-    is_post_norm: bool
-    is_parallel: bool
-    window: int | None
+    family: Family  # the family
+    is_post_norm: bool  # whether it normalizes after adding to the stream
+    is_parallel: bool  # whether attention and FFN both read what enters the block
+    window: int | None  # how many positions its attention sees, itself included; None: all before
 
 
 class Block:

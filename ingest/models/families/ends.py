@@ -46,19 +46,12 @@ class Embeddings:
 
 @dataclass(frozen=True, eq=False)
 class Transform:
-    """What the head of a masked model does to a stream before the unembedding: x -> norm(act(W x + b)), in float32.
+    """What the head of a masked model does to a stream before the unembedding: x -> norm(act(W x + b)), in float32."""
 
-    Attributes:
-        weight: W.
-        bias: b.
-        activation: the non-linearity.
-        norm: the norm.
-    """
-
-    weight: Float[Tensor, "d_model d_model"]
-    bias: Float[Tensor, " d_model"]
-    activation: Callable[[Tensor], Tensor]
-    norm: Norm
+    weight: Float[Tensor, "d_model d_model"]  # W
+    bias: Float[Tensor, " d_model"]  # b
+    activation: Callable[[Tensor], Tensor]  # the non-linearity
+    norm: Norm  # the norm
 
     @torch.inference_mode()
     def __call__(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, "streams d_model"]:

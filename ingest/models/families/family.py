@@ -21,69 +21,50 @@ def _no_window(config: Config, layer: int) -> int | None:
 class Family:
     """One family; every path names a module of its model, those of the second group a module of one block.
 
-    Attributes:
-        architecture: the `model_type` of config.json.
-        config_class: name of its configuration in transformers.
-        model_class: name of its language model in transformers.
-        base: what the names of all tensors but those of `outside` begin with; checkpoints of the bare model leave it
-            out.
-        outside: what the names of the others begin with, on disk.
-        renamed: (what a name on disk ends with, what transformers calls it) for names of other releases.
-        copies: tensors that only repeat another one, where the unembedding is tied -> that one.
-        ignorable: tensors of old checkpoints that hold no weights, such as masks.
-        layers: the list of blocks.
-        tokens: the token embedding.
-        positions: the position embedding, where the model has one.
-        position_offset: the row of the first position.
-        segments: the embedding of token types, where the model has one; every token is of the first.
-        embedding_norm: the norm after the embeddings, where the model has one.
-        rotary: what makes the angles by which queries and keys are rotated, where positions are told so.
-        project_in: the projection after the token embedding, where the model has one.
-        project_out: the projection before the unembedding, where the model has one.
-        final_norm: the norm before the unembedding, where the model has one.
-        transform: what the model's own head does to a stream before the unembedding, beside the norm.
-        head: the unembedding.
+    attention: the attention.
+    attention_norm: its norm, before it or, in post-norm blocks, after it; None where the attention is more than
+        what is added to the stream.
+    keys: the first linear map of the feed-forward network; of a gated one the gate's.
+    values: the last one, whose input are the neurons' coefficients.
+    ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
+    cache: what a block calls the cache of keys and values that it is given.
+    has_input_rows: whether linear maps are stored with a row an input (Conv1D), not a row an output.
 
-        attention: the attention.
-        attention_norm: its norm, before it or, in post-norm blocks, after it; None where the attention is more than
-            what is added to the stream.
-        keys: the first linear map of the feed-forward network; of a gated one the gate's.
-        values: the last one, whose input are the neurons' coefficients.
-        ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
-        cache: what a block calls the cache of keys and values that it is given.
-        has_input_rows: whether linear maps are stored with a row an input (Conv1D), not a row an output.
-
-        activation: the field of a configuration that names the non-linearity.
-        settings: further fields that change numbers and that neither weights nor sizes tell.
-        assumed: those of them that earlier releases took no note of -> the value that published checkpoints have: run
-            keys name them only where they differ.
-        is_masked: whether it fills in masked tokens, seeing those after them too, instead of saying the next one.
-        is_gated: whether a coefficient is act(gate) * up.
-        is_post_norm: whether a configuration normalizes after adding to the stream.
-        is_parallel: whether attention and feed-forward network of a block both read what enters it.
-        window: (configuration, layer) -> how many positions the layer's attention sees, None for all before.
+    activation: the field of a configuration that names the non-linearity.
+    settings: further fields that change numbers and that neither weights nor sizes tell.
+    assumed: those of them that earlier releases took no note of -> the value that published checkpoints have: run
+        keys name them only where they differ.
+    is_masked: whether it fills in masked tokens, seeing those after them too, instead of saying the next one.
+    is_gated: whether a coefficient is act(gate) * up.
+    is_post_norm: whether a configuration normalizes after adding to the stream.
+    is_parallel: whether attention and feed-forward network of a block both read what enters it.
+    window: (configuration, layer) -> how many positions the layer's attention sees, None for all before.
     """
 
-    architecture: str
-    config_class: str
-    model_class: str
+    architecture: str  # the `model_type` of config.json
+    config_class: str  # name of its configuration in transformers
+    model_class: str  # name of its language model in transformers
+    # what the names of all tensors but those of `outside` begin with; checkpoints of the bare model leave it out
     base: str
-    outside: tuple[str, ...] = ("lm_head.",)
+    outside: tuple[str, ...] = ("lm_head.",)  # what the names of the others begin with, on disk
+    # (what a name on disk ends with, what transformers calls it) for names of other releases
     renamed: tuple[tuple[str, str], ...] = ()
+    # tensors that only repeat another one, where the unembedding is tied -> that one
     copies: Mapping[str, str] = field(default_factory=dict)
-    ignorable: re.Pattern[str]
-    layers: str
-    tokens: str
-    positions: str | None = None
-    position_offset: int = 0
-    segments: str | None = None
-    embedding_norm: str | None = None
+    ignorable: re.Pattern[str]  # tensors of old checkpoints that hold no weights, such as masks
+    layers: str  # the list of blocks
+    tokens: str  # the token embedding
+    positions: str | None = None  # the position embedding, where the model has one
+    position_offset: int = 0  # the row of the first position
+    segments: str | None = None  # the embedding of token types, where the model has one; every token is of the first
+    embedding_norm: str | None = None  # the norm after the embeddings, where the model has one
+    # what makes the angles by which queries and keys are rotated, where positions are told so
     rotary: str | None = None
-    project_in: str | None = None
-    project_out: str | None = None
-    final_norm: str | None = None
-    transform: str | None = None
-    head: str = "lm_head"
+    project_in: str | None = None  # the projection after the token embedding, where the model has one
+    project_out: str | None = None  # the projection before the unembedding, where the model has one
+    final_norm: str | None = None  # the norm before the unembedding, where the model has one
+    transform: str | None = None  # what the model's own head does to a stream before the unembedding, beside the norm
+    head: str = "lm_head"  # the unembedding
 
     attention: str
     attention_norm: str | None = None

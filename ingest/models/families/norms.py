@@ -10,19 +10,12 @@ from torch.nn import functional
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """x -> gamma * (x - mean) / sqrt(variance + eps) + beta; an RMS norm: gamma * x / sqrt(mean of x^2 + eps).
+    """x -> gamma * (x - mean) / sqrt(variance + eps) + beta; an RMS norm: gamma * x / sqrt(mean of x^2 + eps)."""
 
-    Attributes:
-        gamma: float32.
-        beta: float32; 0 in an RMS norm.
-        eps: what keeps the divisor from 0.
-        is_centred: whether the mean is taken off, as layer norms do and RMS norms do not.
-    """
-
-    gamma: Float[Tensor, " d_model"]
-    beta: Float[Tensor, " d_model"]
-    eps: float
-    is_centred: bool = True
+    gamma: Float[Tensor, " d_model"]  # float32
+    beta: Float[Tensor, " d_model"]  # float32; 0 in an RMS norm
+    eps: float  # what keeps the divisor from 0
+    is_centred: bool = True  # whether the mean is taken off, as layer norms do and RMS norms do not
 
     @torch.inference_mode()
     def __call__(self, vectors: Float[Tensor, "n d_model"], *, bias: bool = True) -> Float[Tensor, "n d_model"]:

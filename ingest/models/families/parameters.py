@@ -156,21 +156,13 @@ def _other_weights(folder: Path, problem: str, examples: Sequence[str], *, field
 
 @dataclass(eq=False)
 class Loader:
-    """Reads the tensors of one model.
+    """Reads the tensors of one model."""
 
-    Attributes:
-        built: its modules, without weights until they are filled.
-        parameters: its tensors on disk.
-        device: where they are to lie.
-        dtype: the number format of the run.
-        is_resident: whether what was read may stay.
-    """
-
-    built: Skeleton
-    parameters: Parameters
-    device: torch.device
-    dtype: torch.dtype
-    is_resident: bool
+    built: Skeleton  # its modules, without weights until they are filled
+    parameters: Parameters  # its tensors on disk
+    device: torch.device  # where they are to lie
+    dtype: torch.dtype  # the number format of the run
+    is_resident: bool  # whether what was read may stay
 
     @property
     def family(self) -> Family:

@@ -12,42 +12,26 @@ EXACT_ZEROS = frozenset({"relu", "relu2", "relu6"})
 
 @dataclass(frozen=True)
 class Shape:
-    """What a model is like, without its weights.
+    """What a model is like, without its weights."""
 
-    Attributes:
-        architecture: the family.
-        activation: the non-linearity as config.json names it, such as relu or gelu_new.
-        norm_position: whether blocks normalize what they read ("pre") or what they wrote ("post").
-        position_encoding: "none" for a learned position table that is zero everywhere.
-        n_layers: blocks, each with one FFN.
-        d_model: width of the residual stream.
-        d_ffn: neurons per layer.
-        n_heads: attention heads a layer.
-        vocab_size: rows of the unembedding, which may be more than the tokenizer has ids.
-        context_length: the longest sequence, in tokens.
-        n_parameters: all weights, a tied unembedding counted once.
-        n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own; the
-            projections between a narrower embedding and the stream (OPT-350m) are not embeddings.
-        has_exact_zeros: whether a neuron that is off has coefficient 0 exactly.
-        has_parallel_residual: whether attention and FFN of a block both read what enters the block.
-        settings: what else config.json decides beside weights and sizes, as JSON; "" for families without any.
-    """
-
-    architecture: str
-    activation: str
-    norm_position: Literal["pre", "post"]
+    architecture: str  # the family
+    activation: str  # the non-linearity as config.json names it, such as relu or gelu_new
+    norm_position: Literal["pre", "post"]  # whether blocks normalize what they read ("pre") or what they wrote ("post")
+    # "none" for a learned position table that is zero everywhere
     position_encoding: Literal["learned", "none", "rotary"]
-    n_layers: int
-    d_model: int
-    d_ffn: int
-    n_heads: int
-    vocab_size: int
-    context_length: int
-    n_parameters: int
+    n_layers: int  # blocks, each with one FFN
+    d_model: int  # width of the residual stream
+    d_ffn: int  # neurons per layer
+    n_heads: int  # attention heads a layer
+    vocab_size: int  # rows of the unembedding, which may be more than the tokenizer has ids
+    context_length: int  # the longest sequence, in tokens
+    n_parameters: int  # all weights, a tied unembedding counted once
+    # those of the token and position embeddings, and of an unembedding of its own; the projections between a narrower
+    # embedding and the stream (OPT-350m) are not embeddings
     n_parameters_embedding: int
-    has_exact_zeros: bool
-    has_parallel_residual: bool = False
-    settings: str = ""
+    has_exact_zeros: bool  # whether a neuron that is off has coefficient 0 exactly
+    has_parallel_residual: bool = False  # whether attention and FFN of a block both read what enters the block
+    settings: str = ""  # what else config.json decides beside weights and sizes, as JSON; "" for families without any
 
     @property
     def is_masked(self) -> bool:

@@ -26,15 +26,10 @@ Matrix = Float[Tensor, "d_model d_model"]
 
 @dataclass(frozen=True)
 class Passed:
-    """What a part read and returned.
+    """What a part read and returned."""
 
-    Attributes:
-        entered: what it read.
-        left: what it returned.
-    """
-
-    entered: Stream
-    left: Stream
+    entered: Stream  # what it read
+    left: Stream  # what it returned
 
 
 class SubModules:

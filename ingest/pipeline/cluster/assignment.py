@@ -14,73 +14,45 @@ from neurothek.ingest.request import IngestRequest
 
 @dataclass(frozen=True)
 class Assignment:
-    """The model that workers measure, and how.
+    """The model that workers measure, and how."""
 
-    Attributes:
-        name: the model's name in the warehouse.
-        source: hub id, folder or shipped model.
-        revision: the commit of a model of the hub.
-        folder: where its files lie on the machine of the driver.
-        weights_sha256: fingerprint of its weights.
-        request: what was asked for, for what changes numbers.
-        device: cpu or cuda.
-        n_threads: threads that a worker computes with.
-    """
-
-    name: str
-    source: str
-    revision: str | None
-    folder: Path
-    weights_sha256: str
-    request: IngestRequest
-    device: str
-    n_threads: int
+    name: str  # the model's name in the warehouse
+    source: str  # hub id, folder or shipped model
+    revision: str | None  # the commit of a model of the hub
+    folder: Path  # where its files lie on the machine of the driver
+    weights_sha256: str  # fingerprint of its weights
+    request: IngestRequest  # what was asked for, for what changes numbers
+    device: str  # cpu or cuda
+    n_threads: int  # threads that a worker computes with
 
 
 @dataclass(frozen=True)
 class Orders:
-    """The jobs that workers measure now.
+    """The jobs that workers measure now."""
 
-    Attributes:
-        parameters: job -> what changes its numbers, as the driver found it.
-        is_resident: whether blocks stay in memory after their first use.
-        outboxes: job -> the folder of its run, where every worker can write to it; none: parts are handed back.
-    """
-
-    parameters: Mapping[str, Mapping[str, object]]
-    is_resident: bool
+    parameters: Mapping[str, Mapping[str, object]]  # job -> what changes its numbers, as the driver found it
+    is_resident: bool  # whether blocks stay in memory after their first use
+    # job -> the folder of its run, where every worker can write to it; none: parts are handed back
     outboxes: Mapping[str, StagedRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a worker says of itself once it is there.
+    """What a worker says of itself once it is there."""
 
-    Attributes:
-        machine: its host's name.
-        versions: versions of its libraries, as JSON.
-        memory_bytes: memory of the device that it computes on.
-        sees_staging: whether a file that the driver wrote into the staging folder is there.
-    """
-
-    machine: str
-    versions: str
-    memory_bytes: int
-    sees_staging: bool
+    machine: str  # its host's name
+    versions: str  # versions of its libraries, as JSON
+    memory_bytes: int  # memory of the device that it computes on
+    sees_staging: bool  # whether a file that the driver wrote into the staging folder is there
 
 
 @dataclass(frozen=True)
 class MeasuredPart:
-    """The rows of one shard of one job.
+    """The rows of one shard of one job."""
 
-    Attributes:
-        job: name of the job.
-        shard: name of the shard.
-        frames: table -> its rows in Arrow's IPC format; none where the worker wrote the shard itself.
-    """
-
-    job: str
-    shard: str
+    job: str  # name of the job
+    shard: str  # name of the shard
+    # table -> its rows in Arrow's IPC format; none where the worker wrote the shard itself
     frames: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
@@ -91,21 +63,13 @@ class MeasuredPart:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a worker measured nothing, where somebody can do something about it.
+    """Why a worker measured nothing, where somebody can do something about it."""
 
-    Attributes:
-        kind: numbers that overflow, a disk that is full, or another refusal.
-        machine: the worker's.
-        problem: the sentence.
-        table: the table of what overflows.
-        column: its column.
-    """
-
-    kind: Literal["overflow", "disk", "refused"]
-    machine: str
-    problem: str
-    table: str = ""
-    column: str = ""
+    kind: Literal["overflow", "disk", "refused"]  # numbers that overflow, a disk that is full, or another refusal
+    machine: str  # the worker's
+    problem: str  # the sentence
+    table: str = ""  # the table of what overflows
+    column: str = ""  # its column
 
 
 @dataclass(frozen=True)

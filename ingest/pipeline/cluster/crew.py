@@ -22,21 +22,13 @@ TRIES = 3
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """What one worker does at a time.
+    """What one worker does at a time."""
 
-    Attributes:
-        name: as people read it.
-        method: the worker's method.
-        given: what the method is given, found out when the unit is handed out.
-        place: which workers do it: those of this number; None: any.
-        restart: what is to be done first when it fails; None: itself.
-    """
-
-    name: str
-    method: str
-    given: Callable[[], tuple[Any, ...]]
-    place: int | None = None
-    restart: "Unit | None" = None
+    name: str  # as people read it
+    method: str  # the worker's method
+    given: Callable[[], tuple[Any, ...]]  # what the method is given, found out when the unit is handed out
+    place: int | None = None  # which workers do it: those of this number; None: any
+    restart: "Unit | None" = None  # what is to be done first when it fails; None: itself
 
 
 class Waiting:
@@ -94,25 +86,16 @@ Take = Callable[[Unit, MeasuredPart | None, Any], None]
 
 @dataclass(eq=False)
 class _Member:
-    """One worker, and what it is doing.
+    """One worker, and what it is doing."""
 
-    Attributes:
-        actor: Ray's handle.
-        place: number that units may ask for.
-        steps: answers to the steps that make it ready, awaited one after the other.
-        unit: what it does; None where it is idle.
-        handing: what it hands back of that.
-        is_passing_on: whether what it hands back next is for another worker.
-        is_there: whether the cluster had room for it.
-    """
-
-    actor: Any
-    place: int
+    actor: Any  # Ray's handle
+    place: int  # number that units may ask for
+    # answers to the steps that make it ready, awaited one after the other
     steps: list[Any] = field(default_factory=list)
-    unit: Unit | None = None
-    handing: Any = None
-    is_passing_on: bool = False
-    is_there: bool = False
+    unit: Unit | None = None  # what it does; None where it is idle
+    handing: Any = None  # what it hands back of that
+    is_passing_on: bool = False  # whether what it hands back next is for another worker
+    is_there: bool = False  # whether the cluster had room for it
 
     @property
     def awaited(self) -> Any:  # noqa: ANN401 - Ray's references

@@ -19,19 +19,13 @@ OF_A_GPU = 0.9
 
 @dataclass(frozen=True)
 class Placement:
-    """How workers share the layers of a model.
+    """How workers share the layers of a model."""
 
-    Attributes:
-        stages: the layers of each worker of a pipeline, in their order; one stage: every worker has all layers.
-        n_lanes: how many such pipelines run beside each other.
-        is_resident: whether a worker's blocks stay in its memory.
-        why: why it is so, in a few words.
-    """
-
+    # the layers of each worker of a pipeline, in their order; one stage: every worker has all layers
     stages: tuple[range, ...]
-    n_lanes: int
-    is_resident: bool
-    why: str
+    n_lanes: int  # how many such pipelines run beside each other
+    is_resident: bool  # whether a worker's blocks stay in its memory
+    why: str  # why it is so, in a few words
 
     @property
     def n_workers(self) -> int:

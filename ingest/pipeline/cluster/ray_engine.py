@@ -31,19 +31,12 @@ from neurothek.ingest.units import in_number
 
 @dataclass(frozen=True)
 class Hired:
-    """Workers that are there.
+    """Workers that are there."""
 
-    Attributes:
-        crew: the workers.
-        device: what they compute on, cpu or cuda.
-        memory_bytes: what the least of them may take.
-        sees_staging: whether all of them see the staging folder.
-    """
-
-    crew: Crew
-    device: str
-    memory_bytes: int
-    sees_staging: bool
+    crew: Crew  # the workers
+    device: str  # what they compute on, cpu or cuda
+    memory_bytes: int  # what the least of them may take
+    sees_staging: bool  # whether all of them see the staging folder
 
 
 def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hired:

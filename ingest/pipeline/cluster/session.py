@@ -20,34 +20,21 @@ _LISTENER_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """What workers take of a cluster.
+    """What workers take of a cluster."""
 
-    Attributes:
-        address: where it is; None: one is started on this machine.
-        n_workers: how many workers; None: one a GPU, or one where there are none.
-        n_gpus: GPUs of each; None: one if there are any.
-        n_threads: CPUs of each.
-    """
-
-    address: str | None
-    n_workers: int | None
-    n_gpus: float | None
-    n_threads: int
+    address: str | None  # where it is; None: one is started on this machine
+    n_workers: int | None  # how many workers; None: one a GPU, or one where there are none
+    n_gpus: float | None  # GPUs of each; None: one if there are any
+    n_threads: int  # CPUs of each
 
 
 @dataclass(frozen=True)
 class Room:
-    """What the workers get.
+    """What the workers get."""
 
-    Attributes:
-        n_workers: how many there are.
-        n_gpus: GPUs of each.
-        n_nodes: machines of the cluster.
-    """
-
-    n_workers: int
-    n_gpus: float
-    n_nodes: int
+    n_workers: int  # how many there are
+    n_gpus: float  # GPUs of each
+    n_nodes: int  # machines of the cluster
 
 
 @contextmanager

@@ -13,15 +13,10 @@ from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChunkUnit(Unit):
-    """One chunk in one stage.
+    """One chunk in one stage."""
 
-    Attributes:
-        chunk: number of the chunk.
-        stage: number of the stage.
-    """
-
-    chunk: int
-    stage: int
+    chunk: int  # number of the chunk
+    stage: int  # number of the stage
 
 
 class Sweeping:
