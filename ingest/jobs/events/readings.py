@@ -97,7 +97,7 @@ EXAMPLES_AT_ONCE = 128
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """Tokens are rows of the lens's vocabulary; the last of three axes is the moment: before the FFN, after the block."""
+    """Tokens are rows of the lens's vocabulary; the last axis of three: before the FFN, after the block."""
 
     tops: Int[Tensor, "examples n_layers moments"]  # [examples n_layers moments] the token of the largest logit
     probabilities: Float[Tensor, "examples n_layers moments"]  # [examples n_layers moments] its probability
