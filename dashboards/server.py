@@ -133,6 +133,6 @@ _ADDRESS = 'window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}'
 def front_page() -> str:
     """The HTML of the front page."""
     page = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text("utf-8")
-    script = Path(__file__).with_name("browser.js").read_text("utf-8")
+    script = Path(__file__).with_name("shell").joinpath("browser.js").read_text("utf-8")
     ours = f"<title>neurothek</title><script>{_ADDRESS}</script><script>{script}</script>"
     return page.replace("<title>Streamlit</title>", ours, 1)

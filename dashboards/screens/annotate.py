@@ -6,8 +6,8 @@ import streamlit as st
 from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
-from neurothek.dashboards.parts.annotating import judging
-from neurothek.dashboards.parts.annotating.judging import Concept, judge_plausibility, plausible_shares
+from neurothek.dashboards.parts import annotating
+from neurothek.dashboards.parts.annotating import Concept, judge_plausibility, plausible_shares
 from neurothek.dashboards.parts.concepts import results
 from neurothek.dashboards.widgets.address import asked, asked_number, remember
 from neurothek.dashboards.widgets.html import concept_html, plain
@@ -60,7 +60,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         st.info("Enter your name above: it is saved with your annotations, and you can continue where you stopped.")
         _explain(sample)
         return
-    _judge(connection, judging.place_of(connection, sample, annotator))
+    _judge(connection, annotating.place_of(connection, sample, annotator))
 
 
 def _draw(connection: duckdb.DuckDBPyConnection, model: str, seed: int) -> Sample:
@@ -101,7 +101,7 @@ def _explain(sample: Sample) -> None:
     )
 
 
-def _judge(connection: duckdb.DuckDBPyConnection, place: judging.Place) -> None:
+def _judge(connection: duckdb.DuckDBPyConnection, place: annotating.Place) -> None:
     n_done, n = len(place.judged), len(place.sample.vectors)
     st.progress(n_done / n, f"{n_done} of {n} vectors judged")
     vector = place.vector
@@ -110,7 +110,7 @@ def _judge(connection: duckdb.DuckDBPyConnection, place: judging.Place) -> None:
         first = place.sample.vectors[0].handle
         st.button("Go through them again", on_click=remember, kwargs={"vector": first})
         return
-    draft = judging.open_draft(connection, place)
+    draft = annotating.open_draft(connection, place)
     number = 1 + place.sample.vectors.index(vector)
     again = " You have judged it already: what you save now replaces that." if vector.handle in place.judged else ""
     st.markdown(f"**Vector {number} of {n}.**{again} Which of its tokens follow a pattern?")
@@ -127,12 +127,12 @@ def _judge(connection: duckdb.DuckDBPyConnection, place: judging.Place) -> None:
 
 
 def _say_what_happened() -> None:
-    problem = st.session_state.pop(judging.PROBLEM, None)
+    problem = st.session_state.pop(annotating.PROBLEM, None)
     if problem:
         st.error(plain(problem))
 
 
-def _tokens(place: judging.Place, vector: Vector) -> None:
+def _tokens(place: annotating.Place, vector: Vector) -> None:
     """The tokens with their ranks, to be clicked; arrow keys go from one to the next, Space marks."""
     ranks = range(1, len(vector.tokens) + 1)
     with st.container(key="shown"):
@@ -141,13 +141,13 @@ def _tokens(place: judging.Place, vector: Vector) -> None:
             ranks,
             selection_mode="multi",
             format_func=lambda rank: f":gray[{rank}] {plain(visible(vector.tokens[rank - 1]))}",
-            key=judging.key("marks", place),
+            key=annotating.key("marks", place),
             label_visibility="collapsed",
             width="stretch",
         )
 
 
-def _finished(place: judging.Place, concept: Concept, at: int) -> None:
+def _finished(place: annotating.Place, concept: Concept, at: int) -> None:
     vector = place.vector
     assert vector is not None
     tokens = [vector.tokens[rank - 1] for rank in concept.ranks]
@@ -157,28 +157,28 @@ def _finished(place: judging.Place, concept: Concept, at: int) -> None:
             "Change",
             key=f"change-{vector.handle}-{at}",
             type="tertiary",
-            on_click=judging.take_back,
+            on_click=annotating.take_back,
             args=(place, at),
         )
 
 
-def _name(place: judging.Place) -> None:
+def _name(place: annotating.Place) -> None:
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     left.text_input(
-        "Concept", key=judging.key("name", place), placeholder="what the tokens have in common", max_chars=200
+        "Concept", key=annotating.key("name", place), placeholder="what the tokens have in common", max_chars=200
     )
-    right.segmented_control("Class", CONCEPT_CLASSES, key=judging.key("class", place))
+    right.segmented_control("Class", CONCEPT_CLASSES, key=annotating.key("class", place))
 
 
-def _buttons(place: judging.Place) -> None:
+def _buttons(place: annotating.Place) -> None:
     with st.container(horizontal=True, gap="small"):
         button = st.form_submit_button
-        button("Save", type="primary", shortcut="Ctrl+S", on_click=judging.save_draft, args=(place,))
-        button("No concept", shortcut="Alt+N", on_click=judging.save_none, args=(place,))
-        button("Another concept", shortcut="Alt+A", on_click=judging.begin_another, args=(place,))
-        button("Clear the fields", shortcut="Alt+E", on_click=judging.drop, args=(place,))
-        button("Previous", shortcut="Alt+Up", on_click=judging.go, args=(place, -1))
-        button("Skip", shortcut="Alt+Down", on_click=judging.go, args=(place, 1))
+        button("Save", type="primary", shortcut="Ctrl+S", on_click=annotating.save_draft, args=(place,))
+        button("No concept", shortcut="Alt+N", on_click=annotating.save_none, args=(place,))
+        button("Another concept", shortcut="Alt+A", on_click=annotating.begin_another, args=(place,))
+        button("Clear the fields", shortcut="Alt+E", on_click=annotating.drop, args=(place,))
+        button("Previous", shortcut="Alt+Up", on_click=annotating.go, args=(place, -1))
+        button("Skip", shortcut="Alt+Down", on_click=annotating.go, args=(place, 1))
 
 
 heading("Annotate")

@@ -6,7 +6,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.colours import model_colours
-from neurothek.dashboards.parts.events import scores
+from neurothek.dashboards.parts import events
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked, kept_model, own_key, remember
@@ -48,9 +48,9 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     measured.sort(key=lambda model: model != about)
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
     told = about or measured[-1]
-    scores.show_scores(reader, measured, told)
-    scores.show_layers(reader, measured, told)
-    scores.show_extremes(reader, measured)
+    events.show_scores(reader, measured, told)
+    events.show_layers(reader, measured, told)
+    events.show_extremes(reader, measured)
 
 
 def _about(measured: Sequence[str]) -> str | None:
@@ -88,7 +88,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         st.caption(plain(f'No FFN brought "{word}" to the top for good in these examples.'))
         return
     say_first(
-        scores.told_pushers(data.frame, models, word),
+        events.told_pushers(data.frame, models, word),
         "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
         "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
         "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "
@@ -98,15 +98,15 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
         "the neuron avoids the word.",
     )
-    rows = scores.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
-    counts = scores.saturations(data.frame)
+    rows = events.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
+    counts = events.saturations(data.frame)
     examples = {model: counts.get(model, 0) for model in models}
     asked_for = {"word": word, "corpus": reader.corpus or ""}
-    st.html(scores.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
+    st.html(events.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")
-        st.html(scores.traced_texts_html(found.frame))
+        st.html(events.traced_texts_html(found.frame))
     with st.expander("All neurons that pushed it"):
         tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
         show_source(data)

@@ -17,7 +17,7 @@ from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.forward import prompt_pass
 from neurothek.ingest.forward.prompt_pass import Look
 from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
-from neurothek.ingest.jobs.exits.classifier_rule import NOBODY
+from neurothek.ingest.jobs.exits.rules import NOBODY
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.numerics.array_files import keep, mapped_array

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from neurothek.catalog.problems import NotMeasured
 from neurothek.catalog.tables.exits import EXITS
@@ -17,54 +17,24 @@ from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import N_EXAMPLES
 from neurothek.ingest.jobs.clusters.job import ClustersJob
 from neurothek.ingest.jobs.events.job import EventsJob
-from neurothek.ingest.jobs.exits import classifier_rule
-from neurothek.ingest.jobs.exits.classifier_rule import (
+from neurothek.ingest.jobs.exits import rules
+from neurothek.ingest.jobs.exits.inputs import EXAMPLES_AT_ONCE, ExampleVectors, ExitInputs, Kind, WatchedExamples
+from neurothek.ingest.jobs.exits.rules import (
     FINE_LAMBDAS,
     LAMBDAS,
     LEAST_EXAMPLES,
     SEEDS,
     SIMILARITIES,
+    ExitOutcome,
     Similarity,
     Split,
     exit_states,
+    outcome,
 )
-from neurothek.ingest.jobs.exits.inputs import EXAMPLES_AT_ONCE, ExampleVectors, ExitInputs, Kind, WatchedExamples
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
 from neurothek.ingest.request import IngestRequest
 from neurothek.ingest.runs.identity import OTHER_RUN
-
-
-@dataclass(frozen=True)
-class ExitOutcome:
-    """How one way of leaving did on some examples."""
-
-    n: int  # examples
-    n_correct: int  # those whose prediction at the exit is the model's own
-    n_exited: int  # those that left before the last layer
-    accuracy: float  # n_correct / n
-    layers_run: float  # mean number of layers that ran
-    layers_run_sd: float | None  # its standard deviation over the examples (sample); None for a single one
-    layers_saved: float  # mean number of layers that did not run [code]
-    layers_saved_correct: float | None  # the same over the correct ones [G]; None where none is
-
-
-def outcome(
-    layers_run: Int[np.ndarray, " examples"], is_correct: Bool[np.ndarray, " examples"], *, n_layers: int
-) -> ExitOutcome:
-    """Sum up; there is at least one example."""
-    saved, n = n_layers - layers_run, len(layers_run)
-    return ExitOutcome(
-        n=n,
-        n_correct=int(is_correct.sum()),
-        n_exited=int((saved > 0).sum()),
-        accuracy=float(is_correct.mean()),
-        layers_run=float(layers_run.mean()),
-        layers_run_sd=float(layers_run.std(ddof=1)) if n > 1 else None,
-        layers_saved=float(saved.mean()),
-        layers_saved_correct=float(saved[is_correct].mean()) if is_correct.any() else None,
-    )
-
 
 CLUSTER_RULE = ("clusters", "events")
 CLASSIFIERS = ("events",)
@@ -162,7 +132,7 @@ class ExitsJob(PassJob):
         waiting = EXAMPLES_AT_ONCE * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
         working = max(self.context.batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4
-        return rows + max(weights + waiting + working + values, classifier_rule.bytes_needed(n, shape.d_model))
+        return rows + max(weights + waiting + working + values, rules.bytes_needed(n, shape.d_model))
 
     def files(self) -> Files | None:
         """What the streams of all examples take while it fits classifiers; none stays."""
@@ -196,9 +166,7 @@ class ExitsJob(PassJob):
         lists = self._inputs.lists(n_layers=self.context.shape.n_layers, n_examples=len(examples.rows))
         for seed in self.seeds:
             split = Split.of(len(examples.rows), seed=seed)
-            layers = classifier_rule.cluster_exit_layers(
-                lists.ids, examples.saturation, split, similarity=RULES[method]
-            )
+            layers = rules.cluster_exit_layers(lists.ids, examples.saturation, split, similarity=RULES[method])
             place: Place = {"method": method, "parameter": float(lists.n_clusters_asked), "seed": seed}
             yield place, _after_layers(layers, examples, split)
 
@@ -211,10 +179,10 @@ class ExitsJob(PassJob):
         for layer in range(n_lower):
             features = torch.stack([kept.of(layer, kind) for kind in VECTORS[method]]).sum(0)
             for number, split in enumerate(splits):
-                said[number, layer] = classifier_rule.leaves(features, examples.saturation == layer, split)
+                said[number, layer] = rules.leaves(features, examples.saturation == layer, split)
         for seed, split, by_layer in zip(self.seeds, splits, said, strict=True):
             place: Place = {"method": method, "parameter": 0.0, "seed": seed}
-            yield place, _after_layers(classifier_rule.classifier_exit_layers(by_layer), examples, split)
+            yield place, _after_layers(rules.classifier_exit_layers(by_layer), examples, split)
 
     def _by_confidence(self, method: str) -> Rows:
         """Rows of a shortcut that is taken where it is sure, and of the same taken at one state."""

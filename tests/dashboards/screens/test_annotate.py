@@ -14,8 +14,7 @@ from streamlit.testing.v1.element_tree import ButtonGroup
 import neurothek
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.annotating import judging
-from neurothek.dashboards.parts.annotating.judging import save_annotations
+from neurothek.dashboards.parts.annotating import judging, save_annotations
 from neurothek.queries.annotate.lists import draw_lists
 from neurothek.queries.annotate.sample import Sample, draw_sample
 from tests.support import shortcut_rows, tiny

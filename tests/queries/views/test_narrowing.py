@@ -3,7 +3,7 @@
 import pytest
 
 from neurothek.queries.views import install
-from neurothek.queries.views.narrowing import narrowed
+from neurothek.queries.views.install import narrowed
 
 QUERIES = {
     "outer": "with tokens as (\n    select 1\n)\nfrom inner as a\njoin summed on true\njoin tokens on true",

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from neurothek.dashboards.charts.interventions.effect_ranges import (
+from neurothek.dashboards.charts.effects import (
     GREY,
     by_position,
     effects,

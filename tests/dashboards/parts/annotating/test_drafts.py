@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from neurothek.dashboards.parts.annotating.judging import Concept, Draft, no_concept
+from neurothek.dashboards.parts.annotating import Concept, Draft, no_concept
 
 WHOLE = Concept("schools", "semantic", (1, 4, 7, 9))
 VECTOR = {"model": "m", "vector": "0-12ab34cd56ef", "annotator": "anna"}

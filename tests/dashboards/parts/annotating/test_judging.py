@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from neurothek.dashboards.parts.annotating import judging
-from neurothek.dashboards.parts.annotating.judging import (
+from neurothek.dashboards.parts import annotating
+from neurothek.dashboards.parts.annotating import (
     PROBLEM,
     Concept,
     Place,
@@ -55,10 +55,10 @@ class Page:
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> Page:
     page = Page()
-    monkeypatch.setattr(judging, "st", SimpleNamespace(session_state=page.state))
-    monkeypatch.setattr(judging, "remember", lambda **values: page.address.update(values))
-    monkeypatch.setattr(judging, "save_annotations", page.save)
-    monkeypatch.setattr(judging, "desk", lambda: SimpleNamespace(warehouse=SimpleNamespace(path=Path("w.duckdb"))))
+    monkeypatch.setattr(annotating, "st", SimpleNamespace(session_state=page.state))
+    monkeypatch.setattr(annotating, "remember", lambda **values: page.address.update(values))
+    monkeypatch.setattr(annotating, "save_annotations", page.save)
+    monkeypatch.setattr(annotating, "desk", lambda: SimpleNamespace(warehouse=SimpleNamespace(path=Path("w.duckdb"))))
     return page
 
 
@@ -131,13 +131,13 @@ def test_a_finished_concept_is_taken_back_into_the_fields(page: Page) -> None:
         begin_another(at())
     page.write(at(), name="pending")
     take_back(at(), 1)
-    draft = judging._drafts()["anna", FIRST]
+    draft = annotating._drafts()["anna", FIRST]
     assert draft.pending == Concept("two", "names", (1, 2, 3, 4))
     assert [one.name for one in draft.concepts] == ["one", "three", "pending"]
     page.write(at(), name="")
     take_back(at(), 0)
     assert page.state[PROBLEM], "what stands in the fields would be lost"
-    assert judging._drafts()["anna", FIRST] == draft
+    assert annotating._drafts()["anna", FIRST] == draft
 
 
 def test_fields_are_cleared_and_what_was_finished_stays(page: Page) -> None:
@@ -162,8 +162,8 @@ def test_who_goes_on_and_comes_back_finds_what_was_written(page: Page) -> None:
     # Streamlit forgets the fields of vectors that are not on the page.
     for name in [name for name in page.state if FIRST in name]:
         del page.state[name]
-    assert judging._drafts()["anna", FIRST].pending.name == "one"
-    assert ("ben", FIRST) not in judging._drafts(), "another annotator has a draft of their own"
+    assert annotating._drafts()["anna", FIRST].pending.name == "one"
+    assert ("ben", FIRST) not in annotating._drafts(), "another annotator has a draft of their own"
 
 
 def test_what_could_not_be_saved_is_still_there(page: Page) -> None:
@@ -171,7 +171,7 @@ def test_what_could_not_be_saved_is_still_there(page: Page) -> None:
     page.write(at(), name="one")
     save_draft(at())
     assert page.problem in page.state[PROBLEM]
-    assert judging._drafts()["anna", FIRST].pending.name == "one"
+    assert annotating._drafts()["anna", FIRST].pending.name == "one"
     assert page.address == {}
     page.problem = None
     save_draft(at())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neurothek.catalog.problems import Busy, NotFound
-from neurothek.dashboards.parts.annotating.judging import save_annotations
+from neurothek.dashboards.parts.annotating import save_annotations
 
 Answer = Callable[[dict[str, Any]], subprocess.CompletedProcess[bytes]]
 

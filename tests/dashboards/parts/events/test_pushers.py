@@ -12,7 +12,7 @@ import pytest
 import neurothek
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.events.scores import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
+from neurothek.dashboards.parts.events import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
 from neurothek.dashboards.session import hand_over
 from neurothek.dashboards.widgets.figures import data_of
 from neurothek.queries.names.models import choose_models

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.events.scores import told_scores, told_shares
+from neurothek.dashboards.parts.events import told_scores, told_shares
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, tiny
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.events.scores import traced_texts_html
+from neurothek.dashboards.parts.events import traced_texts_html
 from neurothek.dashboards.widgets.figures import data_of
 from tests.support import event_warehouse, tiny
 

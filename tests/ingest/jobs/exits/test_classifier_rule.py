@@ -6,7 +6,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from neurothek.ingest.jobs.exits.classifier_rule import (
+from neurothek.ingest.jobs.exits.rules import (
     GRID,
     N_FOLDS,
     Split,

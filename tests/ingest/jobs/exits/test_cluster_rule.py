@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurothek.ingest.jobs.exits.classifier_rule import SEEDS, SIMILARITIES, Similarity, Split, cluster_exit_layers
+from neurothek.ingest.jobs.exits.rules import SEEDS, SIMILARITIES, Similarity, Split, cluster_exit_layers
 from tests.support import exits as plain
 
 N_LAYERS, PLACES = 4, 10

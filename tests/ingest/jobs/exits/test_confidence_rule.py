@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from neurothek.ingest.jobs.exits.classifier_rule import FINE_LAMBDAS, LAMBDAS, NEVER, exit_states
-from neurothek.ingest.jobs.exits.job import outcome
+from neurothek.ingest.jobs.exits.rules import FINE_LAMBDAS, LAMBDAS, NEVER, exit_states, outcome
 from tests.support import exits as plain
 
 N, N_LAYERS = 200, 6

@@ -12,8 +12,8 @@ from neurothek.catalog.problems import Conflict, NotMeasured
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.catalog.upkeep.verification import Agreement
-from neurothek.ingest.jobs.exits import classifier_rule
-from neurothek.ingest.jobs.exits.classifier_rule import FINE_LAMBDAS, LAMBDAS, SEEDS, Split
+from neurothek.ingest.jobs.exits import rules
+from neurothek.ingest.jobs.exits.rules import FINE_LAMBDAS, LAMBDAS, SEEDS, Split
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.request import IngestRequest, ModelSource
 from tests.support import exits as plain
@@ -236,7 +236,7 @@ def test_too_few_examples_are_one_sentence(
     measured: Measured, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warehouse = copied(measured, tmp_path)
-    few = ingests.request((corpus,), jobs=("events",), examples=classifier_rule.LEAST_EXAMPLES - 1, force=True)
+    few = ingests.request((corpus,), jobs=("events",), examples=rules.LEAST_EXAMPLES - 1, force=True)
     ingests.measure(warehouse, measured.folder, few)
     said = "needs at least 10, but the events on the corpus prose have 9; choose another --corpus"
     with pytest.raises(NotMeasured, match=said):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurothek.ingest.jobs.exits.classifier_rule import SEEDS, Split
+from neurothek.ingest.jobs.exits.rules import SEEDS, Split
 
 
 @pytest.mark.parametrize("n", [10, 19, 20, 123, 5_000])

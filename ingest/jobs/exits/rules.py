@@ -1,4 +1,4 @@
-"""Early exit by a classifier per layer: leave where it says that the prediction saturates ([G] 6.2, baselines)."""
+"""Rules that leave a model early, by classifiers, clusters or confidence, and what each costs ([G] 6.2, [D] 5)."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -278,3 +278,45 @@ def _members(lists: Int[np.ndarray, "lists places"], n_ids: int, similarity: Sim
     found = sparse.csr_array((np.ones(len(rows), np.int16), (rows, ids)), (len(lists), n_ids * lists.shape[1]))
     found.data[:] = 1
     return found
+
+
+@dataclass(frozen=True)
+class ExitOutcome:
+    """How one way of leaving did on some examples.
+
+    Attributes:
+        n: examples.
+        n_correct: those whose prediction at the exit is the model's own.
+        n_exited: those that left before the last layer.
+        accuracy: n_correct / n.
+        layers_run: mean number of layers that ran.
+        layers_run_sd: its standard deviation over the examples (sample); None for a single one.
+        layers_saved: mean number of layers that did not run [code].
+        layers_saved_correct: the same over the correct ones [G]; None where none is.
+    """
+
+    n: int
+    n_correct: int
+    n_exited: int
+    accuracy: float
+    layers_run: float
+    layers_run_sd: float | None
+    layers_saved: float
+    layers_saved_correct: float | None
+
+
+def outcome(
+    layers_run: Int[np.ndarray, " examples"], is_correct: Bool[np.ndarray, " examples"], *, n_layers: int
+) -> ExitOutcome:
+    """Sum up; there is at least one example."""
+    saved, n = n_layers - layers_run, len(layers_run)
+    return ExitOutcome(
+        n=n,
+        n_correct=int(is_correct.sum()),
+        n_exited=int((saved > 0).sum()),
+        accuracy=float(is_correct.mean()),
+        layers_run=float(layers_run.mean()),
+        layers_run_sd=float(layers_run.std(ddof=1)) if n > 1 else None,
+        layers_saved=float(saved.mean()),
+        layers_saved_correct=float(saved[is_correct].mean()) if is_correct.any() else None,
+    )

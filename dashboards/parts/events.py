@@ -1,4 +1,4 @@
-"""How ten neurons score a token, a small chart per model: of an event, by layer, and of extreme updates."""
+"""Events on a page: which neurons pushed a token, how ten of them score it, by layer, and texts that were traced."""
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
