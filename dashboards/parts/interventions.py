@@ -8,7 +8,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.dashboards.charts import interventions
+from neurothek.dashboards.charts import effects
 from neurothek.dashboards.charts.spread import sample
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.shortcuts import corpora, numbers
@@ -86,7 +86,7 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     st.markdown(plain(worth_sentence(data.frame)))
     show_figure(
         "What kinds of neurons are worth, by size",
-        lambda _: interventions.worth_of_kinds(data.frame),
+        lambda _: effects.worth_of_kinds(data.frame),
         WORTH.format(**_told(data.frame)),
         data,
         source=WORTH_SOURCE,
@@ -137,7 +137,7 @@ def places(reader: Reading, model: str, intervention: str) -> None:
     n_tokens = f"{data.frame.get_column('n_tokens').sum():,}"
     show_figure(
         "Effect by position and domain",
-        lambda _: interventions.by_position(data.frame),
+        lambda _: effects.by_position(data.frame),
         PLACES.format(**_told(data.frame) | {"n_tokens": n_tokens}),
         data,
         source=SOURCE,
@@ -154,7 +154,7 @@ def shares_of_continuations(reader: Reading, model: str, intervention: str) -> N
     untouched = data.frame.filter(method="untouched")
     show_figure(
         "Continuations by method",
-        lambda _: interventions.attribute_shares(data.frame),
+        lambda _: effects.attribute_shares(data.frame),
         SHARES.format(n=numbers(untouched, "n_continuations")),
         data,
         source=SOURCE,
@@ -203,8 +203,8 @@ def _told(rows: pl.DataFrame) -> dict[str, str]:
 
 
 def _effects(rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
-    return interventions.effects(rows, ACCENT[theme])
+    return effects.effects(rows, ACCENT[theme])
 
 
 def _single(rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
-    return interventions.neurons_alone(rows, ACCENT[theme])
+    return effects.neurons_alone(rows, ACCENT[theme])

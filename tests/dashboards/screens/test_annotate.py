@@ -14,7 +14,8 @@ from streamlit.testing.v1.element_tree import ButtonGroup
 import neurothek
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.annotating import judging, save_annotations
+from neurothek.dashboards.parts import annotating
+from neurothek.dashboards.parts.annotating import save_annotations
 from neurothek.queries.annotate.lists import draw_lists
 from neurothek.queries.annotate.sample import Sample, draw_sample
 from tests.support import shortcut_rows, tiny
@@ -236,7 +237,7 @@ def test_what_is_written_stays_when_the_warehouse_is_busy(
         calls.append(annotations)
         return f"{warehouse.name} was still in use"
 
-    monkeypatch.setattr(judging, "save_annotations", busy)
+    monkeypatch.setattr(annotating, "save_annotations", busy)
     handle = hand.handle
     hand.mark(1, 2, 3, 5)
     hand.write("schools", "semantic")

@@ -2,9 +2,9 @@
 
 import polars as pl
 import pytest
-from tests.dashboards.charts.effects.test_effect_ranges import layers
 
 from neurothek.dashboards.charts.effects import KIND_COLOURS, worth_of_kinds
+from tests.dashboards.charts.effects.test_effect_ranges import layers
 from tests.support.colours import contrast
 
 ROWS = pl.DataFrame(

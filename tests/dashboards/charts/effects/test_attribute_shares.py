@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.dashboards.charts.effects.test_effect_ranges import layers
 
 from neurothek.dashboards.charts.effects import STEERED_COLOURS, attribute_shares
+from tests.dashboards.charts.effects.test_effect_ranges import layers
 from tests.support.colours import contrast
 
 
