@@ -107,13 +107,13 @@ def _rows(layer: int) -> dict[str, pl.DataFrame]:
         "z_score": scores.ravel() * np.float32(1.1),
     }
     return {
-        "projections": PROJECTIONS.check(pl.DataFrame(projections, schema=dict(PROJECTIONS.columns))),
-        "postings": POSTINGS.check(pl.DataFrame(postings, schema=dict(POSTINGS.columns))),
+        "projections": PROJECTIONS.check(pl.DataFrame(projections, schema=PROJECTIONS.schema)),
+        "postings": POSTINGS.check(pl.DataFrame(postings, schema=POSTINGS.schema)),
     }
 
 
 def _publication(run: StagedRun, shards: list[str], postings: Path) -> Publication:
-    model = {name: ("made up" if dtype == pl.String else 1) for name, dtype in MODELS.columns.items()}
+    model = {name: ("made up" if dtype == pl.String else 1) for name, dtype in MODELS.schema.items()}
     model |= {"name": "opt-125m", "has_exact_zeros": True, "n_layers": N_LAYERS, "d_ffn": D_FFN}
     tokenizer = {"name": "made up", "sha256": "0", "vocab_size": VOCAB, "bos_token_id": 2, "eos_token_id": 2}
     words = [f"token{i}" for i in range(VOCAB)]
@@ -121,13 +121,11 @@ def _publication(run: StagedRun, shards: list[str], postings: Path) -> Publicati
     when = {"started_at": now(), "finished_at": now(), "n_rows": 0, "versions": "{}"}
     row = {"run_key": run.manifest.run_key, "job": "projections", "job_version": 1, "parameters": "{}"}
     files = {"projections": [run.path(shard, "projections") for shard in shards], "postings": [postings]}
-    record = ModelRecord(
-        _one(MODELS, model), _one(TOKENIZERS, tokenizer), pl.DataFrame(tokens, schema=dict(TOKENS.columns))
-    )
+    record = ModelRecord(_one(MODELS, model), _one(TOKENIZERS, tokenizer), pl.DataFrame(tokens, schema=TOKENS.schema))
     return Publication(
         record, None, [FinishedRun(_one(RUNS, row | {"dtype": "float32"} | when), files, needs_corpus=False)]
     )
 
 
 def _one(table: Table, row: Mapping[str, object]) -> pl.DataFrame:
-    return pl.DataFrame([row], schema=dict(table.columns))
+    return pl.DataFrame([row], schema=table.schema)

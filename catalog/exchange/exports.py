@@ -18,8 +18,8 @@ from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.migrations import version_of
 from neurothek.catalog.tables.registry import DIMENSIONS
+from neurothek.catalog.tables.schema import version_of
 
 ROW_GROUP = 122_880
 """Rows that are in memory at a time; as many as DuckDB keeps together."""

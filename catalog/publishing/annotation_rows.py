@@ -32,7 +32,7 @@ def write_judgements(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) 
 
 
 def _write(connection: duckdb.DuckDBPyConnection, table: Table, rows: pl.DataFrame, about: Sequence[str]) -> int:
-    columns = ", ".join(table.columns)
+    columns = ", ".join(table.schema)
     same = " and ".join(
         f"written.{column} is not distinct from handed_over.{column}" for column in ("annotator", *about)
     )

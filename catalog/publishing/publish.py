@@ -305,8 +305,8 @@ def _insert_files(
     *,
     first: int,
 ) -> int:
-    columns = ", ".join([*table.columns, *ids])
-    read = [f"{name} + {first} as {name}" if name == table.serial else name for name in table.columns]
+    columns = ", ".join([*table.schema, *ids])
+    read = [f"{name} + {first} as {name}" if name == table.serial else name for name in table.schema]
     values = ", ".join([*read, *(f"${column}" for column in ids)])
     if not files:
         return 0
@@ -318,8 +318,8 @@ def _insert_files(
 def _insert_frame(
     connection: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataFrame, ids: Mapping[str, int | None]
 ) -> None:
-    columns = ", ".join([*table.columns, *ids])
-    values = ", ".join([*table.columns, *(f"${column}" for column in ids)])
+    columns = ", ".join([*table.schema, *ids])
+    values = ", ".join([*table.schema, *(f"${column}" for column in ids)])
     connection.register("handed_over", frame.to_arrow())
     try:
         connection.execute(f"insert into store.{table.name} ({columns}) select {values} from handed_over", dict(ids))

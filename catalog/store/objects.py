@@ -13,10 +13,13 @@ from typing import Any, Protocol
 
 import duckdb
 
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.store.duckdb_settings import settings_of
-from neurothek.catalog.tables.migrations import LATEST, migrate, scripts
+from neurothek.catalog.tables import schema
+from neurothek.catalog.tables.table import FIRST
 
 Objects = Mapping[str, str]
 """An object of the catalog, such as `table store.models` -> sha256 of the SQL that DuckDB writes for it."""
@@ -100,12 +103,14 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         raise invalid_warehouse(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
     if _VERSIONS not in held:
         raise invalid_warehouse(path, _IS_ELSE)
-    _require_same(path, held, {_VERSIONS: _tables(LATEST)[_VERSIONS]})
+    _require_same(path, held, {_VERSIONS: _tables(schema.VERSION)[_VERSIONS]})
     versions = connection.execute("select version from store.schema_versions").fetchall()
     # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
     version = max((int(version) for (version,) in versions), default=0)
-    if not 1 <= version <= LATEST:
-        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > LATEST else _IS_ELSE)
+    if not 1 <= version <= schema.VERSION:
+        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > schema.VERSION else _IS_ELSE)
+    if version < FIRST:
+        raise _too_old(path, version)
     tables = _tables(version)
     _require_same(path, held, tables)
     names = sorted(name for (name,) in connection.execute("select name from store.models").fetchall())
@@ -114,7 +119,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
         raise invalid_warehouse(path, f"it holds two models called {readable(twice)}")
     ours = _of_views(views)
-    has_our_views = version == LATEST and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
+    has_our_views = version == schema.VERSION and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
     rest = held.keys() - tables.keys() - ours.keys() - {"schema store"}
     if rest and not has_our_views:
         # What an earlier release made is dropped when the views are installed, and read by nobody until then.
@@ -126,13 +131,34 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
 
 def record(views: ViewInstaller) -> str:
     """The objects of this release, with what they were made of and by which DuckDB, as JSON."""
-    made = {"duckdb": duckdb.__version__, "schema": _sha256(repr(scripts())), "views": views.sources()}
-    return json.dumps({**made, "objects": _made(views)}, indent=1) + "\n"
+    made = {
+        "duckdb": duckdb.__version__,
+        "schema": _of_schema(),
+        "views": views.sources(),
+    }
+    return json.dumps({**made, "objects": _made(views, schema.VERSION)}, indent=1) + "\n"
 
 
 def our_tables() -> list[str]:
     """The tables of this release as `store.NAME`, but for those that hold rows of views."""
-    return sorted(key.removeprefix("table ") for key in _tables(LATEST))
+    return sorted(key.removeprefix("table ") for key in _tables(schema.VERSION))
+
+
+def _of_schema() -> str:
+    """Fingerprint of the SQL that makes the tables."""
+    return _sha256(repr(schema.statements(schema.VERSION)))
+
+
+def _too_old(path: Path, version: int) -> Unreadable:
+    """The file has tables that this release does not read."""
+    return Unreadable(
+        f"{path} cannot be used as a warehouse: an earlier neurothek wrote it, whose tables have version {version},"
+        f" and this one reads versions from {FIRST} on",
+        "export it with the neurothek that wrote it, then import the folder into a new file with"
+        f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`",
+        path=path,
+        why="an earlier neurothek wrote it",
+    )
 
 
 def _require_same(path: Path, held: Objects, tables: Objects) -> None:
@@ -146,7 +172,10 @@ def _require_same(path: Path, held: Objects, tables: Objects) -> None:
 def _tables(version: int) -> Objects:
     """The tables of the schema of some version, but for those that hold rows of views."""
     recorded = _recorded()
-    if version == LATEST and (recorded["duckdb"], recorded["schema"]) == (duckdb.__version__, _sha256(repr(scripts()))):
+    if version == schema.VERSION and (recorded["duckdb"], recorded["schema"]) == (
+        duckdb.__version__,
+        _of_schema(),
+    ):
         objects: Objects = recorded["objects"]
     else:
         objects = _made(None, version)
@@ -159,15 +188,15 @@ def _of_views(views: ViewInstaller | None) -> Objects:
     recorded = _recorded()
     objects: Objects = recorded["objects"]
     if views is not None and (recorded["duckdb"], recorded["views"]) != (duckdb.__version__, views.sources()):
-        objects = _made(views)
+        objects = _made(views, schema.VERSION)
     return {key: text for key, text in objects.items() if key.startswith((_VIEW, _KEPT))}
 
 
 @cache
-def _made(views: ViewInstaller | None, version: int = LATEST) -> Objects:
+def _made(views: ViewInstaller | None, version: int) -> Objects:
     """The objects of a new warehouse."""
     with duckdb.connect(config=settings_of(read_only=True)) as connection:
-        migrate(connection, version)
+        schema.create(connection, version)
         if views is not None:
             views.install(connection)
         return objects_of(connection)

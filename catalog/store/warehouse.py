@@ -35,7 +35,7 @@ from neurothek.catalog.store.interrupts import close, keyboard_interrupts
 from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
-from neurothek.catalog.tables.migrations import LATEST, migrate
+from neurothek.catalog.tables import schema
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
@@ -185,12 +185,12 @@ class Warehouse:
                 raise
 
     def _needs_work(self, judgement: Judgement) -> bool:
-        is_current = judgement.version == LATEST and (self.views is None or judgement.has_our_views)
+        is_current = judgement.version == schema.VERSION and (self.views is None or judgement.has_our_views)
         return not is_current and not judgement.strange and self._is_writable()
 
     def _show(self, connection: duckdb.DuckDBPyConnection, judgement: Judgement) -> None:
         """Put this release's views before those of the file, if they differ."""
-        if judgement.version < LATEST:
+        if judgement.version < schema.VERSION:
             look = command_line("models", "--warehouse", str(self.path))
             raise Unreadable(
                 f"{self.path} was written by an earlier release and has not been brought up to date",
@@ -340,7 +340,7 @@ class Warehouse:
         if judgement is not None and judgement.strange:
             found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
             raise invalid_warehouse(self.path, found)
-        migrate(connection)
+        schema.bring_up_to_date(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)
 

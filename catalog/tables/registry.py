@@ -8,6 +8,7 @@ from neurothek.catalog import tables
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
+from neurothek.catalog.tables.derived import CLUSTER_PINS, INSTALLED_VIEWS, NEURON_FACTS, PINS, SCHEMA_VERSIONS
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from neurothek.catalog.tables.exits import EXITS
 from neurothek.catalog.tables.shortcuts import (
@@ -138,6 +139,8 @@ WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
 
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}
 
-_OF_A_MODEL = (table.name for table in BY_NAME.values() if "model_id" in (*table.ids, *table.columns))
-OF_MODELS = frozenset((*_OF_A_MODEL, RUNS.name, "neuron_facts", "pins", "cluster_pins"))
+ALL: tuple[Table, ...] = (*BY_NAME.values(), NEURON_FACTS, PINS, CLUSTER_PINS, INSTALLED_VIEWS, SCHEMA_VERSIONS)
+"""The tables of a file, but for those that hold rows of views."""
+
+OF_MODELS = frozenset(table.name for table in ALL if "model_id" in table.columns)
 """Names of the tables that have a `model_id`, but for what is kept of views."""

@@ -1,12 +1,16 @@
-"""One table of the warehouse as a typed polars schema; frames are checked against it before anything is written."""
+"""Tables of the warehouse, each declared once: SQL, comments, and the frames that are checked before a write."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
 
 from neurothek.catalog.problems import Failed
+
+FIRST = 28
+"""The earliest version of the schema that is read; what came before it was one."""
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
@@ -22,6 +26,8 @@ SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "none": (),
 }
 
+
+_NOT_NULL = " not null"
 
 _ADVICE = "nothing was written, and this is a defect worth reporting"
 
@@ -44,36 +50,13 @@ class NotFinite(Failed):
 
 
 @dataclass(frozen=True)
-class Table:
-    """One table of the schema `store`, as a job hands it over."""
+class FrameSchema:
+    """Typed rows that are handed on: frames are checked against it before anybody reads them."""
 
-    name: str  # the table's name in the schema `store`
-    scope: Scope  # which ids publishing adds in front of the columns
-    columns: Mapping[str, pl.DataType]  # column name -> polars type, without the ids of `scope` and without `run_id`
-    key: tuple[str, ...]  # the columns that identify a row within the ids of `scope`
-    # SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers
-    order: tuple[str, ...] = ()
-    is_fact: bool = True  # whether publishing appends the id of the run that measured the row
-    # the columns in which null is a value ("never happened", "not defined here")
-    nullable: frozenset[str] = frozenset()
-    # the column that a run counts from 0, and publishing from the first number that the warehouse has free
-    serial: str | None = None
-    # where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings
-    part: str | None = None
-    is_repeatable: bool = True  # whether measuring again gives the same rows but for rounding
-    # whether it came after the first releases of its job: their runs stand without rows of it, until somebody measures
-    # them again
-    is_later: bool = False
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The id columns that publishing adds."""
-        return SCOPE_IDS[self.scope]
-
-    @property
-    def place(self) -> str | None:
-        """The column that says which part of a model a row is of, so that parts can be measured alone."""
-        return next((name for name in _PLACES if name in self.columns), None)
+    name: str
+    columns: Mapping[str, pl.DataType]
+    key: tuple[str, ...]  # the columns that identify a row
+    nullable: frozenset[str] = frozenset()  # the columns in which null is a value
 
     def empty(self) -> pl.DataFrame:
         """A frame without rows and with exactly the declared columns."""
@@ -97,6 +80,115 @@ class Table:
         return Failed(f"rows for the table {self.name} {why}", _ADVICE, what="rows", why=why)
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of the schema `store`: what it holds, and who fills it."""
+
+    dtype: pl.DataType
+    meaning: str  # its comment in the file and in the data dictionary
+    nullable: bool = False  # whether null is a value ("never happened", "not defined here")
+    is_given: bool = False  # whether publishing fills it: a number of this file, the run
+    values: tuple[str, ...] = ()  # the texts it may hold, stored as an enumeration: for hundreds of millions of rows
+    default: str | None = None  # in SQL, where files have rows that are older than the column
+    since: int = FIRST  # the version of the schema that brought it; what a later one brings stands last in its table
+
+    @property
+    def sql(self) -> str:
+        """Its definition in a `create table`, without its name."""
+        kind = SQL_TYPES[self.dtype]
+        if self.values:
+            kind = f"enum({', '.join(map(_quoted, self.values))})"
+        default = "" if self.default is None else f" default {self.default}"
+        return kind + default + ("" if self.nullable else _NOT_NULL)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the schema `store`: its columns as they lie in the file, and the rows that a job hands over."""
+
+    name: str
+    meaning: str  # what one row is: its comment in the file and in the data dictionary
+    columns: Mapping[str, Column]
+    key: tuple[str, ...]  # the columns that identify a row within the ids of `scope`
+    scope: Scope = "none"  # which ids publishing adds
+    # SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers
+    order: tuple[str, ...] = ()
+    # the column that a run counts from 0, and publishing from the first number that the warehouse has free
+    serial: str | None = None
+    # where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings
+    part: str | None = None
+    is_repeatable: bool = True  # whether measuring again gives the same rows but for rounding
+    # whether it came after the first releases of its job: their runs stand without rows of it, until somebody measures
+    # them again
+    is_later: bool = False
+    since: int = FIRST  # the version of the schema that brought it
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id columns that publishing adds."""
+        return SCOPE_IDS[self.scope]
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether publishing adds the id of the run that measured the row."""
+        return self.columns.get("run_id") is RUN
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        """Column name -> polars type of the rows that are handed over, which publishing completes."""
+        return {name: column.dtype for name, column in self.columns.items() if not column.is_given}
+
+    @cached_property
+    def rows(self) -> FrameSchema:
+        """The rows that are handed over."""
+        nullable = frozenset(name for name in self.schema if self.columns[name].nullable)
+        return FrameSchema(self.name, self.schema, self.key, nullable)
+
+    @property
+    def place(self) -> str | None:
+        """The column that says which part of a model a row is of, so that parts can be measured alone."""
+        return next((name for name in _PLACES if name in self.schema), None)
+
+    def statements(self, version: int) -> list[str]:
+        """SQL that makes the table as a version of the schema has it, with its comments."""
+        if self.since > version:
+            return []
+        held = {name: column for name, column in self.columns.items() if column.since <= version}
+        columns = ", ".join(f'"{name}" {column.sql}' for name, column in held.items())
+        made = [f"create table store.{self.name} ({columns})"]
+        made.append(f"comment on table store.{self.name} is {_quoted(self.meaning)}")
+        return made + [self._comment(name) for name in held]
+
+    def additions(self, version: int) -> list[str]:
+        """SQL that brings the table of an earlier version of the schema to the next one."""
+        if self.since == version:
+            return self.statements(version)
+        added = []
+        for name, column in self.columns.items():
+            if column.since == version:
+                kind = column.sql.removesuffix(_NOT_NULL)
+                added.append(f'alter table store.{self.name} add column "{name}" {kind}')
+                if not column.nullable:
+                    added.append(f'alter table store.{self.name} alter column "{name}" set{_NOT_NULL}')
+                added.append(self._comment(name))
+        return added
+
+    def _comment(self, column: str) -> str:
+        return f'comment on column store.{self.name}."{column}" is {_quoted(self.columns[column].meaning)}'
+
+    def empty(self) -> pl.DataFrame:
+        """A frame without rows and with exactly the columns that are handed over."""
+        return self.rows.empty()
+
+    def check(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return `frame` if it fits, see `FrameSchema`."""
+        return self.rows.check(frame)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _repeats(keys: pl.DataFrame) -> bool:
     # Equal rows have equal hashes: where all of these differ, which takes a third of the time, so do the rows.
     return keys.hash_rows().n_unique() < keys.height and bool(keys.is_duplicated().any())
@@ -114,3 +206,27 @@ SMALL, INTEGER, BIG = pl.Int16(), pl.Int32(), pl.Int64()
 FLOAT, DOUBLE = pl.Float32(), pl.Float64()
 TEXT, FLAG, TIME = pl.String(), pl.Boolean(), pl.Datetime("us")
 IDS, SCORES, COUNTS, STEPS = pl.List(INTEGER), pl.List(FLOAT), pl.List(BIG), pl.List(pl.Int8())
+TEXTS = pl.List(TEXT)
+
+SQL_TYPES: Mapping[pl.DataType, str] = {
+    SMALL: "smallint",
+    INTEGER: "integer",
+    BIG: "bigint",
+    FLOAT: "float",
+    DOUBLE: "double",
+    TEXT: "varchar",
+    FLAG: "boolean",
+    TIME: "timestamp",
+    IDS: "integer[]",
+    SCORES: "float[]",
+    COUNTS: "bigint[]",
+    STEPS: "tinyint[]",
+    TEXTS: "varchar[]",
+}
+
+MODEL = Column(INTEGER, "The model.", is_given=True)
+CORPUS = Column(INTEGER, "The corpus.", is_given=True)
+RUN = Column(INTEGER, "The run that measured it.", is_given=True)
+LAYER = Column(SMALL, "Layer, 0-based.")
+NEURON = Column(INTEGER, "Neuron within the layer, 0-based.")
+INTERVENTION = Column(TEXT, "Name of the intervention.")

@@ -2,246 +2,437 @@
 
 from neurothek.catalog.tables.table import (
     BIG,
+    CORPUS,
     COUNTS,
     DOUBLE,
     FLAG,
     FLOAT,
     IDS,
     INTEGER,
+    LAYER,
+    MODEL,
+    NEURON,
+    RUN,
     SCORES,
     SMALL,
     STEPS,
     TEXT,
+    Column,
     Table,
 )
 
 ACTIVITY = Table(
-    name="activity",
+    "activity",
+    "One row per neuron and domain: how it fired on the counted positions (Voita et al. 2023, section 3; that a "
+    "prepended BOS is not counted is ours).",
     scope="model_corpus",
     key=("layer", "neuron", "domain"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "domain": TEXT,
-        "n_positions": BIG,
-        "n_active": BIG,
-        "n_active_bos": BIG,
-        "activation_bos": DOUBLE,
-        "activation_sum": DOUBLE,
-        "activation_abs_sum": DOUBLE,
-        "activation_square_sum": DOUBLE,
-        "activation_min": FLOAT,
-        "activation_max": FLOAT,
-        "n_above": COUNTS,
-        "first_active": BIG,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "domain": Column(TEXT, "Domain of the corpus; sums over domains are the whole."),
+        "n_positions": Column(BIG, "Counted positions of the domain."),
+        "n_active": Column(BIG, "Counted positions at which the neuron was active."),
+        "n_active_bos": Column(
+            BIG, "Sequences in which it was active at the prepended BOS, which is not a counted position."
+        ),
+        "activation_bos": Column(
+            DOUBLE, "Its mean coefficient at the prepended BOS; null where none is prepended.", nullable=True
+        ),
+        "activation_sum": Column(DOUBLE, "Sum of its coefficient m."),
+        "activation_abs_sum": Column(DOUBLE, "Sum of |m|."),
+        "activation_square_sum": Column(DOUBLE, "Sum of m squared."),
+        "activation_min": Column(FLOAT, "Smallest m."),
+        "activation_max": Column(FLOAT, "Largest m."),
+        "n_above": Column(COUNTS, "Counted positions with |m| above 0.1, 0.5, 1 and 2."),
+        "first_active": Column(
+            BIG, "Counted positions of the domain before its first activation; null if never active.", nullable=True
+        ),
+        "run_id": RUN,
     },
-    nullable=frozenset({"activation_bos", "first_active"}),
 )
 
 CONTEXTS = Table(
-    name="contexts",
+    "contexts",
+    "One row per neuron and place of strongest activation, at most one a sequence.",
     scope="model_corpus",
     key=("layer", "neuron", "rank"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "rank": SMALL,
-        "activation": FLOAT,
-        "sequence_id": INTEGER,
-        "position": INTEGER,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "rank": Column(SMALL, "Place by |m|, 1-based; ties by sequence, then position."),
+        "activation": Column(FLOAT, "The coefficient m there, sign kept."),
+        "sequence_id": Column(INTEGER, "Sequence of the corpus."),
+        "position": Column(INTEGER, "Position in the sequence, 0-based."),
+        "run_id": RUN,
     },
 )
 
 CONTEXT_WINDOWS = Table(
-    name="context_windows",
+    "context_windows",
+    "One row per neuron, band and rank: its activation at every position around a place. Windows lie within a "
+    "sequence and hold counted positions only.",
     scope="model_corpus",
     key=("layer", "neuron", "band", "rank"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "band": TEXT,
-        "rank": SMALL,
-        "sequence_id": INTEGER,
-        "position": INTEGER,
-        "n_before": SMALL,
-        "n_after": SMALL,
-        "nonzero": BIG,
-        "largest": FLOAT,
-        "activations": STEPS,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "band": Column(
+            TEXT,
+            "strongest (the sequences with the largest |m|), quantile (a random sample of the sequences in "
+            "which it fires) or random (positions drawn of the whole corpus, the same for every neuron).",
+        ),
+        "rank": Column(
+            SMALL,
+            "From 1: by the largest |m| of the sequence, ties by sequence; of random ones the order in which "
+            "they were drawn.",
+        ),
+        "sequence_id": Column(INTEGER, "Sequence of the corpus."),
+        "position": Column(INTEGER, "The place: of the largest |m| of the sequence, or the one drawn; 0-based."),
+        "n_before": Column(SMALL, "Positions of the window before the place, at most 40."),
+        "n_after": Column(SMALL, "Positions of the window after the place, at most 22."),
+        "nonzero": Column(
+            BIG,
+            "Bit i, from the lowest and from 0, is set where the coefficient m at position i of the window is not 0.",
+        ),
+        "largest": Column(FLOAT, "The largest |m| of the window."),
+        "activations": Column(
+            STEPS,
+            "The coefficient m where it is not 0, in order, as an integer: m is integer * largest / 127, right "
+            "to half of largest / 127.",
+        ),
+        "run_id": RUN,
     },
 )
 
 ACTIVATION_HISTOGRAMS = Table(
-    name="activation_histograms",
+    "activation_histograms",
+    "One row per neuron: how often its coefficient is of which size and sign, in bins of half a power of two.",
     scope="model_corpus",
     key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, "n_positions": BIG, "first_bin": SMALL, "counts": COUNTS},
+    columns={
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "n_positions": Column(
+            BIG,
+            "Counted positions that were counted: those of all sequences, or of sequences drawn until they have "
+            "32,768.",
+        ),
+        "first_bin": Column(
+            SMALL,
+            "Bin of the first count: 0 is m = 0, 1 is below 2^-8, 2 from there to 1.5 * 2^-8, 3 to 2^-7 and so "
+            "on, 34 is 2^8 and more; -n is the bin n of negative m.",
+        ),
+        "counts": Column(COUNTS, "Positions whose m lies in each bin, from first_bin to the last bin with any."),
+        "run_id": RUN,
+    },
 )
 
 POSITIONS = Table(
-    name="positions",
+    "positions",
+    "One row per model, corpus, layer, neuron and domain, over full-length sequences: how the frequency depends "
+    "on the position; a row all for every neuron, one a domain where that row has at least 0.01 nats.",
     scope="model_corpus",
     key=("layer", "neuron", "domain"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "domain": TEXT,
-        "n_sequences": BIG,
-        "first_position": INTEGER,
-        "mutual_information": DOUBLE,
-        "mutual_information_corrected": DOUBLE,
-        "n_switches": INTEGER,
-        "n_on_runs": INTEGER,
-        "n_off_runs": INTEGER,
-        "weakest_on": DOUBLE,
-        "weakest_off": DOUBLE,
-        "roughness": DOUBLE,
-        "counts_64": COUNTS,
-        "counts": COUNTS,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "domain": Column(TEXT, "all, or a domain of the corpus."),
+        "n_sequences": Column(BIG, "Full-length sequences behind the row."),
+        "first_position": Column(INTEGER, "First counted position: 1 where a BOS is prepended, else 0."),
+        "mutual_information": Column(
+            DOUBLE,
+            "Mutual information of position and being active, nats, as counted; null without a full-length sequence.",
+            nullable=True,
+        ),
+        "mutual_information_corrected": Column(
+            DOUBLE,
+            "The same less its Miller-Madow bias, not below 0; null without a full-length sequence.",
+            nullable=True,
+        ),
+        "n_switches": Column(INTEGER, "Alternations of on-runs and off-runs in the order of positions."),
+        "n_on_runs": Column(
+            INTEGER,
+            "Long stretches of positions at which it fires in at least 90% of the sequences, and clearly more "
+            "than on average.",
+        ),
+        "n_off_runs": Column(
+            INTEGER,
+            "Long stretches of positions at which it fires in at most 10% of the sequences, and clearly less "
+            "than on average.",
+        ),
+        "weakest_on": Column(DOUBLE, "Smallest frequency of an on-run; null where there is none.", nullable=True),
+        "weakest_off": Column(DOUBLE, "Largest frequency of an off-run; null where there is none.", nullable=True),
+        "roughness": Column(
+            DOUBLE,
+            "Root mean square distance of a frequency from the mean of its two neighbours, less counting noise; "
+            "null below two sequences or three positions.",
+            nullable=True,
+        ),
+        "counts_64": Column(
+            COUNTS,
+            "Sequences in which it was active, summed over 64 equal bins of counted positions: the p-th of n "
+            "lies in bin floor(64 p / n); fewer than 64 positions are a bin each.",
+        ),
+        "counts": Column(
+            COUNTS,
+            "Sequences in which it was active at each counted position; kept where the row has at least 0.01 "
+            "nats, else null.",
+            nullable=True,
+        ),
+        "run_id": RUN,
     },
-    # Undefined without a full-length sequence, without a run of the sort, or not kept.
-    nullable=frozenset(
-        {"mutual_information", "mutual_information_corrected", "weakest_on", "weakest_off", "roughness", "counts"}
-    ),
 )
 
 NGRAMS = Table(
-    name="ngrams",
+    "ngrams",
+    "One row per neuron and length of n-gram (1, 2, 3): how many n-grams trigger it, and how few cover it (Voita "
+    "et al. 2023, section 4).",
     scope="model_corpus",
     key=("layer", "neuron", "n"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "n": SMALL,
-        "n_active": BIG,
-        "n_distinct": BIG,
-        "n_covering_50": BIG,
-        "n_covering_80": BIG,
-        "n_covering_90": BIG,
-        "n_covering_95": BIG,
-        "n_covering_99": BIG,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "n": Column(SMALL, "Length of the n-grams."),
+        "n_active": Column(BIG, "Active positions at which a full n-gram ends, inside one sequence and without BOS."),
+        "n_distinct": Column(BIG, "Distinct n-grams that end there."),
+        "n_covering_50": Column(BIG, "Fewest n-grams that hold 50% of n_active."),
+        "n_covering_80": Column(BIG, "Fewest n-grams that hold 80% of n_active."),
+        "n_covering_90": Column(BIG, "Fewest n-grams that hold 90% of n_active."),
+        "n_covering_95": Column(BIG, "Fewest n-grams that hold 95% of n_active: the coverage."),
+        "n_covering_99": Column(BIG, "Fewest n-grams that hold 99% of n_active."),
+        "run_id": RUN,
     },
 )
 
 TRIGGERS = Table(
-    name="triggers",
+    "triggers",
+    "One row per neuron, length of n-gram and frequent trigger. Where n_covering_95 <= 64: the 64 most frequent, "
+    "then all others that occur at least 10 times with a recall of at least 50%; elsewhere the 10 (n = 1) or 5 "
+    "most frequent.",
     scope="model_corpus",
     key=("layer", "neuron", "n", "rank"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "n": SMALL,
-        "rank": SMALL,
-        "token_ids": IDS,
-        "n_active": BIG,
-        "n_occurrences": BIG,
-        "score": FLOAT,
-        "z_score": FLOAT,
-        "score_centred": FLOAT,
-        "rank_from_bottom": INTEGER,
-        "control_scores": SCORES,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "n": Column(SMALL, "Length of the n-gram."),
+        "rank": Column(
+            SMALL,
+            "Place by n_active, 1-based, ties by ids; places beyond 64 are numbered on, although n-grams that "
+            "could make no detector are left out.",
+        ),
+        "token_ids": Column(IDS, "Ids of the n-gram, in the order of the text."),
+        "n_active": Column(BIG, "Positions at which the n-gram ends and the neuron was active."),
+        "n_occurrences": Column(BIG, "Positions at which the n-gram ends."),
+        "score": Column(
+            FLOAT, "Raw score e_w . v of the token; null for longer n-grams, like all scores here.", nullable=True
+        ),
+        "z_score": Column(
+            FLOAT,
+            "(score - mean) / standard deviation over the neuron's scores; 0 where they are all equal.",
+            nullable=True,
+        ),
+        "score_centred": Column(FLOAT, "score minus the mean of the neuron's scores.", nullable=True),
+        "rank_from_bottom": Column(
+            INTEGER, "1 + number of unmasked tokens with a lower score: 1 is the most suppressed.", nullable=True
+        ),
+        "control_scores": Column(
+            SCORES,
+            "Raw scores of 100 tokens drawn with a seed, with replacement, from those as frequent in the corpus "
+            "(the same tenth of its tokens by frequency): the base rate of suppression. Null unless "
+            "n_covering_95 <= 64, n_occurrences >= 10 and recall >= 50%.",
+            nullable=True,
+        ),
+        "run_id": RUN,
     },
-    # Scores are those of single tokens; controls are drawn for tokens that could make a detector.
-    nullable=frozenset({"score", "z_score", "score_centred", "rank_from_bottom", "control_scores"}),
 )
 
 NGRAM_SPECTRUM = Table(
-    name="ngram_spectrum",
+    "ngram_spectrum",
+    "One row per length of n-gram and number of occurrences: how many n-grams of the corpus occur so often. It "
+    "says what could be detected, and the corpus's own coverage.",
     scope="model_corpus",
     key=("n", "n_occurrences"),
-    columns={"n": SMALL, "n_occurrences": BIG, "n_distinct": BIG},
+    columns={
+        "model_id": Column(INTEGER, "The model whose run counted.", is_given=True),
+        "corpus_id": CORPUS,
+        "n": Column(SMALL, "Length of the n-grams."),
+        "n_occurrences": Column(BIG, "Number of occurrences."),
+        "n_distinct": Column(BIG, "Distinct n-grams that occur so often."),
+        "run_id": RUN,
+    },
 )
 
 EXAMPLES = Table(
-    name="examples",
+    "examples",
+    "One row per model, corpus and example: a sentence cut after a random number of its ids, and what the model "
+    "predicts there (Geva et al. 2022, section 5; the cut at random and the random order as their code has them; "
+    "the event sample is ours).",
     scope="model_corpus",
     key=("example_id",),
     columns={
-        "example_id": INTEGER,
-        "domain": TEXT,
-        "tokens": IDS,
-        "n_prefix_tokens": INTEGER,
-        "final_token": INTEGER,
-        "final_probability": DOUBLE,
-        "target_token": INTEGER,
-        "target_probability": DOUBLE,
-        "saturation_layer": SMALL,
-        "saturation_by_ffn": FLAG,
-        "elimination_layer": SMALL,
-        "in_event_sample": FLAG,
+        "model_id": MODEL,
+        "corpus_id": Column(INTEGER, "The corpus whose sentences they are.", is_given=True),
+        "example_id": Column(INTEGER, "The example, 0-based, in a seeded random order of the sentences."),
+        "domain": Column(TEXT, "Domain of its sentence."),
+        "tokens": Column(IDS, "Its ids, BOS included; the last position is analysed."),
+        "n_prefix_tokens": Column(INTEGER, "How many ids of the sentence it has, without a BOS."),
+        "final_token": Column(INTEGER, "The token the model predicts: argmax after the last layer."),
+        "final_probability": Column(DOUBLE, "Its probability."),
+        "target_token": Column(
+            INTEGER, "The next id of the sentence; null where the example is a whole sentence of one id.", nullable=True
+        ),
+        "target_probability": Column(DOUBLE, "The probability the model gives it.", nullable=True),
+        "saturation_layer": Column(
+            SMALL, "First layer from which on every stream after the FFN has the final token at the top."
+        ),
+        "saturation_by_ffn": Column(
+            FLAG, "The saturation layer is not the last, and before its FFN another token was at the top (ours)."
+        ),
+        "elimination_layer": Column(
+            SMALL,
+            "The layer whose FFN pushes the token at the top down furthest; null where none is pushed down.",
+            nullable=True,
+        ),
+        "in_event_sample": Column(
+            FLAG, "Among the first 2,000 examples, whose events and random sub-updates are kept."
+        ),
+        "run_id": RUN,
     },
-    # A whole sentence of one id has no next one; where every rank is 1 nothing is eliminated.
-    nullable=frozenset({"target_token", "target_probability", "elimination_layer"}),
 )
 
 STREAMS = Table(
-    name="streams",
+    "streams",
+    "One row per model, corpus, example, layer and moment: the residual stream at the last position, read through "
+    "the final norm and the unembedding.",
     scope="model_corpus",
     key=("example_id", "layer", "moment"),
     columns={
-        "example_id": INTEGER,
-        "layer": SMALL,
-        "moment": TEXT,
-        "top_token": INTEGER,
-        "top_probability": DOUBLE,
-        "final_token_rank": INTEGER,
-        "candidate_rank": INTEGER,
-        "norm": DOUBLE,
-        "contribution_sum": DOUBLE,
-        "dominant_share": DOUBLE,
-        "leading_share": DOUBLE,
-        "effective_neurons": DOUBLE,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "example_id": Column(INTEGER, "The example."),
+        "layer": LAYER,
+        "moment": Column(
+            TEXT, "pre: after attention, before the FFN; post: after the block, of the last one before the final norm."
+        ),
+        "top_token": Column(INTEGER, "Token of the largest logit, ties to the lowest id."),
+        "top_probability": Column(DOUBLE, "Its probability."),
+        "final_token_rank": Column(INTEGER, "Rank of the final token: 1 + the tokens with a larger logit."),
+        "candidate_rank": Column(
+            INTEGER,
+            "Rank after the FFN of the token that was at the top before it; null before the FFN.",
+            nullable=True,
+        ),
+        "norm": Column(DOUBLE, "L2 norm of the stream."),
+        "contribution_sum": Column(
+            DOUBLE,
+            "Sum over the neurons of |coefficient| x value norm; null before the FFN, like what follows.",
+            nullable=True,
+        ),
+        "dominant_share": Column(
+            DOUBLE, "Share of that sum that the ten dominant neurons hold; null too where the sum is 0.", nullable=True
+        ),
+        "leading_share": Column(
+            DOUBLE, "Share that the largest 0.24% of the neurons hold, at least one (10 of 4,096).", nullable=True
+        ),
+        "effective_neurons": Column(
+            DOUBLE, "Square of the sum of contributions over the sum of their squares.", nullable=True
+        ),
+        "run_id": RUN,
     },
-    # Before the FFN there are no sub-updates; where no neuron is active there are no shares.
-    nullable=frozenset({"candidate_rank", "contribution_sum", "dominant_share", "leading_share", "effective_neurons"}),
 )
 
 SUB_UPDATES = Table(
-    name="sub_updates",
+    "sub_updates",
+    "One row per model, corpus, example, layer, kind and rank: what single neurons add to the stream at the last "
+    "position; random kinds only for the event sample.",
     scope="model_corpus",
     key=("example_id", "layer", "kind", "rank"),
     columns={
-        "example_id": INTEGER,
-        "layer": SMALL,
-        "kind": TEXT,
-        "rank": SMALL,
-        "neuron": INTEGER,
-        "coefficient": FLOAT,
-        "contribution": FLOAT,
-        "share": DOUBLE,
-        "score_candidate": FLOAT,
-        "score_final": FLOAT,
-        "score_logit_candidate": FLOAT,
-        "score_logit_final": FLOAT,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "example_id": Column(INTEGER, "The example."),
+        "layer": LAYER,
+        "kind": Column(
+            TEXT,
+            "dominant: the ten largest contributions; random: ten others of the layer; random_active: ten "
+            "others whose coefficient is not 0 (ours).",
+        ),
+        "rank": Column(
+            SMALL, "Place within its kind, from 1: by contribution, ties by neuron; random ones as they were drawn."
+        ),
+        "neuron": NEURON,
+        "coefficient": Column(FLOAT, "Its activation m after the non-linearity."),
+        "contribution": Column(FLOAT, "|m| x L2 norm of its value vector v."),
+        "share": Column(
+            DOUBLE, "contribution over the sum of the layer; null where no neuron is active.", nullable=True
+        ),
+        "score_candidate": Column(FLOAT, "m (e . v) for the embedding e of the token at the top before the FFN."),
+        "score_final": Column(FLOAT, "m (e . v) for the embedding e of the final token."),
+        "score_logit_candidate": Column(
+            FLOAT,
+            "The same of v through the final norm as a part of the stream before the FFN: m e . (gamma (v - "
+            "mean v)) / sd(stream); score_candidate where there is no final norm.",
+        ),
+        "score_logit_final": Column(FLOAT, "Likewise for the final token."),
+        "run_id": RUN,
     },
-    nullable=frozenset({"share"}),
 )
 
 EVENTS = Table(
-    name="events",
+    "events",
+    "One row per model, corpus, example of the event sample and kind: where its final token came to stay at the "
+    "top, and where its candidate was pushed down furthest.",
     scope="model_corpus",
     key=("example_id", "kind"),
     columns={
-        "example_id": INTEGER,
-        "kind": TEXT,
-        "layer": SMALL,
-        "token_id": INTEGER,
-        "rank_before": INTEGER,
-        "rank_after": INTEGER,
-        "by_ffn": FLAG,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "example_id": Column(INTEGER, "The example."),
+        "kind": Column(TEXT, "saturation or elimination."),
+        "layer": LAYER,
+        "token_id": Column(INTEGER, "The final token, or the eliminated one."),
+        "rank_before": Column(INTEGER, "Its rank before the FFN of the layer."),
+        "rank_after": Column(INTEGER, "Its rank after the block."),
+        "by_ffn": Column(
+            FLAG, "An elimination, or a saturation before the last layer whose token the FFN brought to the top."
+        ),
+        "run_id": RUN,
     },
 )
 
 EVENT_SAMPLES = Table(
-    name="event_samples",
+    "event_samples",
+    "One row per model and corpus: how its examples were drawn, and when a sub-update counts as extreme.",
     scope="model_corpus",
     key=("seed",),
     columns={
-        "seed": INTEGER,
-        "n_sentences": BIG,
-        "n_examples": BIG,
-        "n_event_examples": BIG,
-        "extreme_score": DOUBLE,
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "seed": Column(INTEGER, "Seed of everything that was drawn."),
+        "n_sentences": Column(BIG, "Sentences of the corpus that have an id."),
+        "n_examples": Column(BIG, "Examples among them."),
+        "n_event_examples": Column(BIG, "Examples in the event sample."),
+        "extreme_score": Column(
+            DOUBLE,
+            "99.9th percentile of |score_candidate| over the dominant sub-updates of all examples (ours): from "
+            "here on a sub-update is extreme, in models other than GPT-2.",
+        ),
+        "run_id": RUN,
     },
 )
 
@@ -249,19 +440,84 @@ _COHERENCE = {"coherence": DOUBLE, "coherence_z": DOUBLE, "coherence_percentile"
 _NEGATIVE = {f"negative_{name}": kind for name, kind in _COHERENCE.items()}
 
 COHERENCES = Table(
-    name="coherences",
+    "coherences",
+    "One row per neuron and corpus: how alike the tokens are that it promotes, against random vectors.",
     scope="model_corpus",
     key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, **_COHERENCE, **_NEGATIVE},
-    # Too few tokens come often enough, the random vectors do not differ, or no coefficient is far below 0.
-    nullable=frozenset({*_COHERENCE, *_NEGATIVE}),
+    columns={
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "coherence": Column(
+            DOUBLE,
+            "Mean pairwise cosine of the centred embeddings of its 30 highest tokens among those that are not "
+            "special and come at least 10 times in the corpus; null where fewer than two do.",
+            nullable=True,
+        ),
+        "coherence_z": Column(
+            DOUBLE,
+            "Coherence less the mean over the layer's 500 random vectors, over their standard deviation; null "
+            "where they do not differ.",
+            nullable=True,
+        ),
+        "coherence_percentile": Column(
+            DOUBLE,
+            "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
+            nullable=True,
+        ),
+        "run_id": RUN,
+        "negative_coherence": Column(
+            DOUBLE,
+            "Coherence of what a neuron of a gated model promotes at coefficients below 0; null in other models.",
+            nullable=True,
+        ),
+        "negative_coherence_z": Column(
+            DOUBLE,
+            "The same less the mean over the layer's 500 random vectors, over their standard deviation.",
+            nullable=True,
+        ),
+        "negative_coherence_percentile": Column(
+            DOUBLE,
+            "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
+            nullable=True,
+        ),
+    },
 )
 
 CONTROL_COHERENCES = Table(
-    name="control_coherences",
+    "control_coherences",
+    "One row per control vector and corpus: how alike the tokens are that it promotes, against random vectors.",
     scope="model_corpus",
     key=("layer", "kind", "control_id"),
     part="kind",
-    columns={"layer": SMALL, "kind": TEXT, "control_id": INTEGER, **_COHERENCE},
-    nullable=frozenset(_COHERENCE),
+    columns={
+        "model_id": MODEL,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "kind": Column(
+            TEXT,
+            "random: coordinates drawn with the mean and spread of the layer's value vectors; ffn_update: the "
+            "output of the layer's FFN at the end of an example.",
+        ),
+        "control_id": Column(INTEGER, "Number of the control within its layer and kind, 0-based."),
+        "coherence": Column(
+            DOUBLE,
+            "Mean pairwise cosine of the centred embeddings of its 30 highest tokens among those that are not "
+            "special and come at least 10 times in the corpus; null where fewer than two do.",
+            nullable=True,
+        ),
+        "coherence_z": Column(
+            DOUBLE,
+            "Coherence less the mean over the layer's 500 random vectors, over their standard deviation; null "
+            "where they do not differ.",
+            nullable=True,
+        ),
+        "coherence_percentile": Column(
+            DOUBLE,
+            "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
+            nullable=True,
+        ),
+        "run_id": RUN,
+    },
 )

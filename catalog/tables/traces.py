@@ -5,12 +5,10 @@ from typing import Literal
 
 import polars as pl
 
-from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT, FrameSchema
 
-TRACE_LAYERS = Table(
+TRACE_LAYERS = FrameSchema(
     name="trace_layers",
-    scope="none",
-    is_fact=False,
     key=("layer",),
     columns={
         "layer": SMALL,
@@ -28,10 +26,8 @@ TRACE_LAYERS = Table(
     nullable=frozenset({"token_rank_before", "token_rank_after", "dominant_share"}),
 )
 
-TRACE_TOKENS = Table(
+TRACE_TOKENS = FrameSchema(
     name="trace_tokens",
-    scope="none",
-    is_fact=False,
     key=("layer", "moment", "rank"),
     columns={
         "layer": SMALL,
@@ -42,10 +38,8 @@ TRACE_TOKENS = Table(
     },
 )
 
-TRACE_NEURONS = Table(
+TRACE_NEURONS = FrameSchema(
     name="trace_neurons",
-    scope="none",
-    is_fact=False,
     key=("layer", "rank"),
     columns={
         "layer": SMALL,
@@ -68,10 +62,8 @@ TRACE_NEURONS = Table(
     nullable=frozenset({"share", "score_token", "centred_token", "rank_candidate", "rank_final", "rank_token"}),
 )
 
-TRACE_RAISING = Table(
+TRACE_RAISING = FrameSchema(
     name="trace_raising",
-    scope="none",
-    is_fact=False,
     key=("rank",),
     columns={
         "rank": INTEGER,
@@ -93,10 +85,8 @@ TRACE_RAISING = Table(
 RaisingOrder = Literal["centred", "score", "share"]
 """What the neurons that raise a token are sorted by: centred score, raw score, or share of their layer's update."""
 
-TRACE_STATES = Table(
+TRACE_STATES = FrameSchema(
     name="trace_states",
-    scope="none",
-    is_fact=False,
     key=("state", "method"),
     columns={
         "state": SMALL,
@@ -111,10 +101,8 @@ TRACE_STATES = Table(
 )
 
 
-TRACE_CELLS = Table(
+TRACE_CELLS = FrameSchema(
     name="trace_cells",
-    scope="none",
-    is_fact=False,
     key=("layer", "position"),
     columns={
         "layer": SMALL,
@@ -128,10 +116,8 @@ TRACE_CELLS = Table(
     nullable=frozenset({"token_before"}),
 )
 
-SWITCH_NEURONS = Table(
+SWITCH_NEURONS = FrameSchema(
     name="switch_neurons",
-    scope="none",
-    is_fact=False,
     key=("neuron",),
     columns={
         "neuron": INTEGER,
@@ -143,10 +129,8 @@ SWITCH_NEURONS = Table(
     },
 )
 
-SWITCH_TOKENS = Table(
+SWITCH_TOKENS = FrameSchema(
     name="switch_tokens",
-    scope="none",
-    is_fact=False,
     key=("neuron", "rank"),
     columns={
         "neuron": INTEGER,
@@ -157,10 +141,8 @@ SWITCH_TOKENS = Table(
     },
 )
 
-SWITCH_SETS = Table(
+SWITCH_SETS = FrameSchema(
     name="switch_sets",
-    scope="none",
-    is_fact=False,
     key=("place",),
     columns={
         "place": INTEGER,

@@ -1,32 +1,57 @@
 """Tables of what is measured from weights alone: scores of tokens, clusters, counterparts, random vectors."""
 
-from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import (
+    BIG,
+    DOUBLE,
+    FLAG,
+    FLOAT,
+    IDS,
+    INTEGER,
+    LAYER,
+    MODEL,
+    NEURON,
+    RUN,
+    SCORES,
+    SMALL,
+    TEXT,
+    Column,
+    Table,
+)
 
 PROJECTIONS = Table(
-    name="projections",
+    "projections",
+    "One row per neuron: its value vector projected to the vocabulary (Geva et al. 2022, sections 3 and 4).",
     scope="model",
     key=("layer", "neuron"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "value_norm": DOUBLE,
-        "score_mean": DOUBLE,
-        "score_sd": DOUBLE,
-        "score_skewness": DOUBLE,
-        "score_kurtosis": DOUBLE,
-        "score_negative_share": DOUBLE,
-        "top_token_ids": IDS,
-        "top_scores": SCORES,
-        "bottom_token_ids": IDS,
-        "bottom_scores": SCORES,
-        "preactivation_bound": DOUBLE,
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "value_norm": Column(DOUBLE, "L2 norm of the value vector."),
+        "score_mean": Column(DOUBLE, "Mean raw score over the tokenizer's ids."),
+        "score_sd": Column(DOUBLE, "Standard deviation of the raw scores (population)."),
+        "score_skewness": Column(DOUBLE, "Skewness of the raw scores; null where they are all equal.", nullable=True),
+        "score_kurtosis": Column(
+            DOUBLE, "Excess kurtosis of the raw scores; null where they are all equal.", nullable=True
+        ),
+        "score_negative_share": Column(DOUBLE, "Share of the tokens whose raw score is below 0."),
+        "top_token_ids": Column(IDS, "Ids of the tokens it promotes most, best first, ties by id."),
+        "top_scores": Column(SCORES, "Their raw scores."),
+        "bottom_token_ids": Column(IDS, "Ids of the tokens it suppresses most, lowest first, ties by id."),
+        "bottom_scores": Column(SCORES, "Their raw scores."),
+        "preactivation_bound": Column(
+            DOUBLE,
+            "What no input can lift the pre-activation above, of a gated FFN the gate's; below 0 a ReLU neuron "
+            "is dead on every text. Null for post-norm blocks.",
+            nullable=True,
+        ),
+        "run_id": RUN,
     },
-    # Moments of a constant row of scores (a zero value vector) are undefined; the bound needs a norm before the FFN.
-    nullable=frozenset({"score_skewness", "score_kurtosis", "preactivation_bound"}),
 )
 
 POSTINGS = Table(
-    name="postings",
+    "postings",
+    "One row per neuron and token of its top or bottom list: the inverted lists that answer a search by token.",
     scope="model",
     key=("token_id", "side", "layer", "neuron"),
     # By (side, token, rank, layer, neuron), packed into two integers: sorting five columns takes 2.5 times as long.
@@ -36,142 +61,243 @@ POSTINGS = Table(
         "layer::bigint * 1048576 + neuron",
     ),
     columns={
-        "token_id": INTEGER,
-        "side": TEXT,  # in the file an enumeration
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "rank": SMALL,
-        "score": FLOAT,
-        "z_score": FLOAT,
+        "model_id": MODEL,
+        "token_id": Column(INTEGER, "The token."),
+        "side": Column(TEXT, "promoted or suppressed.", values=("promoted", "suppressed")),
+        "layer": LAYER,
+        "neuron": NEURON,
+        "rank": Column(SMALL, "Place of the token in the neuron's list, 1-based."),
+        "score": Column(FLOAT, "Raw score of the token: unembedding row times value vector."),
+        "z_score": Column(
+            FLOAT,
+            "Score less the neuron's mean score, over its standard deviation: comparable between neurons and models.",
+        ),
+        "run_id": RUN,
     },
 )
 
 TOKEN_NEIGHBOURS = Table(
-    name="token_neighbours",
+    "token_neighbours",
+    "One row per token and near token: nearest by cosine in the model's own unembedding.",
     scope="model",
     key=("token_id", "rank"),
-    columns={"token_id": INTEGER, "rank": SMALL, "neighbour_id": INTEGER, "cosine": FLOAT},
+    columns={
+        "model_id": MODEL,
+        "token_id": Column(INTEGER, "The token."),
+        "rank": Column(SMALL, "Place among its nearest, 1-based."),
+        "neighbour_id": Column(INTEGER, "The near token."),
+        "cosine": Column(FLOAT, "Cosine of their unembedding rows."),
+        "run_id": RUN,
+    },
 )
 
 CLUSTERINGS = Table(
-    name="clusterings",
+    "clusterings",
+    "One row per clustering of a model's value vectors: agglomerative, by cosine distance, over all layers (Geva "
+    "et al. 2022, section 5.2; complete linkage as the code that they link to has it; the number of clusters "
+    "unless it was asked for, and the scalable method are ours).",
     scope="model",
     key=("clustering_id",),
     serial="clustering_id",
     columns={
-        "clustering_id": INTEGER,
-        "method": TEXT,
-        "linkage": TEXT,
-        "n_clusters_asked": INTEGER,
-        "n_clusters": INTEGER,
+        "clustering_id": Column(INTEGER, "Number of the clustering in this file."),
+        "model_id": MODEL,
+        "method": Column(
+            TEXT,
+            "exact: complete linkage over all pairs; scalable: the first merges within parts of the vectors, "
+            "the rest over all pairs.",
+        ),
+        "linkage": Column(TEXT, "complete: two clusters are as far apart as their two most distant members."),
+        "n_clusters_asked": Column(
+            INTEGER,
+            "Clusters asked for: unless a person did, min(10,000, N/10) for N neurons, or min(200, max(20, "
+            "N/100)) for early exit (ours; the paper has 10,000, and which vectors its clusters for early exit "
+            "were made of is open).",
+        ),
+        "n_clusters": Column(INTEGER, "Clusters obtained: fewer than asked where merges tie."),
+        "run_id": RUN,
     },
 )
 
 CLUSTERS = Table(
-    name="clusters",
+    "clusters",
+    "One row per clustering and neuron: the cluster that its value vector belongs to.",
     scope="model",
     key=("clustering_id", "layer", "neuron"),
     serial="clustering_id",
     columns={
-        "clustering_id": INTEGER,
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "cluster_id": INTEGER,
-        "centre_cosine": DOUBLE,
+        "clustering_id": Column(INTEGER, "The clustering."),
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "cluster_id": Column(INTEGER, "Cluster within the clustering, 0-based, in the order of first members."),
+        "centre_cosine": Column(
+            DOUBLE,
+            "Cosine of the value vector with the sum of its cluster's unit vectors; null for a vector shorter "
+            "than 1e-6.",
+            nullable=True,
+        ),
+        "run_id": RUN,
     },
-    # A vector without length has no direction.
-    nullable=frozenset({"centre_cosine"}),
 )
 
 NEIGHBOURS = Table(
-    name="neighbours",
+    "neighbours",
+    "One row per neuron and near neuron: the value vectors of largest cosine in the whole model.",
     scope="model",
     key=("layer", "neuron", "rank"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "rank": SMALL,
-        "other_layer": SMALL,
-        "other_neuron": INTEGER,
-        "cosine": FLOAT,
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "rank": Column(SMALL, "Place among its nearest, 1-based; ties by layer, then neuron."),
+        "other_layer": Column(SMALL, "Layer of the near neuron."),
+        "other_neuron": Column(INTEGER, "Near neuron within its layer."),
+        "cosine": Column(FLOAT, "Cosine of the two value vectors; 0 where one is shorter than 1e-6."),
+        "run_id": RUN,
     },
 )
 
 COUNTERPARTS = Table(
-    name="counterparts",
+    "counterparts",
+    "One row per neuron, other model and rank: the neurons of the other model, of the same tokenizer, whose lists "
+    "of tokens overlap most with its own.",
     scope="pair",
     key=("layer", "neuron", "rank"),
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "rank": SMALL,
-        "other_layer": SMALL,
-        "other_neuron": INTEGER,
-        "overlap": DOUBLE,
-        "null_99": DOUBLE,
-        "is_mutual": FLAG,
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "other_model_id": Column(INTEGER, "The other model.", is_given=True),
+        "rank": Column(
+            SMALL,
+            "Place among its best in the other model, 1-based, at most 5; ties by layer, then neuron. Neurons "
+            "that share no listed token are none.",
+        ),
+        "other_layer": Column(SMALL, "Layer of the other model's neuron."),
+        "other_neuron": Column(INTEGER, "The other model's neuron within its layer."),
+        "overlap": Column(
+            DOUBLE,
+            "Weight that both neurons give to the tokens of their lists over the weight that either gives; a "
+            "token at rank r weighs 1 / log2(1 + r). 1 for equal lists, 0 for disjoint ones.",
+        ),
+        "null_99": Column(
+            DOUBLE,
+            "Overlap that 99 percent of 500 random vectors like the layer's value vectors do not exceed with "
+            "their best neuron of the other model.",
+        ),
+        "is_mutual": Column(FLAG, "Whether each of the two is the other's first."),
+        "run_id": RUN,
     },
 )
 
 CONTROLS = Table(
-    name="controls",
+    "controls",
+    "One row per control vector: what a vector that is no neuron says in the vocabulary.",
     scope="model",
     key=("layer", "kind", "control_id"),
     part="kind",
     columns={
-        "layer": SMALL,
-        "kind": TEXT,
-        "control_id": INTEGER,
-        "value_norm": DOUBLE,
-        "score_mean": DOUBLE,
-        "score_sd": DOUBLE,
-        "score_skewness": DOUBLE,
-        "score_kurtosis": DOUBLE,
-        "score_negative_share": DOUBLE,
-        "top_token_ids": IDS,
-        "top_scores": SCORES,
-        "bottom_token_ids": IDS,
-        "bottom_scores": SCORES,
+        "model_id": MODEL,
+        "layer": LAYER,
+        "kind": Column(
+            TEXT,
+            "random: coordinates drawn with the mean and spread of the layer's value vectors; ffn_update: the "
+            "output of the layer's FFN at the end of an example.",
+        ),
+        "control_id": Column(INTEGER, "Number of the control within its layer and kind, 0-based."),
+        "value_norm": Column(DOUBLE, "L2 norm of the vector."),
+        "score_mean": Column(DOUBLE, "Mean raw score over the unmasked vocabulary."),
+        "score_sd": Column(DOUBLE, "Standard deviation of the raw scores."),
+        "score_skewness": Column(DOUBLE, "Skewness of the raw scores; null where all are equal.", nullable=True),
+        "score_kurtosis": Column(DOUBLE, "Excess kurtosis of the raw scores; null where all are equal.", nullable=True),
+        "score_negative_share": Column(DOUBLE, "Share of negative raw scores."),
+        "top_token_ids": Column(IDS, "Tokens of the highest scores, best first; ties by id."),
+        "top_scores": Column(SCORES, "Their raw scores."),
+        "bottom_token_ids": Column(IDS, "Tokens of the lowest scores, lowest first; ties by id."),
+        "bottom_scores": Column(SCORES, "Their raw scores."),
+        "run_id": RUN,
     },
-    nullable=frozenset({"score_skewness", "score_kurtosis"}),
 )
 
 NORM_OVERLAPS = Table(
-    name="norm_overlaps",
+    "norm_overlaps",
+    "One row per layer and kind of vector: how far the final norm changes which tokens a vector promotes (Geva et "
+    "al. 2022, appendix A.1; that the final norm is meant, random vectors and the norm without its bias are "
+    "ours).",
     scope="model",
     key=("layer", "kind"),
     columns={
-        "layer": SMALL,
-        "kind": TEXT,
-        "norm_overlap": DOUBLE,
-        "norm_overlap_without_bias": DOUBLE,
-        "n": BIG,
+        "model_id": MODEL,
+        "layer": LAYER,
+        "kind": Column(TEXT, "value: the layer's value vectors; random: its random vectors."),
+        "norm_overlap": Column(
+            DOUBLE,
+            "Mean share (intersection over union) of the 30 highest tokens without and with the final norm; "
+            "null for models without one.",
+            nullable=True,
+        ),
+        "norm_overlap_without_bias": Column(DOUBLE, "The same with the final norm's bias left out.", nullable=True),
+        "n": Column(BIG, "Vectors behind the means."),
+        "run_id": RUN,
     },
-    # Models without a final norm have none to compare with.
-    nullable=frozenset({"norm_overlap", "norm_overlap_without_bias"}),
 )
 
 LOGIT_HISTOGRAMS = Table(
-    name="logit_histograms",
+    "logit_histograms",
+    "One row per model, layer and neuron: how many tokens of the vocabulary have a raw score in each bin, in "
+    "standard deviations of the neuron's scores from their mean. Runs of the job projections by releases before "
+    "this table have no rows.",
     scope="model",
     key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, "counts": IDS},
     is_later=True,
+    columns={
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "counts": Column(
+            IDS,
+            "Tokens in each of 66 bins: the first holds z-scores below -8, the last those of 8 or more, the "
+            "others are 0.25 wide and hold their lower edge; where all scores are equal, z is 0. Their sum is "
+            "the vocabulary.",
+        ),
+        "run_id": RUN,
+    },
 )
 
 TOKEN_INDICATORS = Table(
-    name="token_indicators",
+    "token_indicators",
+    "One row per model and token: how near its row of the unembedding is to the rows that no text trains. Runs of "
+    "the job projections by releases before this table have no rows.",
     scope="model",
     key=("token_id",),
-    columns={
-        "token_id": INTEGER,
-        "row_norm": DOUBLE,
-        "unused_distance": DOUBLE,
-        "unused_limit": DOUBLE,
-        "is_unused": FLAG,
-        "is_byte": FLAG,
-    },
-    # Where too few tokens are known to be unused, there is nothing to be near to; a zero row has no direction.
-    nullable=frozenset({"unused_distance", "unused_limit"}),
     is_later=True,
+    columns={
+        "model_id": MODEL,
+        "token_id": Column(INTEGER, "The token."),
+        "row_norm": Column(DOUBLE, "L2 norm of its row of the unembedding."),
+        "unused_distance": Column(
+            DOUBLE,
+            "Cosine distance of its row from the mean of the rows that are known to be unused, of one of these "
+            "from the mean of the others; null where fewer than three are known, or its row is zero.",
+            nullable=True,
+        ),
+        "unused_limit": Column(
+            DOUBLE,
+            "Twice the largest distance of an unused row from the mean of the others, but at most half the "
+            "median distance of all tokens; null where fewer than three are known. The same for all tokens of a "
+            "model.",
+            nullable=True,
+        ),
+        "is_unused": Column(
+            FLAG,
+            "Whether it is one of the tokens known to be unused: bytes that UTF-8 has no use for, or pieces "
+            "called unused.",
+        ),
+        "is_byte": Column(
+            FLAG,
+            "Whether it stands for bytes that are no whole characters, or for one byte that a tokenizer falls back on.",
+        ),
+        "run_id": RUN,
+    },
 )

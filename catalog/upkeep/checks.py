@@ -15,7 +15,7 @@ from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables.dimensions import RUNS
-from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES
 from neurothek.catalog.tables.table import Table
 
 _LAWS = Path(__file__).parent / "laws"
@@ -110,7 +110,7 @@ def broken(
 @cache
 def checks() -> tuple[Check, ...]:
     """All checks of the store: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
-    return (*map(_key_check, BY_NAME.values()), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
+    return (*map(_key_check, ALL), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
 
 
 def of_kind(kind: Kind) -> list[Check]:

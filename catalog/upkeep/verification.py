@@ -71,7 +71,7 @@ def agreement(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> Agree
     missing = frame.join(stored, on=keys, how="anti")
     extra = stored.join(frame, on=keys, how="anti")
     pairs = frame.join(stored, on=keys, how="inner", suffix="_stored")
-    values = [name for name in again.table.columns if name not in keys]
+    values = [name for name in again.table.schema if name not in keys]
     deviations = pairs.select(keys).with_columns(
         _deviation(pairs, name, TOLERANCE[again.dtype]).alias(name) for name in values
     )
@@ -113,14 +113,14 @@ def combined(parts: Iterable[Agreement]) -> list[Agreement]:
 def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.DataFrame:
     """The warehouse's rows of the same run, of those layers or examples that were measured again."""
     table = again.table
-    columns = [f"{name} - min({name}) over () as {name}" if name == table.serial else name for name in table.columns]
+    columns = [f"{name} - min({name}) over () as {name}" if name == table.serial else name for name in table.schema]
     query = f"select {', '.join(columns)} from store.{table.name} where run_id = $run_id"
     parameters: dict[str, Any] = {"run_id": again.run_id}
     if table.place is not None:
         query += f" and list_contains($places, {table.place})"
         parameters["places"] = list(again.places)
     rows: pl.DataFrame = connection.sql(query, params=parameters).pl()
-    return rows.cast(pl.Schema(table.columns))
+    return rows.cast(pl.Schema(table.schema))
 
 
 def _deviation(pairs: pl.DataFrame, name: str, tolerance: float) -> pl.Series:

@@ -17,7 +17,7 @@ from docs.generators.recipes.din import din
 from docs.generators.recipes.geva import geva
 from docs.generators.recipes.voita import voita
 from neurothek.catalog.store import objects
-from neurothek.catalog.tables.migrations import migrate
+from neurothek.catalog.tables import schema
 from neurothek.queries.views import install
 
 FOLDER = Path(__file__).parents[1]
@@ -29,7 +29,7 @@ DRAWING_ENDS = "<!-- End of the house. -->"
 def data_dictionary() -> str:
     """Every view and table with its columns, from the comments in a fresh warehouse."""
     with duckdb.connect() as connection:
-        migrate(connection)
+        schema.create(connection)
         install.install(connection)
         parts = ["# Data dictionary\n\n", HEADER, _intro()]
         parts += ["## Views: what people query (schema `main`)\n\n"]

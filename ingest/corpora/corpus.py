@@ -127,7 +127,7 @@ class Corpus:
             "tokens": pl.Series(lists),
             "starts_document": self.starts_document,
         }
-        return SEQUENCES.check(pl.DataFrame(columns, schema=dict(SEQUENCES.columns)))
+        return SEQUENCES.check(pl.DataFrame(columns, schema=SEQUENCES.schema))
 
     def token_counts_frame(self) -> pl.DataFrame:
         """Rows of the table `token_counts`: how often each id occurs at counted positions, by domain."""
@@ -139,7 +139,7 @@ class Corpus:
         counts = frame.group_by("index", "token_id").agg(pl.len().cast(pl.Int64).alias("n_occurrences"))
         names = pl.DataFrame({"index": np.arange(len(self.domains), dtype=np.int16), "domain": list(self.domains)})
         named = counts.join(names, on="index").sort("domain", "token_id")
-        return TOKEN_COUNTS.check(named.select(list(TOKEN_COUNTS.columns)))
+        return TOKEN_COUNTS.check(named.select(list(TOKEN_COUNTS.schema)))
 
     @staticmethod
     def from_frames(row: Mapping[str, Any], sequences: pl.DataFrame, *, has_bos: bool) -> "Corpus":

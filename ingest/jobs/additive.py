@@ -77,7 +77,7 @@ class AdditiveJob(PassJob):
         frames = {}
         for table in self.tables:
             rows = self.earlier.rows(_EARLIER.format(table=table.name, name=name), self.name, value=value)
-            frames[table.name] = rows.select(pl.col(column).cast(dtype) for column, dtype in table.columns.items())
+            frames[table.name] = rows.select(pl.col(column).cast(dtype) for column, dtype in table.schema.items())
         return frames
 
     def runs_worked_on(self) -> dict[str, str]:

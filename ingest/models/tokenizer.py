@@ -116,7 +116,7 @@ class Tokenizer:
             "word": [self._word(text) for text in texts],
             "is_special": [token_id in self.special_ids for token_id in self.ids.tolist()],
         }
-        return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
+        return TOKENS.check(pl.DataFrame(columns, schema=TOKENS.schema))
 
     def contents(self) -> list[bytes | None]:
         """The bytes that each piece stands for, where the tokenizer works on bytes; None for any other."""

@@ -166,4 +166,4 @@ def _finished(
         "tokenizer_identity": identity.tokenizer_identity,
     }
     needs_corpus = identity.corpus_sha256 is not None
-    return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus, maps=maps)
+    return FinishedRun(pl.DataFrame([row], schema=RUNS.schema), files, needs_corpus=needs_corpus, maps=maps)

@@ -263,7 +263,7 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
     assert isinstance(job, ShardJob)
 
     def read_back(table: str) -> pl.LazyFrame:
-        query = f"select {', '.join(BY_NAME[table].columns)} from store.{table} where run_id = $run_id"  # noqa: S608
+        query = f"select {', '.join(BY_NAME[table].schema)} from store.{table} where run_id = $run_id"  # noqa: S608
         with model.warehouse.current_reader() as connection:
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
         return rows.lazy()
@@ -317,7 +317,7 @@ def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
         return ()
     if layer is not None:
         return (layer,)
-    return (int(number),) if table.columns[table.place].is_integer() and number.isdecimal() else (shard,)
+    return (int(number),) if table.schema[table.place].is_integer() and number.isdecimal() else (shard,)
 
 
 def _repeated(context: JobContext | PairContext, run: _Run, model: _Model) -> tuple[Job[Any] | None, str]:

@@ -72,10 +72,10 @@ def model_record(
         "size": shape.n_parameters - shape.n_parameters_embedding,
         "training_tokens": _training_tokens(checkpoint, said),
         # Columns of a shape are called as it calls them.
-        **{name: getattr(shape, name) for name in MODELS.columns if hasattr(shape, name)},
+        **{name: getattr(shape, name) for name in MODELS.schema if hasattr(shape, name)},
     }
     return ModelRecord(
-        row=pl.DataFrame([row], schema=dict(MODELS.columns)),
+        row=pl.DataFrame([row], schema=MODELS.schema),
         tokenizer=_tokenizer_row(checkpoint, tokenizer),
         tokens=tokenizer.frame(),
     )
@@ -89,7 +89,7 @@ def _tokenizer_row(checkpoint: Checkpoint, tokenizer: Tokenizer) -> pl.DataFrame
         "bos_token_id": tokenizer.bos_id,
         "eos_token_id": tokenizer.eos_id,
     }
-    return pl.DataFrame([row], schema=dict(TOKENIZERS.columns))
+    return pl.DataFrame([row], schema=TOKENIZERS.schema)
 
 
 def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
@@ -166,7 +166,7 @@ def corpus_record(corpus: Corpus) -> CorpusRecord:
         "recipe": corpus.recipe,
     }
     return CorpusRecord(
-        row=pl.DataFrame([row], schema=dict(CORPORA.columns)),
+        row=pl.DataFrame([row], schema=CORPORA.schema),
         sequences=corpus.sequences_frame(),
         token_counts=corpus.token_counts_frame(),
     )

@@ -107,7 +107,7 @@ def annotation_rows(connection: duckdb.DuckDBPyConnection, entries: Sequence[Ent
     _refuse_contradictions(entries, places)
     created_at = datetime.now(UTC).replace(tzinfo=None)
     rows = [_row(one, place, created_at) for one, place in zip(entries, places, strict=True)]
-    return pl.DataFrame(rows, schema=dict(ANNOTATIONS.columns), orient="row")
+    return pl.DataFrame(rows, schema=ANNOTATIONS.schema, orient="row")
 
 
 def _row(one: Entry, place: _Place, created_at: datetime) -> tuple[Any, ...]:
@@ -270,4 +270,4 @@ def _rows(connection: duckdb.DuckDBPyConnection, judgements: Sequence[_Judgement
         listed = sample.by_handle[one.item]
         about = (sample.model.model_id, listed.text, list(listed.token_ids))
         rows.append((str(uuid.uuid4()), *about, one.is_plausible, one.annotator, created_at))
-    return pl.DataFrame(rows, schema=dict(PLAUSIBILITY_JUDGEMENTS.columns), orient="row")
+    return pl.DataFrame(rows, schema=PLAUSIBILITY_JUDGEMENTS.schema, orient="row")

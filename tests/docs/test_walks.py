@@ -173,7 +173,7 @@ def test_a_job_is_a_folder_and_a_line_of_the_registry(all_three: tuple[Copy, Hel
     ((changed, lines),) = JOB.lines.items()
     assert (changed, len(lines)) == ("ingest/jobs/registry.py", 1)
     assert {name.rpartition("/")[0] for name in JOB.new} == {"ingest/jobs/value_norms"}
-    assert {name.rpartition("/")[0] for name in TABLE.new} == {"catalog/tables", "catalog/tables/schema"}
+    assert {name.rpartition("/")[0] for name in TABLE.new} == {"catalog/tables"}
     rows = copy.rows("select layer, neuron, norm from store.value_norms order by layer, neuron")
     weights = load_file(copy.outside / "tiny" / "model.safetensors")
     expected = [
@@ -203,7 +203,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     return copy
 
 
-def test_a_table_is_a_module_and_a_script(asked: Copy) -> None:
+def test_a_table_is_a_module_and_a_version(asked: Copy) -> None:
     assert "store.value_norms" in asked.neurothek("schema", "--format", "csv")
     assert asked.rows("from store.value_norms") == []
 

@@ -163,7 +163,7 @@ def frames(model: str) -> dict[str, pl.DataFrame]:
                     own = score(layer, neuron, *ngram)
                     row |= {"score": own, "score_centred": own - 0.25, "z_score": 2 * own, "rank_from_bottom": rank}
                     row |= {"control_scores": controls(layer, neuron, *ngram)}
-                triggers.append(dict.fromkeys(TRIGGERS.columns) | row)
+                triggers.append(dict.fromkeys(TRIGGERS.schema) | row)
     spectrum = [
         {"n": n, "n_occurrences": often, "n_distinct": distinct}
         for n in (1, 2, 3)

@@ -56,12 +56,12 @@ WHEN = datetime(2026, 1, 2, 3, 4, 5)
 
 def frame(table: Table, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows as a frame of the table's exact types."""
-    return pl.DataFrame([dict(row) for row in rows], schema=dict(table.columns))
+    return pl.DataFrame([dict(row) for row in rows], schema=table.schema)
 
 
 def model(name: str = "tiny", *, weights: str = "w0", tokenizer: str = "t0") -> ModelRecord:
     """A model of two layers of six neurons over twenty tokens."""
-    row = dict.fromkeys(MODELS.columns, 1) | {
+    row = dict.fromkeys(MODELS.schema, 1) | {
         "name": name,
         "family": "tiny",
         "variant": None,

@@ -1,42 +1,35 @@
 """Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
 
-from neurothek.catalog.tables.migrations import LATEST
+from neurothek.catalog.tables.schema import VERSION
 from tests.support.walks import Walk
 
 TABLE = Walk(
     title="Add a table",
     new={
-        "catalog/tables/value_norms.py": '''\
+        "catalog/tables/value_norms.py": f'''\
 """The table of how long value vectors are."""
 
-from neurothek.catalog.tables.table import DOUBLE, INTEGER, SMALL, Table
+from neurothek.catalog.tables.table import DOUBLE, LAYER, MODEL, NEURON, RUN, Column, Table
 
 VALUE_NORMS = Table(
-    name="value_norms",
+    "value_norms",
+    "One row per neuron: how long its value vector is.",
     scope="model",
     key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, "norm": DOUBLE},
+    columns={{
+        "model_id": MODEL,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "norm": Column(DOUBLE, "Euclidean norm of the value vector."),
+        "run_id": RUN,
+    }},
+    since={VERSION + 1},
 )
 
-JOB_TABLES = {"value_norms": (VALUE_NORMS,)}
+JOB_TABLES = {{"value_norms": (VALUE_NORMS,)}}
 ''',
-        f"catalog/tables/schema/{LATEST + 1:04d}_value_norms.sql": """\
--- How long value vectors are.
-create table store.value_norms (
-    model_id integer not null,
-    layer smallint not null,
-    neuron integer not null,
-    norm double not null,
-    run_id integer not null
-);
-comment on table store.value_norms is 'One row per neuron: how long its value vector is.';
-comment on column store.value_norms.model_id is 'The model.';
-comment on column store.value_norms.layer is 'Layer, from 0.';
-comment on column store.value_norms.neuron is 'Neuron within the layer, from 0.';
-comment on column store.value_norms.norm is 'Euclidean norm of the value vector.';
-comment on column store.value_norms.run_id is 'The run that measured it.';
-""",
     },
+    lines={"catalog/tables/schema.py": ((f"VERSION = {VERSION}\n", f"VERSION = {VERSION + 1}\n"),)},
 )
 
 VIEW = Walk(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from neurothek.catalog.tables import schema
 from neurothek.queries.views import install
 from tests.support.activity_rows import add_activity
 from tests.support.annotations import annotation_rows
@@ -22,8 +23,6 @@ from tests.support.projection_rows import add_projections
 from tests.support.relative_rows import add_counterparts, add_relatives
 from tests.support.templates import copy_of
 from tests.support.tiny import COMPARED, MODELS, Row
-
-SCHEMA = Path(__file__).parents[2] / "catalog" / "tables" / "schema"
 
 
 @cache
@@ -82,10 +81,8 @@ def _create(path: Path, tables: frozenset[str] | None) -> None:
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Apply the migrations by hand."""
-    for file in sorted(SCHEMA.glob("*.sql")):
-        connection.execute(file.read_text("utf-8"))
-        connection.execute("insert into store.schema_versions values (?, timestamp '2026-01-01')", [int(file.name[:4])])
+    """Make the tables."""
+    schema.create(connection)
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:

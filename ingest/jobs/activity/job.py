@@ -44,9 +44,9 @@ PARTIAL = {
     "domain": pl.Int16(),
     "neuron": pl.Int32(),
     "n_sequences": pl.Int64(),
-    **{name: ACTIVITY.columns[name] for name in ("n_positions", "n_active", "n_active_bos")},
+    **{name: ACTIVITY.schema[name] for name in ("n_positions", "n_active", "n_active_bos")},
     "activation_bos": pl.Float64(),
-    **{name: ACTIVITY.columns[name] for name in ("activation_sum", "activation_abs_sum", "activation_square_sum")},
+    **{name: ACTIVITY.schema[name] for name in ("activation_sum", "activation_abs_sum", "activation_square_sum")},
     "activation_min": pl.Float32(),
     "activation_max": pl.Float32(),
     **{f"n_above_{number}": pl.Int64() for number in range(len(ABOVE))},
@@ -151,7 +151,7 @@ class ActivityJob(RuleJob):
             pl.when(pl.col("first_active") >= 0).then(pl.col("first_active")).alias("first_active"),
             pl.concat_list(f"n_above_{number}" for number in range(len(ABOVE))).alias("n_above"),
         )
-        return ACTIVITY.check(named.sort("neuron", "domain").select(*ACTIVITY.columns))
+        return ACTIVITY.check(named.sort("neuron", "domain").select(*ACTIVITY.schema))
 
 
 _EXTREMES = ("activation_min", "activation_max")

@@ -153,7 +153,7 @@ class ClustersJob(WeightsJob):
             clusters.append(_members_frame(number, labels, cosines, d_ffn=transformer.shape.d_ffn))
             clusterings.append((number, self.linking.method, "complete", size, int(labels.max()) + 1))
         return {
-            CLUSTERINGS.name: pl.DataFrame(clusterings, schema=dict(CLUSTERINGS.columns), orient="row"),
+            CLUSTERINGS.name: pl.DataFrame(clusterings, schema=CLUSTERINGS.schema, orient="row"),
             CLUSTERS.name: pl.concat(clusters),
         }
 
@@ -176,7 +176,7 @@ def _members_frame(clustering_id: int, labels: np.ndarray, cosines: np.ndarray, 
         "cluster_id": labels.astype(np.int32),
         "centre_cosine": cosines,
     }
-    frame = pl.DataFrame(columns, schema=dict(CLUSTERS.columns))
+    frame = pl.DataFrame(columns, schema=CLUSTERS.schema)
     return frame.with_columns(pl.col("centre_cosine").fill_nan(None))
 
 
@@ -245,7 +245,7 @@ def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> p
         "other_neuron": (places.ravel() % d_ffn).astype(np.int32),
         "cosine": np.clip(cosines.ravel(), -1, 1),
     }
-    return pl.DataFrame(columns, schema=dict(NEIGHBOURS.columns))
+    return pl.DataFrame(columns, schema=NEIGHBOURS.schema)
 
 
 def all_directions(transformer: Transformer) -> Float[Tensor, "n_neurons d_model"]:

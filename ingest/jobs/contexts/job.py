@@ -105,7 +105,7 @@ class ContextsJob(SweepJob):
         frames = (_contexts(kept.filter(sort="strongest")), self._windows(kept), _histograms(counts))
         of_layer = pl.lit(layer, pl.Int16).alias("layer")
         return {
-            table.name: table.check(frame.with_columns(of_layer).select(*table.columns))
+            table.name: table.check(frame.with_columns(of_layer).select(*table.schema))
             for table, frame in zip(self.tables, frames, strict=True)
         }
 

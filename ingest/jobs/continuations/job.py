@@ -321,7 +321,7 @@ def _rows(one: Steered, method: _Method, prompts: Sequence[str], found: Sequence
         (one.intervention.name, *method, number, prompt, *said)
         for number, (prompt, said) in enumerate(zip(prompts, found, strict=True), start=1)
     ]
-    return pl.DataFrame(rows, schema=dict(CONTINUATIONS.columns), orient="row")
+    return pl.DataFrame(rows, schema=CONTINUATIONS.schema, orient="row")
 
 
 def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame:
@@ -342,5 +342,5 @@ def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame
             schema={"continuation": pl.String, "scorer": pl.String, "attribute": pl.String, "score": pl.Float64},
             orient="row",
         )
-        frames.append(rows.join(by_text, on="continuation", maintain_order="left").select(*ATTRIBUTE_SCORES.columns))
+        frames.append(rows.join(by_text, on="continuation", maintain_order="left").select(*ATTRIBUTE_SCORES.schema))
     return pl.concat(frames)

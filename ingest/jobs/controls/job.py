@@ -60,7 +60,7 @@ class NormOverlap:
             normed, unbiased = (self._top(self._norm(vectors, bias=bias)) for bias in (True, False))
             overlaps = (mean_overlap(raw, normed), mean_overlap(raw, unbiased))
         row = (layer, kind, *overlaps, n)
-        return pl.DataFrame([row], schema=dict(NORM_OVERLAPS.columns), orient="row")
+        return pl.DataFrame([row], schema=NORM_OVERLAPS.schema, orient="row")
 
     def _top(self, vectors: Float[Tensor, "n d_model"]) -> Int[Tensor, "n k"]:
         best = self._scorer.score(vectors).largest
@@ -246,7 +246,7 @@ def _neurons_frame(found: Judged, negative: Judged, layer: int) -> pl.DataFrame:
     n = len(found.coherence)
     place = pl.DataFrame({"layer": np.full(n, layer, dtype=np.int16), "neuron": np.arange(n, dtype=np.int32)})
     below = [column.alias(f"negative_{column.name}") for column in negative.columns()]
-    return place.with_columns(*found.columns(), *below).cast(pl.Schema(COHERENCES.columns))
+    return place.with_columns(*found.columns(), *below).cast(pl.Schema(COHERENCES.schema))
 
 
 K = 50
@@ -272,11 +272,11 @@ def controls_frame(
     norms = torch.linalg.vector_norm(vectors.double(), dim=1)
     rows = projections_frame(scored, vocabulary, layer=layer, norms=norms, bounds=None)
     named = rows.with_columns(pl.lit(kind).alias("kind"), (pl.col("neuron") + first_id).alias("control_id"))
-    return named.select(pl.col(name).cast(dtype) for name, dtype in CONTROLS.columns.items())
+    return named.select(pl.col(name).cast(dtype) for name, dtype in CONTROLS.schema.items())
 
 
 def control_coherences_frame(judged: Judged, *, layer: int, kind: ControlKind, first_id: int = 0) -> pl.DataFrame:
     """Rows of `control_coherences` for vectors numbered as in `controls_frame`."""
     n = len(judged.coherence)
     place = pl.DataFrame({"layer": [layer] * n, "kind": [kind] * n, "control_id": range(first_id, first_id + n)})
-    return place.with_columns(judged.columns()).cast(pl.Schema(CONTROL_COHERENCES.columns))
+    return place.with_columns(judged.columns()).cast(pl.Schema(CONTROL_COHERENCES.schema))

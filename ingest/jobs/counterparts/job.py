@@ -120,7 +120,7 @@ def rows_frame(
     }
     # Those that share no token are not counterparts.
     frame = pl.DataFrame(columns).filter(pl.Series(best.places.ravel() >= 0))
-    return frame.cast(pl.Schema(COUNTERPARTS.columns))
+    return frame.cast(pl.Schema(COUNTERPARTS.schema))
 
 
 def null_99(overlaps: Float[np.ndarray, " n"]) -> float:

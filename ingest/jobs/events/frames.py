@@ -34,7 +34,7 @@ def examples_frame(
         "elimination_layer": _where(events.elimination >= 0, events.elimination),
         "in_event_sample": numbers < n_sampled,
     }
-    return pl.DataFrame(columns, schema=dict(EXAMPLES.columns))
+    return pl.DataFrame(columns, schema=EXAMPLES.schema)
 
 
 def streams_frame(
@@ -65,7 +65,7 @@ def streams_frame(
         (pl.when(is_after).then(pl.col(name).cast(dtype).fill_nan(None)) if name in after_only else pl.col(name))
         .cast(dtype)
         .alias(name)
-        for name, dtype in STREAMS.columns.items()
+        for name, dtype in STREAMS.schema.items()
     )
 
 
@@ -99,7 +99,7 @@ def sub_updates_frame(
     columns = {name: column.ravel()[kept] for name, column in (grid | values).items()}
     return pl.DataFrame(columns).select(
         (pl.col(name).fill_nan(None) if name == "share" else pl.col(name)).cast(dtype)
-        for name, dtype in SUB_UPDATES.columns.items()
+        for name, dtype in SUB_UPDATES.schema.items()
     )
 
 
@@ -138,7 +138,7 @@ def events_frame(
                 "by_ffn": bool(events.by_ffn[place]),
             }
         )
-    return pl.DataFrame(rows, schema=dict(EVENTS.columns))
+    return pl.DataFrame(rows, schema=EVENTS.schema)
 
 
 def _numbers(examples: Sequence[Prompt]) -> np.ndarray:

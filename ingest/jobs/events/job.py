@@ -167,7 +167,7 @@ class EventsJob(PassJob):
             "n_event_examples": min(len(drawn.rows), self.n_event_examples),
             "extreme_score": largest,
         }
-        return pl.DataFrame([row], schema=dict(EVENT_SAMPLES.columns))
+        return pl.DataFrame([row], schema=EVENT_SAMPLES.schema)
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,7 +116,7 @@ class ExitsJob(PassJob):
                 rows = self._by_classifiers(shard, folder)
             else:
                 rows = self._by_confidence(shard)
-            frame = pl.DataFrame([place | asdict(found) for place, found in rows], schema=dict(EXITS.columns))
+            frame = pl.DataFrame([place | asdict(found) for place, found in rows], schema=EXITS.schema)
             return {EXITS.name: frame}
 
         yield measure

@@ -178,7 +178,7 @@ class InterventionsJob(AdditiveJob):
             "watched": self._texts(intervention.watched),
             "positions": intervention.positions,
         }
-        return pl.DataFrame([row], schema=dict(INTERVENTIONS.columns))
+        return pl.DataFrame([row], schema=INTERVENTIONS.schema)
 
     def _texts(self, ids: Sequence[int]) -> str | None:
         """The exact texts of some tokens as a JSON list; None for none."""
@@ -208,7 +208,7 @@ class InterventionsJob(AdditiveJob):
                 for number in range(len(ways))
                 for place in np.flatnonzero(counts).tolist()
             ]
-        return pl.DataFrame(rows, schema=dict(INTERVENTION_EFFECTS.columns))
+        return pl.DataFrame(rows, schema=INTERVENTION_EFFECTS.schema)
 
     def _sums(
         self, domain: int, ways: Sequence[Changes], groups: Sequence[Int[Tensor, " _"]]
@@ -228,7 +228,7 @@ class InterventionsJob(AdditiveJob):
 POSITIONS_FROM = (0, 1, 8, 64, 512)
 """Where ranges of positions begin."""
 
-SUMMED = tuple(INTERVENTION_EFFECTS.columns)[5:]
+SUMMED = tuple(INTERVENTION_EFFECTS.schema)[5:]
 OF_WATCHED = ("mass_watched", "mass_watched_untouched")
 
 
@@ -240,7 +240,7 @@ def neurons_frame(intervention: Intervention, sets: Sequence[ByLayer]) -> pl.Dat
         for layer, some in sorted(neurons.items())
         for neuron in some.tolist()
     ]
-    return pl.DataFrame(rows, schema=dict(INTERVENTION_NEURONS.columns), orient="row")
+    return pl.DataFrame(rows, schema=INTERVENTION_NEURONS.schema, orient="row")
 
 
 def ranges_of(batch: RightPadded) -> Int[np.ndarray, " positions"]:

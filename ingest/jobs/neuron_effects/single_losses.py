@@ -65,7 +65,7 @@ def effects_frame(layer: int, losses: Sequence[SingleLoss], controls: Int[np.nda
     rows = [
         (layer, one.neuron, one.neuron in controls, one.n_tokens, one.nll, one.nll_untouched, one.kl) for one in losses
     ]
-    return pl.DataFrame(rows, schema=dict(NEURON_EFFECTS.columns), orient="row")
+    return pl.DataFrame(rows, schema=NEURON_EFFECTS.schema, orient="row")
 
 
 N_CONTROLS = 20

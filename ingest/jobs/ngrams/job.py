@@ -149,7 +149,7 @@ class _Opened:
                 "n_distinct": np.concatenate([part.n_distinct for part in totals])[:d_ffn],
             }
             covering = np.concatenate([part.n_covering for part in totals], axis=1)[:, :d_ffn]
-            frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.columns))
+            frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.schema))
         return NGRAMS.check(pl.concat(frames).sort("n", "neuron"))
 
     def triggers_frame(self, layer: int, columns: Sequence[Counted], transformer: Transformer) -> pl.DataFrame:
@@ -200,7 +200,7 @@ class _Opened:
                 "n_occurrences": occurrences.astype(np.int64),
                 "n_distinct": numbers.astype(np.int64),
             }
-            frames.append(pl.DataFrame(columns, schema=NGRAM_SPECTRUM.columns))
+            frames.append(pl.DataFrame(columns, schema=NGRAM_SPECTRUM.schema))
         return pl.concat(frames)
 
 

@@ -85,7 +85,7 @@ class PositionsJob(RuleJob):
         )
         # The quiet beside the quiet: DuckDB gives all counts of a page the bits of its largest.
         ordered = named.sort("domain", pl.col("counts_64").list.sum(), "neuron")
-        return {"positions": POSITIONS.check(ordered.select(*POSITIONS.columns))}
+        return {"positions": POSITIONS.check(ordered.select(*POSITIONS.schema))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class _Folded:
     ) -> pl.DataFrame:
         measured = vars(measure_profiles(counts, n_sequences, sequence_length=self.sequence_length))
         kept = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
-        columns = [pl.Series(name, values, POSITIONS.columns[name]) for name, values in measured.items()]
+        columns = [pl.Series(name, values, POSITIONS.schema[name]) for name, values in measured.items()]
         frame = pl.DataFrame([pl.Series("neuron", neurons), *columns]).with_columns(
             pl.lit(domain).alias("domain"),
             pl.lit(n_sequences, BIG).alias("n_sequences"),

@@ -190,7 +190,7 @@ def indicators_frame(vocabulary: Vocabulary, pieces: BytePieces, masked: Float[T
         "is_unused": pieces.is_unused,
         "is_byte": pieces.is_byte,
     }
-    frame = pl.DataFrame(columns).cast(pl.Schema(TOKEN_INDICATORS.columns))
+    frame = pl.DataFrame(columns).cast(pl.Schema(TOKEN_INDICATORS.schema))
     return frame.with_columns(pl.col("unused_distance", "unused_limit").fill_nan(None))
 
 
@@ -224,7 +224,7 @@ def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
         "neighbour_id": vocabulary.ids[rows[chosen]],
         "cosine": cosines[chosen],
     }
-    return pl.DataFrame(columns, schema=dict(TOKEN_NEIGHBOURS.columns))
+    return pl.DataFrame(columns, schema=TOKEN_NEIGHBOURS.schema)
 
 
 SIDES = ("promoted", "suppressed")
@@ -266,7 +266,7 @@ def projections_frame(
     }
     is_constant = pl.lit(pl.Series(_is_constant(scored)))
     shapes = [pl.when(~is_constant).then(pl.col(name)).alias(name) for name in ("score_skewness", "score_kurtosis")]
-    return pl.DataFrame(columns).cast(pl.Schema(PROJECTIONS.columns)).with_columns(shapes)
+    return pl.DataFrame(columns).cast(pl.Schema(PROJECTIONS.schema)).with_columns(shapes)
 
 
 def postings_frame(scored: Scored, vocabulary: Vocabulary, *, layer: int) -> pl.DataFrame:
@@ -276,7 +276,7 @@ def postings_frame(scored: Scored, vocabulary: Vocabulary, *, layer: int) -> pl.
         _side_frame(side, extremes, moments, _sd(scored), vocabulary)
         for side, extremes in zip(SIDES, (largest, smallest), strict=True)
     ]
-    return pl.concat(frames).with_columns(pl.lit(layer, pl.Int16).alias("layer")).select(*POSTINGS.columns)
+    return pl.concat(frames).with_columns(pl.lit(layer, pl.Int16).alias("layer")).select(*POSTINGS.schema)
 
 
 def histograms_frame(scored: Scored, *, layer: int) -> pl.DataFrame:
@@ -292,7 +292,7 @@ def histograms_frame(scored: Scored, *, layer: int) -> pl.DataFrame:
         "neuron": np.arange(n_neurons, dtype=np.int32),
         "counts": counts,
     }
-    return pl.DataFrame(columns).cast(pl.Schema(LOGIT_HISTOGRAMS.columns))
+    return pl.DataFrame(columns).cast(pl.Schema(LOGIT_HISTOGRAMS.schema))
 
 
 def _side_frame(

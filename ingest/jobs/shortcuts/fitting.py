@@ -198,7 +198,7 @@ class Fitting:
         fits = [
             {"layer": layer, "sub_module": fit.part, **asdict(fit), **self._sizes} for fit in self._parts.fit(layer)
         ]
-        return {SUB_MODULE_FITS.name: pl.DataFrame(fits, schema=dict(SUB_MODULE_FITS.columns))}
+        return {SUB_MODULE_FITS.name: pl.DataFrame(fits, schema=SUB_MODULE_FITS.schema)}
 
     def _from(self, source: int) -> Frames:
         shortcuts, methods, kept = self._shortcuts, self.methods, list[dict[str, Any]]()
@@ -216,8 +216,8 @@ class Fitting:
             sizes |= {"condition": found.condition, "rank": found.rank}
             rows += [_row(MAT, target, value) | sizes for target, value in found.r2.items()]
         return {
-            SHORTCUTS.name: pl.DataFrame(rows, schema=dict(SHORTCUTS.columns)),
-            SHORTCUT_MAPS.name: pl.DataFrame(kept, schema=dict(SHORTCUT_MAPS.columns)),
+            SHORTCUTS.name: pl.DataFrame(rows, schema=SHORTCUTS.schema),
+            SHORTCUT_MAPS.name: pl.DataFrame(kept, schema=SHORTCUT_MAPS.schema),
         }
 
     def _read(self, start: int) -> Frames:

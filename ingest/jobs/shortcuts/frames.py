@@ -107,7 +107,7 @@ def sentences_frame(sample: SentenceSample, tokenizer: Tokenizer) -> pl.DataFram
         }
         for one in sample.rows
     ]
-    return pl.DataFrame(rows, schema=dict(SHORTCUT_SENTENCES.columns))
+    return pl.DataFrame(rows, schema=SHORTCUT_SENTENCES.schema)
 
 
 def _text(sentence: Prompt, tokenizer: Tokenizer) -> str:
@@ -134,7 +134,7 @@ def readings_frame(
         "rank_in_model": reading.ranks.cpu().numpy(),
         "surprisal": reading.surprisals.cpu().numpy(),
     }
-    return pl.DataFrame(columns).cast(pl.Schema(SHORTCUT_READINGS.columns))
+    return pl.DataFrame(columns).cast(pl.Schema(SHORTCUT_READINGS.schema))
 
 
 def tops_frame(
@@ -150,7 +150,7 @@ def tops_frame(
         "token_id": ids[listed.rows.cpu().numpy()].ravel(),
         "probability": listed.probabilities.cpu().numpy().ravel(),
     }
-    return pl.DataFrame(columns).cast(pl.Schema(SHORTCUT_TOPS.columns))
+    return pl.DataFrame(columns).cast(pl.Schema(SHORTCUT_TOPS.schema))
 
 
 def predictions_frame(readings: pl.LazyFrame) -> pl.DataFrame:
@@ -160,7 +160,7 @@ def predictions_frame(readings: pl.LazyFrame) -> pl.DataFrame:
     rows = [
         {"method": method, "state": state, **_summed_up(group)} for (method, state), group in sorted(groups.items())
     ]
-    return pl.DataFrame(rows, schema=dict(SHORTCUT_PREDICTIONS.columns))
+    return pl.DataFrame(rows, schema=SHORTCUT_PREDICTIONS.schema)
 
 
 def _summed_up(readings: pl.DataFrame) -> dict[str, float | int]:

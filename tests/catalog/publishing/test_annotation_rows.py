@@ -44,7 +44,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def write(connection: duckdb.DuckDBPyConnection, *changes: dict[str, Any]) -> int:
     rows = [USUAL | change for change in changes]
-    return write_annotations(connection, pl.DataFrame(rows, schema=dict(ANNOTATIONS.columns)))
+    return write_annotations(connection, pl.DataFrame(rows, schema=ANNOTATIONS.schema))
 
 
 def ids(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -34,7 +34,7 @@ def test_every_row_arrives_with_its_ids(warehouse: Warehouse) -> None:
     frames = made.weights_frames()
     assert made.publish_job(warehouse, "projections", frames) == {name: len(frame) for name, frame in frames.items()}
     for name, frame in frames.items():
-        columns = ", ".join(BY_NAME[name].columns)
+        columns = ", ".join(BY_NAME[name].schema)
         with warehouse.reader() as connection:
             stored = connection.sql(f"select {columns} from store.{name}").pl()
             ids = connection.execute(f"select distinct model_id, run_id from store.{name}").fetchall()

@@ -4,8 +4,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.catalog.tables.migrations import migrate
-from neurothek.catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, OF_MODELS
+from neurothek.catalog.tables import schema as tables
+from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OF_MODELS
 from neurothek.catalog.tables.table import Table
 
 DUCKDB_TYPES = {
@@ -17,6 +17,7 @@ DUCKDB_TYPES = {
     pl.String(): "VARCHAR",
     pl.Boolean(): "BOOLEAN",
     pl.Datetime("us"): "TIMESTAMP",
+    pl.List(pl.String()): "VARCHAR[]",
     pl.List(pl.Int8()): "TINYINT[]",
     pl.List(pl.Int32()): "INTEGER[]",
     pl.List(pl.Int64()): "BIGINT[]",
@@ -30,24 +31,32 @@ ENUMERATED = {"postings": {"side": "ENUM('promoted', 'suppressed')"}}
 @pytest.fixture(scope="module")
 def schema() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
-    migrate(connection)
+    tables.create(connection)
     return connection
 
 
-@pytest.mark.parametrize("table", BY_NAME.values(), ids=lambda table: table.name)
-def test_the_sql_schema_declares_the_same_columns(table: Table, schema: duckdb.DuckDBPyConnection) -> None:
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+def test_the_file_has_what_is_declared(table: Table, schema: duckdb.DuckDBPyConnection) -> None:
     found = schema.execute(
-        "select column_name, data_type, is_nullable from duckdb_columns() where table_name = ?", [table.name]
+        "select column_name, data_type, is_nullable, comment from duckdb_columns() where table_name = ?"
+        " order by column_index",
+        [table.name],
     ).fetchall()
-    types = {name: kind for name, kind, _ in found}
-    expected = {name: DUCKDB_TYPES[kind] for name, kind in table.columns.items()}
-    assert (expected | ENUMERATED.get(table.name, {})).items() <= types.items()
-    extra = set(types) - set(table.columns)
-    allowed = {*table.ids, "run_id", "tokenizer_id", "model_id", "corpus_id", "other_model_id"}
-    assert extra <= allowed
-    assert ("run_id" in extra) == (table.is_fact or table.name == "runs")
-    nullable = {name for name, _, is_nullable in found if is_nullable and name in table.columns}
-    assert nullable == table.nullable
+    enumerated = ENUMERATED.get(table.name, {})
+    assert found == [
+        (name, enumerated.get(name, DUCKDB_TYPES[column.dtype]), column.nullable, column.meaning)
+        for name, column in table.columns.items()
+    ]
+    comments = schema.execute("select comment from duckdb_tables() where table_name = ?", [table.name]).fetchall()
+    assert comments == [(table.meaning,)]
+
+
+def test_publishing_adds_the_ids_and_the_run() -> None:
+    for table in ALL:
+        given = {name for name, column in table.columns.items() if column.is_given}
+        assert {*table.ids} <= given, table.name
+        assert given - {*table.ids} <= {"run_id", "tokenizer_id", "model_id", "corpus_id", "other_model_id"}, table.name
+        assert table.is_fact == (table in FACTS), table.name
 
 
 def test_every_table_and_column_has_a_comment(schema: duckdb.DuckDBPyConnection) -> None:

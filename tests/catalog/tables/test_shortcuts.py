@@ -16,18 +16,18 @@ def test_the_job_fills_all_of_them_and_no_other() -> None:
 
 
 def test_a_number_with_an_interval_has_both_ends() -> None:
-    ends = {name.rpartition("_")[0] for name in SHORTCUT_PREDICTIONS.columns if name.endswith(("_low", "_high"))}
+    ends = {name.rpartition("_")[0] for name in SHORTCUT_PREDICTIONS.schema if name.endswith(("_low", "_high"))}
     assert ends == {"precision_1", "precision_5", "precision_10", "surprisal"}
     for name in ends:
-        assert [SHORTCUT_PREDICTIONS.columns[f"{name}{end}"] for end in ("", "_low", "_high")] == [DOUBLE] * 3
-    assert not SHORTCUT_PREDICTIONS.nullable
+        assert [SHORTCUT_PREDICTIONS.schema[f"{name}{end}"] for end in ("", "_low", "_high")] == [DOUBLE] * 3
+    assert not SHORTCUT_PREDICTIONS.rows.nullable
 
 
 def test_a_fit_is_told_alike_of_a_layer_and_of_its_parts() -> None:
-    own = {name: kind for name, kind in SHORTCUTS.columns.items() if name not in SHORTCUTS.key}
-    assert {name: kind for name, kind in SUB_MODULE_FITS.columns.items() if name not in SUB_MODULE_FITS.key} == own
+    own = {name: kind for name, kind in SHORTCUTS.schema.items() if name not in SHORTCUTS.key}
+    assert {name: kind for name, kind in SUB_MODULE_FITS.schema.items() if name not in SUB_MODULE_FITS.key} == own
     # A number of sentences is never unknown; a part is always fitted.
-    assert SUB_MODULE_FITS.nullable < SHORTCUTS.nullable < {*own}
+    assert SUB_MODULE_FITS.rows.nullable < SHORTCUTS.rows.nullable < {*own}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

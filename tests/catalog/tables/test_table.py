@@ -10,13 +10,23 @@ from hypothesis import strategies as st
 
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.registry import BY_NAME, DIMENSIONS, FACTS
-from neurothek.catalog.tables.table import DOUBLE, INTEGER, SCOPE_IDS, SCORES, SMALL, TEXT, NotFinite, Table
+from neurothek.catalog.tables.table import (
+    DOUBLE,
+    INTEGER,
+    SCOPE_IDS,
+    SCORES,
+    SMALL,
+    TEXT,
+    Column,
+    FrameSchema,
+    NotFinite,
+    Table,
+)
 from neurothek.catalog.tables.weights import PROJECTIONS, TOKEN_NEIGHBOURS
 from tests.support import publications as made
 
-TABLE = Table(
+TABLE = FrameSchema(
     name="made",
-    scope="model_corpus",
     columns={"layer": SMALL, "name": TEXT, "x": DOUBLE, "scores": SCORES},
     key=("layer", "name"),
     nullable=frozenset({"x", "scores"}),
@@ -144,7 +154,8 @@ def test_keys_that_share_a_hash_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_a_table_lies_by_the_first_of_its_places(columns: dict[str, pl.DataType], place: str | None) -> None:
-    assert Table(name="t", scope="model", columns=columns, key=()).place == place
+    declared = {name: Column(dtype, "Made up.") for name, dtype in columns.items()}
+    assert Table("t", "Made up.", declared, (), "model").place == place
 
 
 def test_declarations_name_their_own_columns() -> None:
@@ -153,9 +164,11 @@ def test_declarations_name_their_own_columns() -> None:
     assert not any(table.is_fact for table in DIMENSIONS)
     assert {table.name for table in BY_NAME.values() if not table.is_repeatable} == {"shortcut_maps"}
     for table in BY_NAME.values():
-        assert {*table.key, *table.nullable, *filter(None, (table.serial, table.part))} <= {*table.columns}, table.name
+        assert {*table.key, *table.rows.nullable, *filter(None, (table.serial, table.part))} <= {*table.schema}, (
+            table.name
+        )
         assert table.key, table.name
-        assert not {*table.key} & table.nullable, table.name
-        assert not {*table.ids} & {*table.columns} or table.name in ("models", "tokenizers", "corpora"), table.name
+        assert not {*table.key} & table.rows.nullable, table.name
+        assert not {*table.ids} & {*table.schema} or table.name in ("models", "tokenizers", "corpora"), table.name
         assert table.ids == SCOPE_IDS[table.scope]
-        assert "run_id" not in table.columns or table.name == "runs", table.name
+        assert "run_id" not in table.schema or table.name == "runs", table.name

@@ -13,14 +13,14 @@ TABLES = {name: value for name, value in vars(texts).items() if isinstance(value
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_each_is_of_a_model_and_a_corpus_and_some_job_fills_it(table: Table) -> None:
     assert table.ids == ("model_id", "corpus_id")
-    assert not {*table.ids} & {*table.columns}
+    assert not {*table.ids} & {*table.schema}
     assert sum(table in filled for filled in JOB_TABLES.values()) == 1
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_a_row_lies_by_its_example_or_by_its_layer(table: Table) -> None:
     """A sample that is measured again is told by it: what lies nowhere is measured as a whole."""
-    if "example_id" in table.columns:
+    if "example_id" in table.schema:
         assert table.place == "example_id"
     elif table in (NGRAM_SPECTRUM, EVENT_SAMPLES):
         assert table.place is None
@@ -30,9 +30,9 @@ def test_a_row_lies_by_its_example_or_by_its_layer(table: Table) -> None:
 
 def test_counts_are_never_unknown_and_numbers_that_may_be_are_real() -> None:
     for table in TABLES.values():
-        assert not {name for name in table.nullable if name.startswith("n_")}, table.name
-    assert {CONTROL_COHERENCES.columns[name] for name in CONTROL_COHERENCES.nullable} == {DOUBLE}
-    assert {TRIGGERS.columns[name] for name in ("score", "z_score", "score_centred")} == {FLOAT}
+        assert not {name for name in table.rows.nullable if name.startswith("n_")}, table.name
+    assert {CONTROL_COHERENCES.schema[name] for name in CONTROL_COHERENCES.rows.nullable} == {DOUBLE}
+    assert {TRIGGERS.schema[name] for name in ("score", "z_score", "score_centred")} == {FLOAT}
 
 
 def test_kinds_of_controls_are_replaced_one_by_one() -> None:

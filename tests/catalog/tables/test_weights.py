@@ -27,7 +27,7 @@ LARGEST = [("promoted", 1_000_000, 100, 200, 200_000), ("suppressed", 0, 1, 0, 0
 def test_two_packed_numbers_sort_as_the_five_columns_do(places: list[tuple[str, int, int, int, int]]) -> None:
     rows = [*places, *(place for place in LARGEST if place not in places)]
     frame = pl.DataFrame(rows, schema=["side", "token_id", "rank", "layer", "neuron"], orient="row")
-    types = {name: dtype for name, dtype in POSTINGS.columns.items() if name in frame.columns}
+    types = {name: dtype for name, dtype in POSTINGS.schema.items() if name in frame.columns}
     postings = frame.cast(types)  # type: ignore[arg-type]  # polars asks for more than a mapping of names to types
     with duckdb.connect() as connection:
         connection.register("postings", postings.to_arrow())
@@ -44,12 +44,12 @@ def test_clusters_are_numbered_with_their_clusterings() -> None:
 
 def test_weights_alone_have_no_corpus() -> None:
     assert {table.scope for table in TABLES.values()} == {"model", "pair"}
-    assert all("domain" not in table.columns and "corpus_id" not in table.columns for table in TABLES.values())
+    assert all("domain" not in table.schema and "corpus_id" not in table.schema for table in TABLES.values())
 
 
 def test_lists_of_tokens_have_scores_beside_them() -> None:
     for table in TABLES.values():
-        for name in table.columns:
+        for name in table.schema:
             if name.endswith("_token_ids"):
-                assert name.replace("_token_ids", "_scores") in table.columns, (table.name, name)
-                assert name not in table.nullable, "an empty list stands for none"
+                assert name.replace("_token_ids", "_scores") in table.schema, (table.name, name)
+                assert name not in table.rows.nullable, "an empty list stands for none"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurothek.catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from neurothek.catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Column, Table
 from neurothek.catalog.upkeep.verification import (
     TOLERANCE,
     Agreement,
@@ -24,18 +24,19 @@ from neurothek.catalog.upkeep.verification import (
 RUN = 7
 
 TABLE = Table(
-    name="made",
+    "made",
+    "Made up.",
     scope="model",
     columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "x": DOUBLE,
-        "n_active": INTEGER,
-        "token": INTEGER,
-        "kind": TEXT,
-        "scores": SCORES,
-        "counts_64": COUNTS,
-        "token_ids": IDS,
+        "layer": Column(SMALL, "Made up."),
+        "neuron": Column(INTEGER, "Made up."),
+        "x": Column(DOUBLE, "Made up."),
+        "n_active": Column(INTEGER, "Made up."),
+        "token": Column(INTEGER, "Made up."),
+        "kind": Column(TEXT, "Made up."),
+        "scores": Column(SCORES, "Made up."),
+        "counts_64": Column(COUNTS, "Made up."),
+        "token_ids": Column(IDS, "Made up."),
     },
     key=("layer", "neuron"),
 )
@@ -63,7 +64,7 @@ def store(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]],
 
 
 def again(rows: Sequence[dict[str, Any]], *, dtype: str = "float32", layers: Sequence[int] = (0, 1)) -> Remeasured:
-    frame = pl.DataFrame(rows, schema=dict(TABLE.columns))
+    frame = pl.DataFrame(rows, schema=TABLE.schema)
     return Remeasured(run_id=RUN, job="job", dtype=dtype, table=TABLE, frame=frame, places=tuple(layers))
 
 
@@ -165,9 +166,9 @@ def test_rows_of_another_run_are_not_there(connection: duckdb.DuckDBPyConnection
 
 
 def test_a_serial_number_counts_from_where_publishing_began(connection: duckdb.DuckDBPyConnection) -> None:
-    table = replace(TABLE, columns={"layer": SMALL, "neuron": INTEGER, "kind": TEXT}, serial="neuron")
+    table = replace(TABLE, columns={name: TABLE.columns[name] for name in ("layer", "neuron", "kind")}, serial="neuron")
     store(connection, [ROW | {"neuron": number} for number in (41, 42)])
-    frame = pl.DataFrame([{"layer": 0, "neuron": number, "kind": "a"} for number in (0, 1)], schema=dict(table.columns))
+    frame = pl.DataFrame([{"layer": 0, "neuron": number, "kind": "a"} for number in (0, 1)], schema=table.schema)
     found = agreement(connection, replace(again([]), table=table, frame=frame))
     assert numbers(found) == (2, 2, 0, 0)
 

@@ -12,7 +12,6 @@ import pytest
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.interventions import LEAST_SETS
-from neurothek.catalog.tables.migrations import scripts
 from neurothek.queries.steering.effects import effects_of
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.install import all_views
@@ -265,9 +264,8 @@ def test_effects_of_single_neurons(connection: duckdb.DuckDBPyConnection) -> Non
 
 @pytest.mark.parametrize("n_controls", [19, 20])
 def test_a_neuron_has_a_percentile_among_twenty_others_at_least(path: Path, tmp_path: Path, n_controls: int) -> None:
-    """By a plain loop; the views, the flat rows and the migration of older ones say the same."""
+    """By a plain loop; the views and the flat rows say the same."""
     copy = Path(shutil.copy(path, tmp_path / "w.duckdb"))
-    stale = "update store.neuron_facts set effect_percentile = 50 where effect_on_loss is not null"
     with duckdb.connect(str(copy)) as connection:
         connection.execute("delete from store.neuron_effects where is_control")
         connection.execute(
@@ -293,11 +291,6 @@ def test_a_neuron_has_a_percentile_among_twenty_others_at_least(path: Path, tmp_
     # The flat rows made anew are of the corpora that the made-up runs name.
     flat = {row["address"]: row["effect_percentile"] for row in told}
     assert flat == {address: percentiles[address] for address in flat} != {}
-    with duckdb.connect(str(copy)) as connection:
-        connection.execute(stale)
-        connection.execute(scripts()[max(scripts())])
-        kept = connection.execute("select distinct effect_percentile from store.neuron_facts where effect_on_loss > -9")
-        assert kept.fetchall() == [(50.0 if n_controls == 20 else None,)]
 
 
 def test_a_percentile_takes_as_many_everywhere() -> None:

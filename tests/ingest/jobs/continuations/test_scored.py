@@ -32,7 +32,7 @@ class Counting:
 
 def continuations(texts: Sequence[str]) -> pl.DataFrame:
     rows = [("mine", "untouched", 0, n, "prompt", text, 1) for n, text in enumerate(texts, start=1)]
-    return pl.DataFrame(rows, schema=dict(CONTINUATIONS.columns), orient="row")
+    return pl.DataFrame(rows, schema=CONTINUATIONS.schema, orient="row")
 
 
 def test_equal_texts_are_scored_once_and_each_gets_its_score() -> None:

@@ -1,9 +1,0 @@
--- What of the measurements is a paper's, and what is ours where its text leaves a choice.
-comment on table store.norm_overlaps is 'One row per layer and kind of vector: how far the final norm changes which tokens a vector promotes (Geva et al. 2022, appendix A.1; that the final norm is meant, random vectors and the norm without its bias are ours).';
-comment on table store.clusterings is 'One row per clustering of a model''s value vectors: agglomerative, by cosine distance, over all layers (Geva et al. 2022, section 5.2; complete linkage, the number of clusters unless it was asked for, and the scalable method are ours).';
-comment on column store.clusterings.n_clusters_asked is 'Clusters asked for: unless a person did, min(10,000, N/10) for N neurons, or min(200, max(20, N/100)) for early exit (ours; the paper has 10,000).';
-comment on table store.activity is 'One row per neuron and domain: how it fired on the counted positions (Voita et al. 2023, section 3; that a prepended BOS is not counted is ours).';
-comment on table store.examples is 'One row per model, corpus and example: a sentence cut after a random number of its ids, and what the model predicts there (Geva et al. 2022, section 5; the cut at random, the order and the event sample are ours).';
-comment on column store.examples.saturation_by_ffn is 'The saturation layer is not the last, and before its FFN another token was at the top (ours).';
-comment on column store.event_samples.extreme_score is '99.9th percentile of |score_candidate| over the dominant sub-updates of all examples (ours): from here on a sub-update is extreme, in models other than GPT-2.';
-comment on column store.sub_updates.kind is 'dominant: the ten largest contributions; random: ten others of the layer; random_active: ten others whose coefficient is not 0 (ours).';

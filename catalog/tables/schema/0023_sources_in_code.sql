@@ -1,4 +1,0 @@
--- What is in the code of Geva et al. 2022 is not ours, though their text leaves it open.
-comment on table store.clusterings is 'One row per clustering of a model''s value vectors: agglomerative, by cosine distance, over all layers (Geva et al. 2022, section 5.2; complete linkage as the code that they link to has it; the number of clusters unless it was asked for, and the scalable method are ours).';
-comment on column store.clusterings.n_clusters_asked is 'Clusters asked for: unless a person did, min(10,000, N/10) for N neurons, or min(200, max(20, N/100)) for early exit (ours; the paper has 10,000, and which vectors its clusters for early exit were made of is open).';
-comment on table store.examples is 'One row per model, corpus and example: a sentence cut after a random number of its ids, and what the model predicts there (Geva et al. 2022, section 5; the cut at random and the random order as their code has them; the event sample is ours).';
