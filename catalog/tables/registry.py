@@ -10,6 +10,7 @@ from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from neurothek.catalog.tables.derived import CLUSTER_PINS, INSTALLED_VIEWS, NEURON_FACTS, PINS, SCHEMA_VERSIONS
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from neurothek.catalog.tables.events import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.catalog.tables.exits import EXITS
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
@@ -28,14 +29,9 @@ from neurothek.catalog.tables.texts import (
     CONTEXT_WINDOWS,
     CONTEXTS,
     CONTROL_COHERENCES,
-    EVENT_SAMPLES,
-    EVENTS,
-    EXAMPLES,
     NGRAM_SPECTRUM,
     NGRAMS,
     POSITIONS,
-    STREAMS,
-    SUB_UPDATES,
     TRIGGERS,
 )
 from neurothek.catalog.tables.weights import (

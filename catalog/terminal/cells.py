@@ -21,7 +21,7 @@ _MAX_TEXT = 2000
 
 
 @dataclass(frozen=True)
-class Column:
+class PrintedColumn:
     """A column of a table as text."""
 
     name: str  # its header
@@ -32,18 +32,18 @@ class Column:
     is_asked_for: bool = False  # whether other columns are left out before it is
 
 
-def columns_of(frame: pl.DataFrame) -> list[Column]:
+def columns_of(frame: pl.DataFrame) -> list[PrintedColumn]:
     """The frame's columns as text."""
     return [_column(frame.get_column(name)) for name in frame.columns]
 
 
-def _column(series: pl.Series) -> Column:
+def _column(series: pl.Series) -> PrintedColumn:
     name, dtype = series.name, series.dtype
     is_list = isinstance(dtype, pl.List)
     show = _formatter(series.explode(empty_as_null=True) if is_list else series, is_list=is_list)
     cells = tuple(_cell(value, show, name) for value in series.to_list())
     is_text = is_list or dtype == pl.String
-    return Column(
+    return PrintedColumn(
         # It may show a token already.
         name=harmless(name),
         cells=cells,

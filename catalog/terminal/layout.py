@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neurothek.catalog.terminal.cells import ELLIPSIS, Column
+from neurothek.catalog.terminal.cells import ELLIPSIS, PrintedColumn
 
 GAP = 2
 """Blanks between two columns."""
@@ -16,7 +16,7 @@ _LEAST_WIDTH = 14
 class Layout:
     """A table that fits."""
 
-    columns: tuple[Column, ...]  # the columns shown, their cells cut to `widths`
+    columns: tuple[PrintedColumn, ...]  # the columns shown, their cells cut to `widths`
     widths: tuple[int, ...]  # their widths in terminal cells
     omitted: tuple[str, ...]  # names of the columns that found no room
 
@@ -30,11 +30,11 @@ class Layout:
         ]
         return [(" " * GAP).join(line).rstrip() for line in (header, *body)]
 
-    def _pairs(self) -> list[tuple[Column, int]]:
+    def _pairs(self) -> list[tuple[PrintedColumn, int]]:
         return list(zip(self.columns, self.widths, strict=True))
 
 
-def fit(columns: Sequence[Column], width: int) -> Layout:
+def fit(columns: Sequence[PrintedColumn], width: int) -> Layout:
     """Lay the columns out within `width` terminal cells.
 
     Flexible columns give way, the widest first; where that is not enough columns are left out, the last ones first and
@@ -100,6 +100,6 @@ def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[in
     return widths
 
 
-def _cut(column: Column, width: int) -> Column:
+def _cut(column: PrintedColumn, width: int) -> PrintedColumn:
     cells = tuple(shortened(cell, width, keeps_end=column.keeps_end) for cell in column.cells)
     return replace(column, name=shortened(column.name, width), cells=cells)

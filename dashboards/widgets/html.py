@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.spelling import readable, visible, visible_list
-from neurothek.catalog.terminal.cells import SHARES, TOKENS, Column, columns_of
+from neurothek.catalog.terminal.cells import SHARES, TOKENS, PrintedColumn, columns_of
 from neurothek.dashboards.widgets.links import link_html
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
@@ -114,7 +114,7 @@ def texts_html(frame: pl.DataFrame) -> str:
     return f'<div class="nt-texts">{table_html(frame)}</div>'
 
 
-def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column:
+def _shown(column: PrintedColumn, values: pl.Series, tokens: Collection[str]) -> PrintedColumn:
     if column.name in tokens:
         return replace(column, cells=tuple(map(visible_list, values)))
     if column.name in SHARES:
@@ -123,7 +123,7 @@ def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column
     return column
 
 
-def _kind(column: Column, tokens: Collection[str]) -> str:
+def _kind(column: PrintedColumn, tokens: Collection[str]) -> str:
     if column.is_right:
         return "nt-right"
     return "nt-tokens" if column.name in TOKENS or column.name in tokens else "nt-left"

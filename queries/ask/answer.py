@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import polars as pl
 
-from neurothek.catalog.terminal.cells import Column, columns_of
+from neurothek.catalog.terminal.cells import PrintedColumn, columns_of
 from neurothek.catalog.terminal.layout import fit
 from neurothek.queries.ask.statements import Asked, recorded
 
@@ -127,5 +127,5 @@ def _html_section(section: Section) -> str:
     )
 
 
-def _style(column: Column) -> str:
+def _style(column: PrintedColumn) -> str:
     return _CELL + ("right" if column.is_right else "left")

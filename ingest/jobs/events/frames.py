@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from neurothek.catalog.tables.texts import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
+from neurothek.catalog.tables.events import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.jobs.events.readings import KINDS, PLACES, Events, Layer, Readings
 from neurothek.ingest.jobs.events.scores import LayerScores

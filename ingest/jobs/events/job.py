@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from neurothek.catalog.problems import Invalid
+from neurothek.catalog.tables.events import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.catalog.tables.table import Table
-from neurothek.catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.forward.footprint import numbers_at_work

@@ -2,12 +2,13 @@
 
 import pytest
 
-from neurothek.catalog.tables import texts
+from neurothek.catalog.tables import events, texts
+from neurothek.catalog.tables.events import EVENT_SAMPLES
 from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.catalog.tables.table import DOUBLE, FLOAT, Table
-from neurothek.catalog.tables.texts import CONTROL_COHERENCES, EVENT_SAMPLES, NGRAM_SPECTRUM, TRIGGERS
+from neurothek.catalog.tables.texts import CONTROL_COHERENCES, NGRAM_SPECTRUM, TRIGGERS
 
-TABLES = {name: value for name, value in vars(texts).items() if isinstance(value, Table)}
+TABLES = {name: value for name, value in {**vars(texts), **vars(events)}.items() if isinstance(value, Table)}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

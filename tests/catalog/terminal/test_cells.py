@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.terminal.cells import Column, columns_of
+from neurothek.catalog.terminal.cells import PrintedColumn, columns_of
 
 
 def cells(values: pl.Series) -> tuple[str, ...]:
@@ -16,7 +16,7 @@ def cells(values: pl.Series) -> tuple[str, ...]:
     return column.cells
 
 
-def one(values: pl.Series) -> Column:
+def one(values: pl.Series) -> PrintedColumn:
     (column,) = columns_of(values.to_frame())
     return column
 

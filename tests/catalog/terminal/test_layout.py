@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.terminal.cells import Column
+from neurothek.catalog.terminal.cells import PrintedColumn
 from neurothek.catalog.terminal.layout import GAP, fit, padded, shortened, text_width
 
 columns = st.lists(
     st.builds(
-        Column,
+        PrintedColumn,
         name=st.text("abc", min_size=1, max_size=8),
         cells=st.lists(st.text("ab 漢é", max_size=30), min_size=2, max_size=2).map(tuple),
         is_right=st.booleans(),
@@ -23,7 +23,7 @@ columns = st.lists(
 
 # A rigid column alone may take 30 wide characters: 60 terminal cells.
 @given(table=columns, width=st.integers(60, 120))
-def test_lines_fit_and_nothing_vanishes_silently(table: list[Column], width: int) -> None:
+def test_lines_fit_and_nothing_vanishes_silently(table: list[PrintedColumn], width: int) -> None:
     layout = fit(table, width)
     assert all(text_width(line) <= width for line in layout.lines())
     assert [*(column.name for column in table[: len(layout.columns)]), *layout.omitted] == [one.name for one in table]
@@ -33,7 +33,7 @@ def test_lines_fit_and_nothing_vanishes_silently(table: list[Column], width: int
 
 
 @given(table=columns)
-def test_with_room_nothing_is_cut(table: list[Column]) -> None:
+def test_with_room_nothing_is_cut(table: list[PrintedColumn]) -> None:
     layout = fit(table, 1000)
     assert layout.columns == tuple(table)
     assert layout.omitted == ()
@@ -67,7 +67,7 @@ def test_what_was_asked_for_is_the_last_to_go() -> None:
     """Of a search: others give way from the right, then what was asked for does, its first column last of all."""
     names = ("#", "address", "rank", "z_score", "token", "neighbours")
     asked = {"address", "z_score", "token"}
-    table = [Column(name=name, cells=("x" * 10,), is_asked_for=name in asked) for name in names]
+    table = [PrintedColumn(name=name, cells=("x" * 10,), is_asked_for=name in asked) for name in names]
     shown = {width: [column.name for column in fit(table, width).columns] for width in (70, 60, 46, 35, 34, 22, 5)}
     assert shown[70] == list(names)
     assert shown[60] == ["#", "address", "rank", "z_score", "token"]
