@@ -78,9 +78,9 @@ class Measuring(Opened):
         request = requested(**wishes)
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
-        for one in models:
-            look_for(self.warehouse, request, one)
-        with progress_bars(shown=progress) as bars:
+        with self.warehouse.lingering(), progress_bars(shown=progress) as bars:
+            for one in models:
+                look_for(self.warehouse, request, one)
             return [plan_model(self.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
 
     @checked

@@ -172,18 +172,19 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
             f"{warehouse.path} cannot be merged with itself", "name another warehouse", option="OTHER", value=other
         )
     progress = progress or Silent()
-    warehouse.require_writable()
-    for each in (source, warehouse):
-        each.require_whole(progress=progress)
-    with source.reader() as theirs:
-        _require_sound(source.path, theirs)
-        if warehouse.exists():
-            with warehouse.current_reader() as ours:
-                _plan(source.path, theirs, ours)
-        with warehouse.transaction() as ours:
-            merged = _merge(source.path, theirs, ours, progress)
-            # Also those of runs that both hold: one of the two may have lost them.
-            return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
+    with source.lingering(), warehouse.lingering():
+        warehouse.require_writable()
+        for each in (source, warehouse):
+            each.require_whole(progress=progress)
+        with source.reader() as theirs:
+            _require_sound(source.path, theirs)
+            if warehouse.exists():
+                with warehouse.current_reader() as ours:
+                    _plan(source.path, theirs, ours)
+            with warehouse.transaction() as ours:
+                merged = _merge(source.path, theirs, ours, progress)
+                # Also those of runs that both hold: one of the two may have lost them.
+                return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
 
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:

@@ -56,10 +56,11 @@ class Finding:
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
     """Every law that the warehouse breaks, once all of its file was read; none if all is well."""
     progress = progress or Silent()
-    warehouse.require_whole(progress=progress)
-    with warehouse.current_reader() as connection:
-        findings = broken(connection, progress=progress)
-        kept = kept_maps(connection)
+    with warehouse.lingering():
+        warehouse.require_whole(progress=progress)
+        with warehouse.current_reader() as connection:
+            findings = broken(connection, progress=progress)
+            kept = kept_maps(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
     present = set(kept).difference(missing_maps(kept, warehouse.maps))
     changed = _changed([one for one in kept if one in present], warehouse.maps, progress)

@@ -77,17 +77,17 @@ def ingest_all(
     """
     check_request(request)
     require_engine(request)
-    if is_about_pairs(request):
-        pairs = pairs_of(asked_models(warehouse, request, models))
-        return [
-            _outcome(_named(pair), partial(_compared, warehouse, request, pair, progress), progress) for pair in pairs
-        ]
-    refuse_one_name(request, models)
-    warehouse.require_writable()
-    for remark in check_text(warehouse, request):
-        announce(remark)
-    problems = _problems(warehouse, request, models, announce)
     with ExitStack() as stack:
+        stack.enter_context(warehouse.lingering())
+        if is_about_pairs(request):
+            pairs = pairs_of(asked_models(warehouse, request, models))
+            compared = [partial(_compared, warehouse, request, pair, progress) for pair in pairs]
+            return [_outcome(_named(pair), compare, progress) for pair, compare in zip(pairs, compared, strict=True)]
+        refuse_one_name(request, models)
+        warehouse.require_writable()
+        for remark in check_text(warehouse, request):
+            announce(remark)
+        problems = _problems(warehouse, request, models, announce)
         # Opened once, by the first model that is to be measured.
         engine = cache(lambda: stack.enter_context(engine_for(request)))
         measured = partial(_measured, warehouse, request, engine=engine, progress=progress, announce=announce)
@@ -111,6 +111,19 @@ def plan_all(
     """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured."""
     check_request(request)
     require_engine(request)
+    with warehouse.lingering():
+        return _plan_each(warehouse, request, models, progress=progress, show=show, complain=complain)
+
+
+def _plan_each(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    models: Sequence[str],
+    *,
+    progress: Progress,
+    show: Callable[[str], None],
+    complain: Callable[[str], None],
+) -> int:
     plans: list[Callable[[], list[str]]]
     if is_about_pairs(request):
         pairs = pairs_of(asked_models(warehouse, request, models))
