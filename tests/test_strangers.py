@@ -296,12 +296,13 @@ def harm_of_calls(path: Path, canary: Canary, honest: Path, names: Sequence[str]
     content, wrong = path.read_bytes(), []
     model = "tiny-1m"
     partner = path.with_name("partner.duckdb")
+    door = neurothek.open(path)
+    with suppress(NeurothekError), no_warnings():
+        model = door.sql("select model from models order by all limit 1")["model"][0]
     for number, name in enumerate(names):
+        # As it came: to ask for the name brought it up to date.
         path.write_bytes(content)
         partner.write_bytes(honest.read_bytes())
-        door = neurothek.open(path)
-        with suppress(NeurothekError), no_warnings():
-            model = door.sql("select model from models order by all limit 1")["model"][0]
         canary.harm()
         problem, said = "", ""
         with watched(path.parent) as seen, no_warnings():

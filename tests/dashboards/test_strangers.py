@@ -44,13 +44,14 @@ def harm_of_pages(page: Opener, path: Path, canary: Canary, names: Sequence[str]
     """What pages did that they must not do to a copy of a file, each to a new one."""
     content, wrong = path.read_bytes(), []
     model = "tiny-1m"
+    try:
+        with no_warnings():
+            model = neurothek.open(path).sql("select model from models order by all limit 1")["model"][0]
+    except NeurothekError:
+        assert refused is not False
     for name in names:
+        # As it came: to ask for the name brought it up to date.
         path.write_bytes(content)
-        try:
-            with no_warnings():
-                model = neurothek.open(path).sql("select model from models order by all limit 1")["model"][0]
-        except NeurothekError:
-            assert refused is not False
         canary.harm()
         asked = {key: value.replace("MODEL", model) for key, value in ASKED.get(name, {}).items()}
         with watched(path.parent) as seen, no_warnings():
