@@ -60,7 +60,9 @@ def not_enough_disk(folder: Path, needed: int, free: int) -> LimitExceeded:
     )
 
 
-def not_enough_memory(work: str, needed: int, asked: int, *, instead: str = "") -> LimitExceeded:
+def not_enough_memory(
+    work: str, needed: int, asked: int, *, instead: str = "", is_of_gpu: bool = False
+) -> LimitExceeded:
     """The memory budget does not hold some work.
 
     Args:
@@ -68,7 +70,16 @@ def not_enough_memory(work: str, needed: int, asked: int, *, instead: str = "") 
         needed: bytes; told rounded up, as `asked` is rounded down: allowing as much as is told is enough.
         asked: bytes that are allowed.
         instead: what else helps.
+        is_of_gpu: whether the GPU has no more, and not a person allows no more.
     """
+    if is_of_gpu:
+        return LimitExceeded(
+            f"{work} needs at least {math.ceil(needed / 1e7) / 100:.2f} GB of memory,"
+            f" but the GPU has {asked // 10**7 / 100:.2f} GB for it: measure with --device cpu{instead}",
+            what="gpu memory",
+            needed=needed,
+            limit=asked,
+        )
     return LimitExceeded(
         f"{work} needs at least {math.ceil(needed / 1e7) / 100:.2f} GB of memory,"
         f" but --memory allows {asked // 10**7 / 100:.2f} GB: allow more{instead}",

@@ -33,7 +33,8 @@ from neurothek.catalog.malloc import give_back_at_once
 from neurothek.catalog.publishing.staging import discard_runs
 from neurothek.catalog.store.warehouse import first_row
 from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from neurothek.ingest.pipeline.cluster.placement import OF_A_GPU, Placement, share_for_sweep
+from neurothek.ingest.numerics.gpu_memory import OF_A_GPU
+from neurothek.ingest.pipeline.cluster.placement import Placement, share_for_sweep
 from neurothek.ingest.pipeline.measure import measure_shards
 from neurothek.ingest.planning.agenda import Prepared
 from neurothek.ingest.planning.model_plan import Estimate, in_gb, in_hours

@@ -13,6 +13,7 @@ from neurothek.catalog.upkeep.changes import label, label_of, take_tokenizer
 from neurothek.catalog.variants import PLAIN, described
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs import registry
+from neurothek.ingest.numerics.gpu_memory import gpu_memory_told
 from neurothek.ingest.pipeline.engines.engine import Engine
 from neurothek.ingest.pipeline.measure import LOCAL, measure_shards, measure_text
 from neurothek.ingest.pipeline.outcomes import ModelReport
@@ -50,7 +51,7 @@ def ingest_model(
     with warehouse.lingering():
         warehouse.require_writable()
         held = adding(staging_folder(warehouse, request), asked.name or asked.source) if is_adding else nullcontext()
-        with held:
+        with held, gpu_memory_told(f"measuring {asked.name or asked.source}"):
             return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
 
 

@@ -15,6 +15,7 @@ from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.table import NotFinite, Table
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs.job import ReadBack, ShardJob, SweepJob
+from neurothek.ingest.numerics.gpu_memory import gpu_memory_told
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob, folded
 from neurothek.ingest.planning.sweep_plan import SweepPlan
 from neurothek.ingest.planning.work import ModelWork, Work
@@ -48,7 +49,8 @@ def measure_shards(
         with _staged(work, identity, corpus, engine) as run:
             shards = job.shards()
             read_back = _reader(run, shards)
-            engine.shards(work, job, run, read_back)
+            with gpu_memory_told(_words(work, [job.name])):
+                engine.shards(work, job, run, read_back)
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
             for text in job.remarks(read_back):
                 remark(text)
@@ -71,7 +73,8 @@ def measure_text(
         runs = [stack.enter_context(_staged(work, identity, corpus, engine)) for _, identity in jobs]
         # Copies, so that what layers share while they are folded is let go with them.
         staged = [StagedJob(replace(job), run) for (job, _), run in zip(jobs, runs, strict=True)]
-        engine.sweep(work, corpus, staged, plan)
+        with gpu_memory_told(_words(work, [one.job.name for one in staged])):
+            engine.sweep(work, corpus, staged, plan)
         finished = [
             _finished(one.run, identity, _shards(work, one)) for one, (_, identity) in zip(staged, jobs, strict=True)
         ]
@@ -79,6 +82,11 @@ def measure_text(
         for run in runs:
             run.discard()
     return written
+
+
+def _words(work: Work, jobs: Sequence[str]) -> str:
+    """The work, as a sentence about it begins."""
+    return f"measuring {', '.join(jobs)} of {work.label}"
 
 
 def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> ReadBack:

@@ -35,6 +35,7 @@ from neurothek.ingest.models.measured import find_measured, open_transformer_of
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.models.weights import Checkpoint
+from neurothek.ingest.numerics.gpu_memory import gpu_memory_told, planned_gpu_bytes
 from neurothek.ingest.planning.agenda import after
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
 from neurothek.ingest.runs.identity import lacks_rows
@@ -87,14 +88,22 @@ class _Model:
     @cached_property
     def is_resident(self) -> bool:
         """Whether all weights may stay in memory."""
-        return sum(file.stat().st_size for file in self.checkpoint.files) < default_memory()
+        on_gpu = planned_gpu_bytes(self.device)
+        # On a GPU weights that are stored in half precision take twice as much, since none is a mapped page there.
+        memory = default_memory() if on_gpu is None else min(default_memory(), on_gpu // 2)
+        return sum(file.stat().st_size for file in self.checkpoint.files) < memory
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs."""
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def opened(self, dtype: str) -> Transformer:
         """The model in a number format."""
         return open_transformer_of(
             self.measured,
             self.checkpoint,
-            device="cuda" if torch.cuda.is_available() else "cpu",
+            device=self.device,
             dtype=getattr(torch, dtype),
             resident=self.is_resident,
         )
@@ -126,9 +135,10 @@ def remeasure(
         found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
         for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
             yield _ids_of(found, corpus_id)
-        for dtype in dict.fromkeys(run.dtype for run in runs):
-            transformer = found.opened(dtype)
-            yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
+        with gpu_memory_told(f"verifying {model}"):
+            for dtype in dict.fromkeys(run.dtype for run in runs):
+                transformer = found.opened(dtype)
+                yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
 
 
 def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:

@@ -10,6 +10,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.errors import not_enough_disk, not_enough_memory
 from neurothek.ingest.forward.footprint import Extent
 from neurothek.ingest.jobs.job import PassJob
+from neurothek.ingest.numerics.gpu_memory import planned_gpu_bytes
 from neurothek.ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
 from neurothek.ingest.planning.first_look import check_request
 from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
@@ -33,42 +34,56 @@ class Allotted:
         return any(found is not None and found.is_tight for found in (self.sweep, self.weights))
 
 
+def budget_of(work: ModelWork) -> Budget:
+    """What measuring may take: the memory that a person allows, or that of this process's GPU where it has less."""
+    asked = work.request.memory_bytes
+    # The GPUs of a cluster's workers are the cluster's affair.
+    on_gpu = planned_gpu_bytes(work.transformer.device) if work.request.engine == "local" else None
+    is_of_gpu = on_gpu is not None and on_gpu < asked
+    memory = on_gpu if on_gpu is not None and is_of_gpu else asked
+    return Budget(memory, work.staging, free_bytes(work.staging), is_of_gpu)
+
+
 def allot(prepared: Prepared) -> Allotted:
     """How the budgets of memory and disk are kept, by whatever jobs are left to measure."""
-    work, agenda = prepared.work, prepared.agenda
-    passes_stream = _passes_stream(work, [job for job, _ in agenda.passes])
+    work, agenda, budget = prepared.work, prepared.agenda, budget_of(prepared.work)
+    passes_stream = _passes_stream([job for job, _ in agenda.passes], work.staging, budget)
     weights = [job.name for job, _ in agenda.weights]
     if prepared.corpus is None or not agenda.texts:
-        budget = Budget(work.request.memory_bytes, work.staging, free_bytes(work.staging))
         return Allotted(None, plan_weights(work.transformer.shape, weights, budget=budget), passes_stream)
     chosen = plan(
         work.transformer,
         prepared.corpus,
         batch_tokens=work.request.batch_tokens,
-        memory_bytes=work.request.memory_bytes,
+        memory_bytes=budget.memory_bytes,
         jobs=[job.name for job, _ in agenda.texts],
         weights_jobs=weights,
-        staging=work.staging,
-        free_bytes=free_bytes(work.staging),
+        staging=budget.staging,
+        free_bytes=budget.free_bytes,
+        is_of_gpu=budget.is_of_gpu,
     )
     return Allotted(chosen, None, passes_stream)
 
 
-def _passes_stream(work: ModelWork, jobs: Sequence[PassJob]) -> bool:
+def _passes_stream(jobs: Sequence[PassJob], staging: Path, budget: Budget) -> bool:
     """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory."""
     for job in jobs:
         job.shards()
     files = [files.at_once for job in jobs if (files := job.files()) is not None]
-    if max(files, default=0) > free_bytes(work.staging):
-        raise not_enough_disk(work.staging, max(files), free_bytes(work.staging))
+    if max(files, default=0) > budget.free_bytes:
+        raise not_enough_disk(staging, max(files), budget.free_bytes)
     resident, streamed = (
         max((job.memory_bytes(is_resident=is_resident) for job in jobs), default=0) for is_resident in (True, False)
     )
-    if streamed > work.request.memory_bytes:
+    if streamed > budget.memory_bytes:
         raise not_enough_memory(
-            "measuring", streamed, work.request.memory_bytes, instead=" or make --batch-tokens smaller"
+            "measuring",
+            streamed,
+            budget.memory_bytes,
+            instead=" or make --batch-tokens smaller",
+            is_of_gpu=budget.is_of_gpu,
         )
-    return resident > work.request.memory_bytes
+    return resident > budget.memory_bytes
 
 
 # Of one transaction, and of what it writes: measured on the models that ship with the package.
@@ -251,7 +266,7 @@ def _described(
         hours=None if estimate is None else estimate.hours,
         not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
         files=_files(prepared),
-        memory_bytes=work.request.memory_bytes,
+        memory_bytes=budget_of(work).memory_bytes,
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
         left_out=prepared.left_out,

@@ -67,6 +67,7 @@ class Budget:
     memory_bytes: int  # what it may add to the process's memory
     staging: Path | None = None  # folder of the staging files; None: its disk is not looked at
     free_bytes: int = 0  # free space there
+    is_of_gpu: bool = False  # whether the memory is that of a GPU, which has less than a person allows
 
 
 def plan(
@@ -79,6 +80,7 @@ def plan(
     weights_jobs: Sequence[str] = (),
     staging: Path | None = None,
     free_bytes: int = 0,
+    is_of_gpu: bool = False,
 ) -> SweepPlan:
     """How to sweep a corpus; see `choose`."""
     return choose(
@@ -87,7 +89,7 @@ def plan(
         jobs=jobs,
         weights_jobs=weights_jobs,
         batch_tokens=batch_tokens,
-        budget=Budget(memory_bytes, staging, free_bytes),
+        budget=Budget(memory_bytes, staging, free_bytes, is_of_gpu),
     )
 
 
@@ -97,7 +99,7 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
     needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
-            raise not_enough_memory(f"measuring {job}", size, budget.memory_bytes)
+            raise not_enough_memory(f"measuring {job}", size, budget.memory_bytes, is_of_gpu=budget.is_of_gpu)
     growth = _rows_bytes(list(takes.values()), shape)
     if budget.staging is not None and 2 * growth > budget.free_bytes:
         raise not_enough_disk(budget.staging, 2 * growth, budget.free_bytes)
@@ -164,6 +166,7 @@ def _first_that_fits(plans: Sequence[SweepPlan], budget: Budget) -> SweepPlan:
             min(found.memory_bytes for found in plans),
             budget.memory_bytes,
             instead=" or make --batch-tokens smaller",
+            is_of_gpu=budget.is_of_gpu,
         )
     if budget.staging is not None:
         on_disk = [found for found in in_memory if found.disk_bytes <= budget.free_bytes]

@@ -92,6 +92,8 @@ def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *,
                 streams.save(batch, output.stream)
                 for observer in observers:
                     observer.observe(batch, output.coefficients, output.gates)
+                # Reading one number waits for a device that computes behind our back.
+                output.stream[0, 0, 0].item()
                 n_tokens += sum(batch.lengths)
                 if layer == 0:
                     used.append(batch)
@@ -131,7 +133,7 @@ def product_rate(transformer: Transformer) -> float:
         started, n_products = time.perf_counter(), 0
         while n_products < 2 or time.perf_counter() - started < SECONDS / 10:
             found = rows @ values.T
-            # Reading one number waits for a device that computes behind our back.
+            # As in `run_trial`.
             found[0, 0].item()
             n_products += 1
         seconds = time.perf_counter() - started

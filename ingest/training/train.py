@@ -22,6 +22,7 @@ from neurothek.ingest.corpora.corpus import Recipe
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import require_device
+from neurothek.ingest.numerics.gpu_memory import gpu_memory_told
 from neurothek.ingest.training.card import TrainingOutcome, finish_model
 from neurothek.ingest.training.settings import (
     SIZES,
@@ -185,7 +186,7 @@ def train(
     if not (output / WEIGHTS).exists():
         used = _tokenizer(output, sources, settings, tokenizer)
         text = _text(recipe, used, settings, watcher)
-        with _reproducible(settings.seed, device):
+        with _reproducible(settings.seed, device), gpu_memory_told(f"training {settings.size}"):
             model = build(settings, used)
             torch.nn.Module.to(model, device)  # the model's own `to` is untyped
             _run_through(Run(model, text, settings, output), recipe, watcher)

@@ -13,10 +13,6 @@ LANE_CHUNKS = 2
 """Chunks on their way for each worker of a pipeline: one that it works on, one that waits."""
 
 
-OF_A_GPU = 0.9
-"""Share of a GPU's memory that a worker plans with: its driver and the allocator take the rest."""
-
-
 @dataclass(frozen=True)
 class Placement:
     """How workers share the layers of a model."""

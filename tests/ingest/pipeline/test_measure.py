@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import itertools
 import shutil
 import subprocess
 import sys
@@ -11,11 +12,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+import torch
 
 from neurothek.catalog.problems import Busy, LimitExceeded, Unavailable
 from neurothek.catalog.publishing.staging import StagedRun, staged_manifests
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus
+from neurothek.ingest.forward import chunk_pass, sweep
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
@@ -264,6 +267,34 @@ def test_a_full_disk_keeps_what_was_finished(
     states = {manifest["job"]: manifest for manifest in staged_manifests(warehouse.staging)}
     assert {manifest["state"] for manifest in states.values()} == {"failed"}
     assert "No space left" in states["activity"]["problem"]
+    ingests.measure(warehouse, reference.model, reference.asked)
+    assert len(written) == len(set(written))
+    ingests.assert_same(ingests.everything(warehouse), reference.tables)
+
+
+def test_a_gpu_without_room_publishes_nothing_and_keeps_what_was_finished(
+    reference: Reference, warehouse: Warehouse, written: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = itertools.count()
+    original = chunk_pass.show
+
+    def full(*arguments: Any, **options: Any) -> list[pl.DataFrame]:
+        if next(called) == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return original(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "show", full)
+        with pytest.raises(LimitExceeded) as caught:
+            ingests.measure(warehouse, reference.model, reference.asked)
+    named = f"measuring {', '.join(TEXT_JOBS)} of tiny needs more memory than the GPU has"
+    assert str(caught.value).startswith(named)
+    assert "\n" not in str(caught.value)
+    states = {manifest["job"]: manifest for manifest in staged_manifests(warehouse.staging)}
+    assert {manifest["state"] for manifest in states.values()} == {"failed"}
+    assert states["activity"]["problem"].startswith(named)
+    # The projections had been measured, and of the text nothing is there yet.
+    assert ingests.table(warehouse, "runs")["job"].to_list() == ["projections"]
     ingests.measure(warehouse, reference.model, reference.asked)
     assert len(written) == len(set(written))
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
