@@ -46,7 +46,7 @@ class Measured:
 
     product_flops: float  # operations a second of a matrix product in float32
     observing_seconds: float  # of all observers, a neuron and token
-    packing_seconds: float  # of that what the observer of n-grams packs into bits, which a GPU leaves to its host
+    packing_seconds: float  # of that packing bits for n-grams; counted as its host's of a GPU, too: a bound from above
     fold_neuron_seconds: Mapping[str, float]  # job -> of its fold, a neuron, whatever the text
     fold_token_seconds: Mapping[str, float]  # job -> of its fold, a neuron and token
     opening_seconds: float  # of numbering the n-grams of the text, a token, which whoever folds does once

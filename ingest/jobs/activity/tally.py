@@ -77,6 +77,9 @@ class Tallier:
         # One sequence stays where it is; several, which are small, are copied to lie without gaps.
         coefficients = counted.coefficients.reshape(-1, d_ffn)
         gates = None if counted.gates is None else counted.gates.reshape(-1, d_ffn)
+        if coefficients.device.type != "cpu":
+            self._add_at_once(tally, coefficients.float(), coefficients if gates is None else gates)
+            return tally
         rows = min(_ROWS_AT_ONCE, max(8, _BLOCK_BYTES // (4 * d_ffn)), len(coefficients))
         work = _Work.of(rows, d_ffn, silent=~ignored)
         for start in range(0, len(coefficients), rows):
@@ -88,6 +91,24 @@ class Tallier:
         if self.is_non_negative:
             tally.totals[ABS] = tally.totals[SUM]
         return tally
+
+    def _add_at_once(
+        self, tally: Tally, values: Float[Tensor, "rows d_ffn"], decisive: Float[Tensor, "rows d_ffn"]
+    ) -> None:
+        """Fill an empty tally on a GPU: in few calls, none of which waits for a number."""
+        active = self.rule.active(decisive.float())
+        tally.totals[ACTIVE] = active.sum(0).double()
+        if len(active):
+            # Of equal values `max` takes the first.
+            began, first = active.byte().max(0)
+            tally.first_active = torch.where(began > 0, first, tally.first_active)
+            tally.minimum, tally.maximum = values.amin(0), values.amax(0)
+        magnitudes = values if self.is_non_negative else values.abs()
+        for number, some in ((SUM, values), (SQUARES, values * values), (ABS, magnitudes)):
+            tally.totals[number] = some.sum(0, dtype=torch.float64)
+        for number, threshold in enumerate(ABOVE, FIRST_ABOVE):
+            tally.totals[number] = exceeds(magnitudes, threshold).sum(0).double()
+        tally.n_positions = len(values)
 
     def _add(
         self, tally: Tally, block: Float[Tensor, "rows d_ffn"], decisive: Float[Tensor, "rows d_ffn"], work: "_Work"
@@ -149,11 +170,8 @@ class _Work:
 
     def count(self, number: int, marks: Bool[Tensor, "rows d_ffn"]) -> None:
         """Add how many rows are marked, by column."""
-        if marks.device.type == "cpu":
-            array = self.counts[number].numpy()
-            np.add(array, np.add.reduce(marks.numpy().view(np.uint8), axis=0, dtype=np.uint8), out=array)
-        else:
-            self.counts[number] += marks.sum(0, dtype=torch.uint8)
+        array = self.counts[number].numpy()
+        np.add(array, np.add.reduce(marks.numpy().view(np.uint8), axis=0, dtype=np.uint8), out=array)
 
     def note_first(self, tally: Tally, active: Bool[Tensor, "rows d_ffn"]) -> None:
         """Note the first active row of neurons that were silent so far."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.cluster.hierarchy import fcluster
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -239,7 +239,7 @@ def turned(
     for _ in range(_ROUNDS):
         before = signs
         signs = torch.where((directions * centres[where]).sum(1) < 0, -1.0, 1.0).to(directions.dtype)
-        centres = torch.zeros_like(centres).index_add_(0, where, directions * signs[:, None])
+        centres = _added_(torch.zeros_like(centres), where, directions * signs[:, None])
         if torch.equal(signs, before):
             break
     lengths = torch.linalg.vector_norm(centres, dim=1, keepdim=True)
@@ -250,6 +250,16 @@ def turned(
         lengths[start : start + _CENTRES, 0] = torch.where(third < 0, -1.0, 1.0)
     found: Tensor = signs * lengths[where, 0]
     return found
+
+
+def _added_(
+    sums: Float[Tensor, "clusters d_model"], where: Int[Tensor, " n"], rows: Float[Tensor, "n d_model"]
+) -> Float[Tensor, "clusters d_model"]:
+    """Add each row to the sum of its cluster, in an order that is always the same."""
+    if sums.device.type == "cpu":
+        return sums.index_add_(0, where, rows)
+    # There `index_add_` adds in whatever order its threads come, and this sorts first.
+    return sums.index_put_((where,), rows, accumulate=True)
 
 
 def centre_cosines(
@@ -270,7 +280,7 @@ def centre_cosines(
     blocks = [slice(start, start + _COLUMN_VECTORS) for start in range(0, len(where), _COLUMN_VECTORS)]
     for block in blocks:
         rows = directions[block].double()
-        sums.index_add_(0, where[block], rows if signs is None else rows * signs[block, None])
+        _added_(sums, where[block], rows if signs is None else rows * signs[block, None])
     lengths = torch.linalg.vector_norm(sums, dim=1)
     for block in blocks:
         rows, into = directions[block].double(), where[block]

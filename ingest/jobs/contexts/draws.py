@@ -112,7 +112,8 @@ N_BINS = 2 * LAST + 1
 # Sign, exponent and the first bit of the fraction: the upper ten bits of a float32.
 _N_CODES, _SHIFT = 1 << 10, 22
 
-# Counts of 32 neurons are 256 KB, and their coefficients at 2,048 positions as much: both stay in a core's cache.
+# Counts of 32 neurons are 256 KB, and their coefficients at 2,048 positions as much: both stay in a core's cache. A GPU
+# takes all neurons at once: there a call costs more than the memory it walks through.
 _NEURONS, _POSITIONS = 32, 2_048
 
 
@@ -152,7 +153,8 @@ def _counts(pieces: Sequence[Float[Tensor, "_ d_ffn"]], bins: Int[Tensor, " code
     # long as all the rest.
     by_neuron = torch.cat(list(pieces)).T.float().contiguous()
     counts = torch.zeros(len(by_neuron), N_BINS, dtype=torch.int64, device=bins.device)
-    for values, found in zip(torch.split(by_neuron, _NEURONS), torch.split(counts, _NEURONS), strict=True):
+    together = _NEURONS if bins.device.type == "cpu" else len(by_neuron)
+    for values, found in zip(torch.split(by_neuron, together), torch.split(counts, together), strict=True):
         starts = torch.arange(len(values), device=bins.device)[:, None] * _N_CODES
         codes = (values.view(torch.int32) >> _SHIFT) & (_N_CODES - 1)
         of_codes = _bincount((codes + starts).flatten(), len(values) * _N_CODES)

@@ -1,0 +1,50 @@
+"""One tiny model measured by all jobs on one device and on another, each into a warehouse of its own."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+import neurothek
+from neurothek import Neurothek
+from neurothek.ingest.jobs.registry import NAMES, OF_MASKED
+from tests.support import ingests
+from tests.support.models import Kind, build
+
+Device = Literal["cpu", "cuda"]
+
+
+def build_both(folder: Path, kind: Kind) -> Path:
+    """Save a model, another one to compare it with, and a text; returns the folder."""
+    build(folder / "tiny", kind, d_ffn=24)
+    build(folder / "other", kind, d_ffn=24, seed=7)
+    (folder / "corpora.json").write_text(json.dumps(ingests.write_corpus(folder)))
+    return folder
+
+
+def measured(folder: Path, kind: Kind, device: Device, **fields: Any) -> dict[str, pl.DataFrame]:
+    """Every table after all jobs that such a model can be asked for, in a warehouse of its own in the folder."""
+    corpora = json.loads((folder / "corpora.json").read_text())
+    asked = ingests.request(tuple(corpora), device=device, jobs=NAMES if kind != "bert" else OF_MASKED, **fields)
+    warehouse = ingests.open_warehouse(folder / f"{device}.duckdb")
+    ingests.measure(warehouse, folder / "tiny", asked)
+    ingests.measure(warehouse, folder / "other", ingests.request((), jobs=("projections",), device=device))
+    ingests.compare(warehouse, "tiny", "other", device=device)
+    if kind != "bert":
+        change_neurons(neurothek.open(warehouse.path), folder, device)
+    return ingests.everything(warehouse)
+
+
+def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:
+    """Neurons set together and one by one, and continuations by the changed model."""
+    (folder / "words.txt").write_text("the\nriver\n")
+    written: dict[str, Any] = {
+        "prompts": ["the school", "one two"],
+        "score": f"words:{folder / 'words.txt'}",
+        "continuation": 5,
+    }
+    for options in ({"sets": 2, **written}, {"one_by_one": True}):
+        planned = door.plan_intervention("tiny", where="layer = 0 and neuron < 3", tokens=100, **options)
+        door.carry_out(replace(planned, request=replace(planned.request, device=device)))
