@@ -22,7 +22,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench
+.PHONY: demo test test-all test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench
 .PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
@@ -40,6 +40,10 @@ test-all: $(INSTALLED)
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
 	$(PYTEST) -m browser tests/dashboards/screens/test_browser.py tests/dashboards/screens/test_flows.py
+
+# Needs a CUDA device, and a PyTorch that was built for it.
+test-cuda: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m cuda tests/ingest/test_cuda.py
 
 test-crash: $(INSTALLED)
 	$(PYTEST) -m crash
