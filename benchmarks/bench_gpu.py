@@ -83,7 +83,7 @@ def _seconds_text() -> str:
     with shapes.opt_125m(n_layers=N_LAYERS, active_share=0.05) as folder:
         transformer = open_transformer(find(str(folder)), device="cuda")
         model = OPTModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        model.to("cuda").eval()
+        torch.nn.Module.to(model, "cuda").eval()  # the model's own `to` is untyped
         contenders: dict[str, Callable[[], object]] = {
             "the bare pass": partial(_bare, model, text),
             "a sweep, nobody watching": partial(_swept, transformer, text, ()),

@@ -106,7 +106,7 @@ def test_half_precision_is_as_exact_on_a_gpu(dtype: Dtype, tmp_path: Path) -> No
     moved = (on_cuda["n_active"] - on_cpu["n_active"]).abs().sum()
     assert moved <= on_cpu["n_active"].sum() / 50
     largest = (on_cuda["activation_max"] - on_cpu["activation_max"]).abs() / on_cpu["activation_max"].abs()
-    assert largest.median() < 2**-6
+    assert float(largest.quantile(0.5) or 0.0) < 2**-6
 
 
 @pytest.mark.parametrize("causal", CAUSAL_KINDS)
