@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from neurothek.catalog.advice import DEFAULT_WAREHOUSE
     from neurothek.catalog.problems import NeurothekError
-    from neurothek.command_line import main
+    from neurothek.cli.main import main
     from neurothek.front_door import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
 
 __all__ = ["DEFAULT_WAREHOUSE", "Neurothek", "NeurothekError", "__version__", "main", "open"]
@@ -14,7 +14,7 @@ __all__ = ["DEFAULT_WAREHOUSE", "Neurothek", "NeurothekError", "__version__", "m
 _HOMES = {
     "DEFAULT_WAREHOUSE": "catalog.advice",
     "NeurothekError": "catalog.problems",
-    "main": "command_line",
+    "main": "cli.main",
     **dict.fromkeys(("Neurothek", "__version__", "open"), "front_door"),
 }
 

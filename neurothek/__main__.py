@@ -1,6 +1,6 @@
 """`python -m neurothek` is the command line."""
 
-from neurothek.command_line import main
+from neurothek.cli.main import main
 
 if __name__ == "__main__":
     main(prog_name="neurothek")

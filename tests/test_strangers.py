@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
+from neurothek.catalog.store import schema
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables import schema
 from neurothek.queries.search.question import Question
 from neurothek.queries.views import install
 from tests.support import publications

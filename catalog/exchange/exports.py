@@ -17,9 +17,9 @@ from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
+from neurothek.catalog.store.schema import version_of
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import DIMENSIONS
-from neurothek.catalog.tables.schema import version_of
 
 ROW_GROUP = 122_880
 """Rows that are in memory at a time; as many as DuckDB keeps together."""

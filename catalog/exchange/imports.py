@@ -22,10 +22,10 @@ from neurothek.catalog.publishing import summaries
 from neurothek.catalog.publishing.staging import rows_of
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.spelling import readable
+from neurothek.catalog.store import schema
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.matrices import kept_maps, take
 from neurothek.catalog.store.warehouse import Warehouse, first_row
-from neurothek.catalog.tables import schema
 from neurothek.catalog.upkeep.checks import broken, of_kind
 
 _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}

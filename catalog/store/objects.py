@@ -16,9 +16,9 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.spelling import readable
+from neurothek.catalog.store import schema
 from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.store.duckdb_settings import settings_of
-from neurothek.catalog.tables import schema
 from neurothek.catalog.tables.table import FIRST
 
 Objects = Mapping[str, str]

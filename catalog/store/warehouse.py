@@ -19,6 +19,7 @@ from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import is_text
+from neurothek.catalog.store import schema
 from neurothek.catalog.store.damage import (
     damage_told,
     damaged,
@@ -35,7 +36,6 @@ from neurothek.catalog.store.interrupts import close, keyboard_interrupts
 from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
-from neurothek.catalog.tables import schema
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""

@@ -16,8 +16,7 @@ from docs.generators.python_page import python_page
 from docs.generators.recipes.din import din
 from docs.generators.recipes.geva import geva
 from docs.generators.recipes.voita import voita
-from neurothek.catalog.store import objects
-from neurothek.catalog.tables import schema
+from neurothek.catalog.store import objects, schema
 from neurothek.queries.views import install
 
 FOLDER = Path(__file__).parents[1]

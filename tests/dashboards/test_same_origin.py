@@ -16,8 +16,8 @@ import pytest
 import streamlit
 from starlette.datastructures import Headers
 
+from neurothek.cli.dashboard import LOCAL_HOSTS
 from neurothek.dashboards.addresses import OTHER_NAMES, PAGES
-from neurothek.dashboards.commands import LOCAL_HOSTS
 from neurothek.dashboards.server import is_of_own_page
 from tests.support.browser import served
 from tests.support.loopback import Confined

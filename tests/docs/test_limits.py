@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click import Context
 
-from neurothek.catalog.upkeep.commands import check
+from neurothek.cli.upkeep import check
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,6 +1,6 @@
 """Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
 
-from neurothek.catalog.tables.schema import VERSION
+from neurothek.catalog.store.schema import VERSION
 from tests.support.walks import Walk
 
 TABLE = Walk(
@@ -29,7 +29,7 @@ VALUE_NORMS = Table(
 JOB_TABLES = {{"value_norms": (VALUE_NORMS,)}}
 ''',
     },
-    lines={"catalog/tables/schema.py": ((f"VERSION = {VERSION}\n", f"VERSION = {VERSION + 1}\n"),)},
+    lines={"catalog/store/schema.py": ((f"VERSION = {VERSION}\n", f"VERSION = {VERSION + 1}\n"),)},
 )
 
 VIEW = Walk(
@@ -65,7 +65,7 @@ OPTION = Walk(
             ("    alive: bool = False\n", "    alive: bool = False\n    peaked: bool = False\n"),
             ("    alive: bool\n", "    alive: bool\n    peaked: bool\n"),
         ),
-        "queries/search/commands.py": (
+        "neurothek/cli/search.py": (
             (
                 '@click.option("--alive", is_flag=True',
                 '@click.option("--peaked", is_flag=True, help="Only neurons whose scores have a kurtosis above 3.")\n'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from neurothek.catalog.tables import schema
+from neurothek.catalog.store import schema
 from neurothek.queries.views import install
 from tests.support.activity_rows import add_activity
 from tests.support.annotations import annotation_rows

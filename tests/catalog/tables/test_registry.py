@@ -4,7 +4,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.catalog.tables import schema as tables
+from neurothek.catalog.store import schema as tables
 from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OF_MODELS
 from neurothek.catalog.tables.table import Table
 

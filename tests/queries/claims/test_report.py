@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.queries.claims.commands import report
+from neurothek.cli.claims import report
 from neurothek.queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
 from tests.support.claims import voita_family
 

@@ -14,10 +14,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
+from neurothek.cli.search import search
 from neurothek.dashboards.parts import search_fields
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets.html import plain
-from neurothek.queries.search.commands import search
 from neurothek.queries.search.question import parse_depth, parse_layers
 from tests.support import detectors, tiny
 

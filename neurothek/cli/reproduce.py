@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neurothek.catalog.terminal.console import complain, console_progress, note, say_in_the_answer
-from neurothek.catalog.terminal.options import Size, UserPath, common_options
+from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.queries.claims.lacking import Unsteered
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 @click.option("--device", metavar="NAME", help="Where to measure: cpu, cuda or auto.  [default: auto]")
 @click.option("--memory", type=Size(), metavar="SIZE", help="Memory for measuring, such as 64GB.")
 @common_options
-@click.pass_context
-def reproduce(ctx: click.Context, /, **options: Any) -> None:
+@pass_warehouse
+def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
     r"""Write the figures and tables of PAPER for MODELS of one family (default: all, variants included).
 
     What is missing is measured first, after its plan and a yes; if that is interrupted, run the command again. Then
@@ -60,20 +61,20 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
 
     require_place(options["folder"])
     asked: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
-    models = _models(ctx, options)
+    models = _models(warehouse, options)
     for corpus in asked:
-        models = _measured(ctx, options, models, corpus)
+        models = _measured(warehouse, options, models, corpus)
         if options["plan"]:
             continue
         if options["paper"] == "geva" and not options["no_measuring"]:
-            _judge(ctx, models)
-            _steer(ctx, options, models)
+            _judge(warehouse, models)
+            _steer(warehouse, options, models)
         folder = options["folder"] if len(asked) == 1 or corpus is None else options["folder"] / folder_name(corpus)
-        files = ctx.obj.reproduce(options["paper"], *models, to=folder, family=options["family"], corpus=corpus)
+        files = warehouse.reproduce(options["paper"], *models, to=folder, family=options["family"], corpus=corpus)
         note(f"wrote {len(files)} files; open {files[-1]}")
 
 
-def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
+def _models(warehouse: Neurothek, options: dict[str, Any]) -> tuple[str, ...]:
     """Those that were named, as the warehouse calls them, or all of the family.
 
     Models of several families are refused here, before anything is measured.
@@ -82,9 +83,9 @@ def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
     from neurothek.queries.claims.lacking import known_as
 
     asked: tuple[str, ...] = options["models"]
-    if asked and not ctx.obj.warehouse.exists():
+    if asked and not warehouse.warehouse.exists():
         return asked
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         known = known_as(connection, asked)
         there = [name for name in known.values() if name is not None]
         if there or not asked:
@@ -94,44 +95,46 @@ def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
     return tuple(known[one] or one for one in asked)
 
 
-def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:
+def _judge(warehouse: Neurothek, models: tuple[str, ...]) -> None:
     """Have rules judge the samples of models that they have not judged."""
     from neurothek.queries.claims.lacking import without_rules
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         names = without_rules(connection, models)
     if names:
-        saved = ctx.obj.annotate_by_rules(*names)
+        saved = warehouse.annotate_by_rules(*names)
         note(f"judged {saved.n_vectors:,} vectors of {', '.join(names)} by rules")
 
 
-def _unsteered(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> Sequence[Unsteered]:
+def _unsteered(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...]) -> Sequence[Unsteered]:
     """Models that are in the warehouse, and whose interventions wrote nothing, if the paper shows what they write."""
     from neurothek.queries.claims.lacking import unsteered
 
-    if options["paper"] != "geva" or not ctx.obj.warehouse.exists():
+    if options["paper"] != "geva" or not warehouse.warehouse.exists():
         return []
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         return unsteered(connection, models)
 
 
-def _steer(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> None:
+def _steer(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...]) -> None:
     """Have these models continue code with neurons of prose turned on."""
     from neurothek.queries.claims.lacking import STEERING, STEERING_WORDS
 
-    for one in _unsteered(ctx, options, models):
+    for one in _unsteered(warehouse, options, models):
         note(str(one))
         asked = {"words": STEERING_WORDS, "prompts": list(one.prompts), **STEERING}
         with console_progress() as progress:
-            ctx.obj.carry_out(ctx.obj.plan_intervention(one.model, **asked), progress=progress)
+            warehouse.carry_out(warehouse.plan_intervention(one.model, **asked), progress=progress)
 
 
 def _measured(
-    ctx: click.Context, options: dict[str, Any], models: tuple[str, ...], corpus: str | None
+    warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...], corpus: str | None
 ) -> tuple[str, ...]:
     """Measure what is missing, if that is wanted; returns the models as the warehouse calls them."""
-    missing = ctx.obj.lacking(options["paper"], *models, corpus=corpus)
-    unsteered = _unsteered(ctx, options, models)
+    from neurothek.ingest.pipeline.outcomes import ModelReport
+
+    missing = warehouse.lacking(options["paper"], *models, corpus=corpus)
+    unsteered = _unsteered(warehouse, options, models)
     if not (missing or unsteered) or options["no_measuring"]:
         if options["plan"]:
             of = f" on {corpus}" if corpus is not None else ""
@@ -143,7 +146,7 @@ def _measured(
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
     asked = [(one.model, {**new, **one.wishes, **how}) for one in missing]
     for model, wishes in asked:
-        (plan,) = ctx.obj.plan(model, progress=True, **wishes)
+        (plan,) = warehouse.plan(model, progress=True, **wishes)
         say_in_the_answer("\n".join(plan.lines()))
     for one in unsteered:
         say_in_the_answer(str(one))
@@ -153,10 +156,10 @@ def _measured(
         click.confirm("Measure this?", abort=True, err=True)
     names = {}
     for model, wishes in asked:
-        (outcome,) = ctx.obj.ingest(model, progress=True, **wishes)
-        if outcome.report is None:
+        (outcome,) = warehouse.ingest(model, progress=True, **wishes)
+        if not isinstance(outcome.report, ModelReport):
             complain(f"{outcome.asked}: {outcome.problem}")
-            ctx.exit(2)
+            click.get_current_context().exit(2)
         names[model] = outcome.report.model
         note(f"{outcome.report.model}: measured {', '.join(outcome.report.jobs)} in {outcome.report.seconds:.0f} s")
     return tuple(names.get(model, model) for model in models)

@@ -9,7 +9,8 @@ import click
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import console_progress, note
-from neurothek.catalog.terminal.options import UserPath, common_options
+from neurothek.cli.options import UserPath, common_options, pass_warehouse
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.catalog.exchange.manifest import Manifest
@@ -25,30 +26,30 @@ if TYPE_CHECKING:
     help="Also write the views in this SQL dialect, e.g. trino. Spark SQL, the tested one, is always written.",
 )
 @common_options
-@click.pass_context
-def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
+@pass_warehouse
+def export(warehouse: Neurothek, folder: Path, dialects: tuple[str, ...]) -> None:
     """Export the warehouse to a new FOLDER: tables as Parquet, views as SQL for Spark and other engines."""
     with console_progress() as progress:
-        manifest = ctx.obj.export(folder, dialects=dialects, progress=progress)
+        manifest = warehouse.export(folder, dialects=dialects, progress=progress)
     note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {folder}")
 
 
 @click.command("import")
 @click.argument("folder", type=UserPath())
 @common_options
-@click.pass_context
-def import_(ctx: click.Context, folder: Path) -> None:
+@pass_warehouse
+def import_(warehouse: Neurothek, folder: Path) -> None:
     """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there."""
     with console_progress() as progress:
-        manifest = ctx.obj.import_(folder, progress=progress)
-    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {ctx.obj.path}")
+        manifest = warehouse.import_(folder, progress=progress)
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {warehouse.path}")
 
 
 @click.command()
 @click.argument("other", type=UserPath())
 @common_options
-@click.pass_context
-def merge(ctx: click.Context, other: Path) -> None:
+@pass_warehouse
+def merge(warehouse: Neurothek, other: Path) -> None:
     """Add the models, texts, runs and annotations of the warehouse OTHER to this one, without duplicates.
 
     A model that is in both keeps its family and variant from this warehouse.
@@ -58,13 +59,13 @@ def merge(ctx: click.Context, other: Path) -> None:
     from neurothek.catalog.variants import PLAIN, described
 
     with console_progress() as progress:
-        merged = ctx.obj.merge(other, progress=progress)
+        merged = warehouse.merge(other, progress=progress)
     new = "new model" if len(merged.models) == 1 else "new models"
     models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     n = merged.n_annotations
     noted = f" and {n:,} annotation{'' if n == 1 else 's'}" if n else ""
-    note(f"{ctx.obj.path} received {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    note(f"{warehouse.path} received {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"
         again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)

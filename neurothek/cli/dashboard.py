@@ -9,10 +9,12 @@ from pathlib import Path
 
 import click
 
+from neurothek import dashboards
 from neurothek.catalog.malloc import give_back_at_once
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import common_options
+from neurothek.cli.options import common_options, pass_warehouse
 from neurothek.dashboards.colours import ACCENT
+from neurothek.front_door import Neurothek
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 """Names under which this machine's own browser may ask."""
@@ -29,8 +31,8 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1")
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @common_options
-@click.pass_context
-def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_browser: bool) -> None:
+@pass_warehouse
+def dashboard(warehouse: Neurothek, port: int | None, hosts: tuple[str, ...], no_browser: bool) -> None:
     """Open the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
 
     The dashboard listens on this machine only, unless --host opens it to others. Then anybody who can reach the port
@@ -40,19 +42,19 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     # Each visit to a page runs in a new thread: what such threads freed would stay with them, hundreds of megabytes.
     give_back_at_once()
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
-    if ctx.obj.warehouse.exists():
-        with ctx.obj.reader():
+    if warehouse.warehouse.exists():
+        with warehouse.reader():
             pass
     else:
         from neurothek.catalog.store.damage import missing_warehouse
 
-        note(str(missing_warehouse(ctx.obj.path)))
+        note(str(missing_warehouse(warehouse.path)))
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
-        note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
+        note(f"warning: {reached} can read all of {warehouse.path} and annotate")
     from neurothek.dashboards.session import hand_over
 
-    hand_over(dataclasses.replace(ctx.obj, path=ctx.obj.path.absolute()))
+    hand_over(dataclasses.replace(warehouse, path=warehouse.path.absolute()))
     # A page that needs weights reads what lies on this machine.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the
@@ -95,7 +97,7 @@ def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -
         **{f"theme.{kind}.{part}": colour for kind, colour in ACCENT.items() for part in ("primaryColor", "linkColor")},
     }
     allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
-    app = Path(__file__).with_name("server.py")
+    app = Path(dashboards.__file__).with_name("server.py")
     settings = [f"--{name}={value}" for name, value in flags.items()]
     return ["run", str(app), *settings, *allowed]
 

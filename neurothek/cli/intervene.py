@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from neurothek.catalog.terminal.console import console_progress, note
-from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
-from neurothek.catalog.terminal.printing import show_tables
+from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
 
 
 @click.command()
@@ -78,8 +79,8 @@ from neurothek.catalog.terminal.printing import show_tables
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
 @format_option
 @common_options
-@click.pass_context
-def intervene(ctx: click.Context, /, model: str, output_format: Format, plan: bool, **options: Any) -> None:
+@pass_warehouse
+def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: bool, **options: Any) -> None:
     """Change neurons of MODEL, measure what it loses, and store the effect.
 
     Choose the neurons with --where, --search or --neurons, or take --each kind. The loss of every domain is measured
@@ -92,11 +93,11 @@ def intervene(ctx: click.Context, /, model: str, output_format: Format, plan: bo
     neuron_effects.
     """
     options["set"] = options.pop("value")
-    planned = ctx.obj.plan_intervention(model, **options)
+    planned = warehouse.plan_intervention(model, **options)
     for sentence in planned.told():
         note(sentence)
     if plan:
         return
     with console_progress() as progress:
-        answer = ctx.obj.carry_out(planned, progress=progress)
+        answer = warehouse.carry_out(planned, progress=progress)
     show_tables(answer.sections(), output_format, answer.data(), head=answer.summary)

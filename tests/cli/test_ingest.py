@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import click
 import duckdb
@@ -16,9 +16,7 @@ import neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.terminal.options import Size
-from neurothek.ingest import minis
-from neurothek.ingest.commands import (
+from neurothek.cli.ingest import (
     DEMO_CHANGED,
     DEMO_EXAMPLES,
     DEMO_PROMPTS,
@@ -27,6 +25,9 @@ from neurothek.ingest.commands import (
     DEMO_WORDS,
     change_neurons,
 )
+from neurothek.cli.options import Size
+from neurothek.front_door import Neurothek
+from neurothek.ingest import minis
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.pipeline import ingest_all, ingest_model
 from neurothek.ingest.pipeline.ingest_all import Outcome
@@ -219,7 +220,7 @@ class Door:
 @pytest.mark.parametrize("jobs", [(), ("interventions",)])
 def test_the_demo_changes_neurons_of_one_model(jobs: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     door = Door(jobs)
-    change_neurons(door)
+    change_neurons(cast("Neurothek", door))
     kinds, words = door.planned
     assert (kinds["each"], words["words"], words["prompts"]) == ("kind", DEMO_WORDS, DEMO_PROMPTS)
     # Interventions on one model are measured alike.
@@ -229,13 +230,13 @@ def test_the_demo_changes_neurons_of_one_model(jobs: tuple[str, ...], capsys: py
 
 def test_the_demo_leaves_interventions_as_they_are() -> None:
     door = Door(("interventions", "continuations"))
-    change_neurons(door)
+    change_neurons(cast("Neurothek", door))
     assert door.planned == []
 
 
 def test_the_demo_goes_on_where_interventions_were_measured_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     door = Door(problem="they were measured with --tokens 7")
-    change_neurons(door)
+    change_neurons(cast("Neurothek", door))
     assert f"no neurons of {DEMO_CHANGED} were changed: they were measured with --tokens 7" in capsys.readouterr().err
 
 

@@ -12,8 +12,9 @@ import click
 
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
-from neurothek.catalog.terminal.options import Size, UserPath, common_options
-from neurothek.catalog.terminal.printing import show_tables
+from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
 from neurothek.ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
 DEMO_TOKENS = 40_000
@@ -77,8 +78,8 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
 @click.option("--plan", is_flag=True, help="Print what measuring would take, and write nothing.")
 @click.option("--force", is_flag=True, help="Replace measurements made with other settings, or less of.")
 @common_options
-@click.pass_context
-def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> None:
+@pass_warehouse
+def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> None:
     """Measure models and publish the results.
 
     MODEL is a local folder, a hub id, a shipped model such as mini-opt-2m, or the name of a model in the warehouse,
@@ -97,14 +98,14 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     work in both. `--job all` does not include it.
     """
     run = _plan if options.pop("plan") else _ingest
-    ctx.exit(run(ctx, (_request(options), models)))
+    click.get_current_context().exit(run(warehouse, (_request(options), models)))
 
 
 @click.command()
 @click.option("--tokens", type=click.IntRange(1), default=DEMO_TOKENS, show_default=True, help="Tokens per domain.")
 @common_options
-@click.pass_context
-def demo(ctx: click.Context, tokens: int) -> None:
+@pass_warehouse
+def demo(warehouse: Neurothek, tokens: int) -> None:
     """Build a warehouse of the mini-OPT family from scratch, offline, judge it by rules, and compare its sizes.
 
     The jobs shortcuts and exits run on two of its sizes, without the classifiers of exits, and neurons of mini-opt-0.7m
@@ -118,18 +119,18 @@ def demo(ctx: click.Context, tokens: int) -> None:
     request = IngestRequest(jobs=jobs, text=text, examples=DEMO_EXAMPLES)
     pairs = IngestRequest(jobs=("counterparts",))
     states = IngestRequest(jobs=("shortcuts", "exits"), text=text, examples=DEMO_EXAMPLES, baselines=False)
-    status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()), (states, DEMO_SHORTCUTS))
+    status = _ingest(warehouse, (request, minis.names()), (pairs, minis.sizes()), (states, DEMO_SHORTCUTS))
     if status == 0:
-        change_neurons(ctx.obj)
-        note(f"rules: {ctx.obj.annotate_by_rules()}")
-        comparison = ctx.obj.compare()
+        change_neurons(warehouse)
+        note(f"rules: {warehouse.annotate_by_rules()}")
+        comparison = warehouse.compare()
         show_tables(comparison.sections(), "table", comparison.data())
-    ctx.exit(status)
+    click.get_current_context().exit(status)
 
 
-def change_neurons(door: Any) -> None:  # noqa: ANN401 - the front door, which lies above this package
+def change_neurons(warehouse: Neurothek) -> None:
     """Turn kinds of neurons off and some that promote words of prose on, unless that was done before."""
-    with door.reader() as connection:
+    with warehouse.reader() as connection:
         rows = connection.execute("select job from runs where model = $model", {"model": DEMO_CHANGED}).fetchall()
     if {("interventions",), ("continuations",)} <= set(rows):
         return
@@ -138,14 +139,14 @@ def change_neurons(door: Any) -> None:  # noqa: ANN401 - the front door, which l
     try:
         with console_progress() as progress:
             for what in ({"each": "kind"}, {"words": DEMO_WORDS, "set": 0.3, **written}):
-                planned = door.plan_intervention(DEMO_CHANGED, **what, **of_all)
-                door.carry_out(planned, progress=progress)
+                planned = warehouse.plan_intervention(DEMO_CHANGED, **what, **of_all)
+                warehouse.carry_out(planned, progress=progress)
                 note(f"{DEMO_CHANGED}: changed neurons ({', '.join(planned.names)})")
     except NeurothekError as error:
         note(f"no neurons of {DEMO_CHANGED} were changed: {error}")
 
 
-def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
+def _ingest(warehouse: Neurothek, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
     """Measure what is asked for, one request after the other unless a model fails, and report on all together."""
     from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report
 
@@ -153,17 +154,17 @@ def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> 
     with console_progress() as progress:
         for request, models in asked:
             if all(outcome.problem is None for outcome in outcomes):
-                outcomes += ingest_all(ctx.obj.warehouse, request, models, progress=progress, announce=note)
-    return print_report(outcomes, ctx.obj.path, say=note, complain=complain, detail=detail)
+                outcomes += ingest_all(warehouse.warehouse, request, models, progress=progress, announce=note)
+    return print_report(outcomes, warehouse.path, say=note, complain=complain, detail=detail)
 
 
-def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int:
+def _plan(warehouse: Neurothek, asked: tuple[IngestRequest, Sequence[str]]) -> int:
     from neurothek.ingest.pipeline.ingest_all import plan_all
 
     request, models = asked
     with console_progress() as progress:
         return plan_all(
-            ctx.obj.warehouse,
+            warehouse.warehouse,
             request,
             models,
             progress=progress,

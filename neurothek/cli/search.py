@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neurothek.catalog.terminal.console import console_progress, note, warn
-from neurothek.catalog.terminal.options import Format, common_options, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_frame
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
+    from neurothek.queries.search.poles import FoundNeurons
     from neurothek.queries.search.question import Question
 
 
@@ -59,8 +61,8 @@ if TYPE_CHECKING:
 @click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="Number of neurons.")
 @format_option
 @common_options
-@click.pass_context
-def search(ctx: click.Context, /, like: str | None, output_format: Format, **options: Any) -> None:
+@pass_warehouse
+def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **options: Any) -> None:
     """Find the neurons that promote or suppress WORDS, best z-score first.
 
     A word matches every token with the same letters, regardless of case and surrounding white space: school finds
@@ -84,9 +86,9 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
     question = _question(**options)
     if by_score:
         with console_progress() as progress:
-            result = ctx.obj.score(question, weights=weights, progress=progress)
+            result: FoundNeurons = warehouse.score(question, weights=weights, progress=progress)
     else:
-        result = ctx.obj.answer(question, like=like)
+        result = warehouse.answer(question, like=like)
     for remark in (*result.notes, *variants_hint(result.left_out, "--variants includes all variants")):
         note(remark)
     if output_format == "table":

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neurothek.catalog.terminal.console import console_progress, note
-from neurothek.catalog.terminal.options import Format, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, format_option, pass_warehouse
+from neurothek.cli.printing import show_frame
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 _SHOWN = ("name", "outcome", "published", "found", "tolerance", "token", "reason", "model", "source")
 
@@ -22,8 +24,8 @@ _SHOWN = ("name", "outcome", "published", "found", "tolerance", "token", "reason
 @click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", show_default=True)
 @format_option
-@click.pass_context
-def golden(ctx: click.Context, /, names: tuple[str, ...], output_format: Format, **reach: Any) -> None:
+@pass_warehouse
+def golden(warehouse: Neurothek, /, names: tuple[str, ...], output_format: Format, **reach: Any) -> None:
     """Measure what others published, and say whether the same is found; exit 1 if a number disagrees.
 
     NAME is a published number, or a model that has some. The numbers stand in papers and in other people's code: this
@@ -46,7 +48,7 @@ def golden(ctx: click.Context, /, names: tuple[str, ...], output_format: Format,
     counts = dict(found.get_column("outcome").value_counts().iter_rows())
     said = {"agrees": "agree", "disagrees": "disagree", "skipped": "were skipped"}
     note(", ".join(f"{counts.get(outcome, 0)} {verb}" for outcome, verb in said.items()))
-    ctx.exit(1 if counts.get("disagrees") else 0)
+    click.get_current_context().exit(1 if counts.get("disagrees") else 0)
 
 
 def _readable(found: pl.DataFrame) -> pl.DataFrame:

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_frame
+from neurothek.front_door import Neurothek
 
 
 @click.command()
@@ -37,9 +38,9 @@ from neurothek.catalog.terminal.printing import show_frame
 )
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def annotate(
-    ctx: click.Context,
+    warehouse: Neurothek,
     /,
     models: tuple[str, ...],
     *,
@@ -81,10 +82,10 @@ def annotate(
     if auto and annotator is not None:
         raise click.UsageError("the annotator of --auto is called rules; leave --annotator out")
     if plausibility is not None:
-        _print_lists(ctx, plausibility, annotator, seed, output_format)
+        _print_lists(warehouse, plausibility, annotator, seed, output_format)
         return
     if sample is not None:
-        _print_sample(ctx, sample, annotator, seed=seed, glosses=glosses, output_format=output_format)
+        _print_sample(warehouse, sample, annotator, seed=seed, glosses=glosses, output_format=output_format)
         return
     from dataclasses import replace
 
@@ -92,11 +93,11 @@ def annotate(
     from neurothek.queries.annotate.by_rules import annotate_by_rules
     from neurothek.queries.annotate.lines import read_lines
 
-    warehouse = replace(ctx.obj.warehouse, wait_seconds=wait)
+    patient = replace(warehouse.warehouse, wait_seconds=wait)
     if auto:
-        saved = annotate_by_rules(warehouse, models, seed=seed)
+        saved = annotate_by_rules(patient, models, seed=seed)
     else:
-        saved = publish(warehouse, read_lines(sys.stdin.buffer.read()), annotator=annotator)
+        saved = publish(patient, read_lines(sys.stdin.buffer.read()), annotator=annotator)
     note(str(saved))
 
 
@@ -112,10 +113,10 @@ def _refuse_mixtures(asked: list[str], models: tuple[str, ...], glosses: Path | 
         raise click.UsageError("--glosses is shown in a sample; give --sample MODEL, too")
 
 
-def _print_lists(ctx: click.Context, model: str, annotator: str | None, seed: int, output_format: Format) -> None:
+def _print_lists(warehouse: Neurothek, model: str, annotator: str | None, seed: int, output_format: Format) -> None:
     from neurothek.queries.annotate.lists import draw_lists, lists_left
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         drawn = draw_lists(connection, model, seed=seed)
         left = drawn if annotator is None else lists_left(connection, drawn, annotator)
     frame = left.sheet(annotator) if output_format == "csv" else left.frame()
@@ -125,7 +126,7 @@ def _print_lists(ctx: click.Context, model: str, annotator: str | None, seed: in
 
 
 def _print_sample(
-    ctx: click.Context,
+    warehouse: Neurothek,
     model: str,
     annotator: str | None,
     *,
@@ -136,7 +137,7 @@ def _print_sample(
     from neurothek.queries.annotate.sample import GLOSSES, draw_sample, read_glosses, unjudged
 
     meanings = None if glosses is None else read_glosses(glosses)
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         drawn = draw_sample(connection, model, seed=seed)
         left = drawn if annotator is None else unjudged(connection, drawn, annotator)
     frame = left.sheet(annotator, meanings) if output_format == "csv" else left.frame(meanings)

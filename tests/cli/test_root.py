@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.terminal.root import Root
+from neurothek.cli.root import Root
 from tests.support import warehouse as made
 
 

@@ -6,7 +6,7 @@ import click
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import console_progress, note
-from neurothek.catalog.terminal.options import UserPath
+from neurothek.cli.options import UserPath
 
 
 @click.command()

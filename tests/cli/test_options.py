@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import Format, common_options, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, common_options, format_option
+from neurothek.cli.printing import show_frame
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def test_a_conversation_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch) 
             answer(query)
 
     monkeypatch.setattr(prompt, "converse", typed)
-    monkeypatch.setattr("neurothek.queries.sql.commands._is_at_a_terminal", lambda: True)
+    monkeypatch.setattr("neurothek.cli.sql._is_at_a_terminal", lambda: True)
     result = run()
     assert "one" in result.stdout
     assert "three" in result.stdout

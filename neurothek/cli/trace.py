@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neurothek.catalog.terminal.options import Format, common_options, format_option
-from neurothek.catalog.terminal.printing import show_tables
+from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.catalog.tables.traces import RaisingOrder
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
 @click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def trace(  # noqa: PLR0917 - click hands arguments over by name
-    ctx: click.Context,
+    warehouse: Neurothek,
     /,
     model: str,
     prompt: str,
@@ -81,7 +82,7 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     layer that add most. --lens mat also shows what the model predicts from each of its states, both directly and
     through the matrix that leads to the last state. The command runs the model, from the weights that were measured.
     """
-    page = ctx.obj.trace(
+    page = warehouse.trace(
         model,
         prompt,
         position=position,
@@ -120,9 +121,9 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
 @click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def switch(  # noqa: PLR0917 - click hands arguments over by name
-    ctx: click.Context,
+    warehouse: Neurothek,
     /,
     model: str,
     prompt: str,
@@ -142,7 +143,7 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
     of all together, beside random neurons of the same layers that are set likewise. The command runs the model, from
     the weights that were measured.
     """
-    ask = ctx.obj.switch if len(addresses) == 1 else ctx.obj.switch_together
+    ask = warehouse.switch if len(addresses) == 1 else warehouse.switch_together
     page = ask(
         model,
         prompt,

@@ -27,7 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[
 
     monkeypatch.setattr(cli, "main", instead)
     # What the command sets is taken back; how memory is kept could not be.
-    monkeypatch.setattr("neurothek.dashboards.commands.give_back_at_once", lambda: None)
+    monkeypatch.setattr("neurothek.cli.dashboard.give_back_at_once", lambda: None)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     result = CliRunner().invoke(neurothek.main, ["dashboard", *arguments])
     assert len(started) == (result.exit_code == 0)

@@ -12,10 +12,15 @@ import click
 from neurothek.catalog.arguments import parse_size
 from neurothek.catalog.files import expanded
 from neurothek.catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
+from neurothek.front_door import Neurothek
 
 Format = Literal["table", "csv", "json", "parquet"]
 
 Command = Callable[..., Any]
+
+
+pass_warehouse = click.make_pass_decorator(Neurothek)
+"""Hands the warehouse that a person named to a command, as its first argument."""
 
 
 class Size(click.ParamType[int]):

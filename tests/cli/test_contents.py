@@ -234,7 +234,7 @@ def test_empty_warehouse(empty_path: Path) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; import neurothek.queries.views.commands, neurothek.catalog.terminal.options;"
+        "import sys; import neurothek.cli.contents, neurothek.cli.options;"
         " print(sorted({'polars', 'duckdb', 'rich', 'sqlglot', 'numpy', 'pyarrow'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
-from neurothek.catalog.terminal.printing import show_tables
+from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
 
 
 @click.command()
@@ -22,8 +23,10 @@ from neurothek.catalog.terminal.printing import show_tables
 @click.option("--figure", type=UserPath(), help="Also draw its position profile to this .png or .svg file.")
 @format_option
 @common_options
-@click.pass_context
-def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_format: Format, **options: Any) -> None:
+@pass_warehouse
+def neuron(
+    warehouse: Neurothek, /, address: str, *, figure: Path | None, output_format: Format, **options: Any
+) -> None:
     """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, activity and strongest contexts.
 
     The answer also shows the tokens, bigrams and trigrams that trigger the neuron, whether it is a detector of them,
@@ -33,10 +36,10 @@ def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_f
     """
     from neurothek.queries.neuron.page import neuron_page
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         page = neuron_page(connection, address, **options)
     if figure is not None:
-        note(f"wrote {ctx.obj.draw_neuron(page, figure)}")
+        note(f"wrote {warehouse.draw_neuron(page, figure)}")
     show_tables(page.sections(), output_format, page.data(), head=page.summary)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:

@@ -12,8 +12,9 @@ import click
 
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, note, say_in_the_answer, warn
-from neurothek.catalog.terminal.options import Format, Size, common_options, format_option
-from neurothek.catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
+from neurothek.cli.options import Format, Size, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
+from neurothek.front_door import Neurothek
 from neurothek.queries.errors.refused_sql import failed_query, stopped_halfway
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ class QueryCommand(click.Command):
 @click.option("--rows", type=int, help="Maximum number of rows.  [default: all; 1000 in a table]")
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def sql(
-    ctx: click.Context,
+    warehouse: Neurothek,
     /,
     query: str | None,
     explain: bool,
@@ -103,14 +104,14 @@ def sql(
 
     limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
     if query is None and _is_at_a_terminal():
-        _prompt(ctx.obj, output_format, limits, corpus)
+        _prompt(warehouse, output_format, limits, corpus)
         return
     text = _piped() if query in (None, "-") else str(query)
     if explain:
-        explained = ctx.obj.explain(text)
+        explained = warehouse.explain(text)
         show_tables(explained.sections(), output_format, explained.data())
     else:
-        ctx.exit(_answer(ctx.obj, text, output_format, limits, corpus))
+        click.get_current_context().exit(_answer(warehouse, text, output_format, limits, corpus))
 
 
 def _piped() -> str:

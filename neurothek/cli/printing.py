@@ -16,7 +16,8 @@ from neurothek.catalog.terminal.console import console, say_in_the_answer
 if TYPE_CHECKING:
     import polars as pl
 
-    from neurothek.catalog.terminal.options import Format
+    from neurothek.cli.options import Format
+
 
 ROWS_IN_A_TABLE = 1000
 """Rows that a table shows unless more are asked for; it says how many it leaves out."""

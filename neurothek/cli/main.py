@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 import click
 
-from neurothek.catalog.exchange.commands import export, import_, merge
-from neurothek.catalog.terminal.root import Root, escape_what_cannot_be_shown, open_what_is_closed
-from neurothek.catalog.upkeep.commands import check, label, pin, remove, rename, verify
-from neurothek.dashboards.commands import dashboard
-from neurothek.dashboards.reproduce.commands import reproduce
+from neurothek.cli.annotate import annotate
+from neurothek.cli.claims import claims
+from neurothek.cli.compare import compare
+from neurothek.cli.contents import corpora, models, runs, schema, views
+from neurothek.cli.dashboard import dashboard
+from neurothek.cli.exchange import export, import_, merge
+from neurothek.cli.golden import golden
+from neurothek.cli.ingest import demo, ingest
+from neurothek.cli.intervene import intervene
+from neurothek.cli.neuron import neuron
+from neurothek.cli.reproduce import reproduce
+from neurothek.cli.root import Root, escape_what_cannot_be_shown, open_what_is_closed
+from neurothek.cli.search import search
+from neurothek.cli.sql import sql
+from neurothek.cli.trace import switch, trace
+from neurothek.cli.train import train
+from neurothek.cli.upkeep import check, label, pin, remove, rename, verify
 from neurothek.front_door import __version__
 from neurothek.front_door import open as open_warehouse
-from neurothek.ingest.commands import demo, ingest
-from neurothek.ingest.golden.commands import golden
-from neurothek.ingest.train_commands import train
-from neurothek.queries.annotate.commands import annotate
-from neurothek.queries.claims.commands import claims
-from neurothek.queries.compare.commands import compare
-from neurothek.queries.neuron.commands import neuron
-from neurothek.queries.search.commands import search
-from neurothek.queries.sql.commands import sql
-from neurothek.queries.steering.commands import intervene
-from neurothek.queries.trace.commands import switch, trace
-from neurothek.queries.views.commands import corpora, models, runs, schema, views
 
 
 @click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from neurothek.catalog.terminal.console import console, say_in_the_answer, whoever_reads
-from neurothek.catalog.terminal.options import Format, common_options, format_option
-from neurothek.catalog.terminal.printing import show_tables
-from neurothek.queries.claims.claim import PAPERS, SOURCES
-from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims, tally
+from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
+
+if TYPE_CHECKING:
+    from neurothek.queries.claims.claim import Paper
+    from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims
 
 
 @click.command()
@@ -27,12 +31,12 @@ from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims, tally
 @click.option("--corpus", metavar="NAME", help="Judge on this corpus.  [default: each model's shown corpus]")
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def claims(
-    ctx: click.Context,
+    warehouse: Neurothek,
     /,
     models: tuple[str, ...],
-    papers: tuple[str, ...],
+    papers: tuple[Paper, ...],
     output_format: Format,
     **of: str | None,
 ) -> None:
@@ -45,7 +49,7 @@ def claims(
     0, a second size, a variant (no positions, early steps of training, norms after the blocks) beside the plain one of
     its size. What was not measured is said with the command that measures it.
     """
-    judged = ctx.obj.claims(*models, paper=papers, **of)
+    judged = warehouse.claims(*models, paper=papers, **of)
     if output_format != "table":
         show_tables(judged.sections(), output_format, judged.data())
         return
@@ -61,6 +65,9 @@ _LEAST_WIDTH = 60
 
 def report(judged: JudgedClaims, width: int) -> Iterator[str]:
     """The lines, within `width` columns where that is at least 60."""
+    from neurothek.queries.claims.claim import PAPERS, SOURCES
+    from neurothek.queries.claims.verdicts import tally
+
     width = max(width, _LEAST_WIDTH)
     for paper in PAPERS:
         own = judged.of_paper(paper)

@@ -9,8 +9,9 @@ import click
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_frame
+from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     pass
@@ -38,12 +39,12 @@ def views(name: str | None, as_sql: bool, output_format: Format) -> None:
 @click.argument("name", required=False)
 @format_option
 @common_options
-@click.pass_context
-def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
+@pass_warehouse
+def schema(warehouse: Neurothek, name: str | None, output_format: Format) -> None:
     """List the views and tables of the warehouse, or the columns of NAME."""
     from neurothek.queries.views import contents
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         frame = contents.relations(connection) if name is None else contents.columns(connection, name)
     show_frame(frame, output_format)
 
@@ -51,12 +52,12 @@ def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
 @click.command()
 @format_option
 @common_options
-@click.pass_context
-def models(ctx: click.Context, output_format: Format) -> None:
+@pass_warehouse
+def models(warehouse: Neurothek, output_format: Format) -> None:
     """List the models of the warehouse, smallest first."""
     from neurothek.queries.views import contents
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         frame = contents.models_frame(connection)
         shared = contents.models_of_shared_ids(connection)
     show_frame(contents.models_table(frame) if output_format == "table" else frame, output_format)
@@ -70,12 +71,12 @@ def models(ctx: click.Context, output_format: Format) -> None:
 @click.command()
 @format_option
 @common_options
-@click.pass_context
-def corpora(ctx: click.Context, output_format: Format) -> None:
+@pass_warehouse
+def corpora(warehouse: Neurothek, output_format: Format) -> None:
     """List the corpora that models were measured on."""
     from neurothek.queries.views import contents
 
-    with ctx.obj.reader() as connection:
+    with warehouse.reader() as connection:
         frame = contents.corpora_frame(connection)
     show_frame(frame, output_format, columns=contents.CORPORA_TABLE)
 
@@ -88,17 +89,17 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 )
 @format_option
 @common_options
-@click.pass_context
-def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
+@pass_warehouse
+def runs(warehouse: Neurothek, staging: Path | None, output_format: Format) -> None:
     """List all runs: published, running, failed and interrupted."""
     from neurothek.catalog.publishing.staging import staged_manifests
     from neurothek.queries.views import contents
 
-    beside = ctx.obj.warehouse.staging
+    beside = warehouse.warehouse.staging
     staged = staged_manifests(beside if staging is None else staging / beside.name)
-    if staged and not ctx.obj.warehouse.exists():
+    if staged and not warehouse.warehouse.exists():
         frame = contents.runs(None, staged)
     else:
-        with ctx.obj.reader() as connection:
+        with warehouse.reader() as connection:
             frame = contents.runs(connection, staged)
     show_frame(frame, output_format, columns=contents.runs_table(frame))

@@ -12,15 +12,16 @@ from neurothek.catalog.terminal.console import (
     note,
     whoever_reads,
 )
-from neurothek.catalog.terminal.options import Format, common_options, format_option
-from neurothek.catalog.terminal.printing import show_frame
+from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_frame
+from neurothek.front_door import Neurothek
 
 
 @click.command()
 @format_option
 @common_options
-@click.pass_context
-def check(ctx: click.Context, output_format: Format) -> None:
+@pass_warehouse
+def check(warehouse: Neurothek, output_format: Format) -> None:
     """Check that the file is whole, keys are unique, rows have runs, and tables agree; exit 1 if any check fails.
 
     The command first reads every block of the file that is in use and compares it with its checksum; a damaged file
@@ -39,7 +40,7 @@ def check(ctx: click.Context, output_format: Format) -> None:
     from neurothek.catalog.upkeep import checks
 
     with console_progress() as progress:
-        findings = checks.check(ctx.obj.warehouse, progress=progress)
+        findings = checks.check(warehouse.warehouse, progress=progress)
     schema = {"check": pl.String, "n_rows": pl.Int64, "first": pl.String, "law": pl.String}
     # The laws of the tables, and the files beside them.
     n_checks = len(checks.checks()) + 1
@@ -47,19 +48,19 @@ def check(ctx: click.Context, output_format: Format) -> None:
     if rows or output_format != "table":
         with whoever_reads():
             show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
-    with ctx.obj.reader() as connection:
-        lost = matrices.missing_maps(matrices.kept_maps(connection), ctx.obj.warehouse.maps)
+    with warehouse.reader() as connection:
+        lost = matrices.missing_maps(matrices.kept_maps(connection), warehouse.warehouse.maps)
     for again, n_lost in Counter(one.again() for one in lost).items():
-        beside = f"copy {ctx.obj.warehouse.maps.name} from beside the original"
+        beside = f"copy {warehouse.warehouse.maps.name} from beside the original"
         note(f"{n_lost:,} kept matrices are not beside the warehouse; {beside}, or `{again}` makes them again")
     for finding in findings:
         if finding.advice:
             note(finding.advice)
     if not findings:
-        note(f"{ctx.obj.path}: every block is what was written, and all {n_checks} checks hold")
+        note(f"{warehouse.path}: every block is what was written, and all {n_checks} checks hold")
         return
     note(f"{len(findings)} of {n_checks} checks {'does' if len(findings) == 1 else 'do'} not hold")
-    ctx.exit(1)
+    click.get_current_context().exit(1)
 
 
 @click.command()
@@ -68,14 +69,14 @@ def check(ctx: click.Context, output_format: Format) -> None:
 @click.option("--weights", metavar="PATH", help="Folder of the weights, if they have moved.")
 @format_option
 @common_options
-@click.pass_context
-def verify(ctx: click.Context, model: str, sample: int, weights: str | None, output_format: Format) -> None:
+@pass_warehouse
+def verify(warehouse: Neurothek, model: str, sample: int, weights: str | None, output_format: Format) -> None:
     """Tokenize the texts of MODEL again and measure some of its layers; exit 1 if the warehouse disagrees."""
     import polars as pl
 
     from neurothek.catalog.upkeep.verification import Agreement
 
-    parts = ctx.obj.verify(model, sample=sample, weights=weights, progress=True)
+    parts = warehouse.verify(model, sample=sample, weights=weights, progress=True)
     agreements = [part for part in parts if isinstance(part, Agreement)]
     names = [field.name for field in dataclasses.fields(Agreement)]
     rows = pl.DataFrame([dataclasses.astuple(part) for part in agreements], schema=names, orient="row")
@@ -92,7 +93,7 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
     else:
         note(f"{sum(part.n_rows for part in agreements):,} rows of {model} were measured again, and all agree")
     if wrong or any(not isinstance(part, Agreement) and part.is_broken for part in parts):
-        ctx.exit(1)
+        click.get_current_context().exit(1)
 
 
 @click.command()
@@ -100,14 +101,14 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
 @click.option("--corpus", help="Corpus for views to show.")
 @click.option("--clusters", type=int, help="Clustering for views to show, by the requested number of clusters.")
 @common_options
-@click.pass_context
-def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None) -> None:
+@pass_warehouse
+def pin(warehouse: Neurothek, model: str, corpus: str | None, clusters: int | None) -> None:
     """Choose the corpus or the clustering that views show for MODEL."""
     from neurothek.catalog.upkeep import changes
 
     if corpus is None and clusters is None:
         raise click.UsageError("nothing to pin; give --corpus NAME, --clusters N or both")
-    changes.pin(ctx.obj.warehouse, model, corpus, clusters=clusters)
+    changes.pin(warehouse.warehouse, model, corpus, clusters=clusters)
     shown = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
     note(f"{model} is shown {' and '.join(shown)}")
 
@@ -119,8 +120,8 @@ def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None
     "--variant", metavar="V", help='"step 1000", "seed 2", no-position, post-norm, or plain for a plain size.'
 )
 @common_options
-@click.pass_context
-def label(ctx: click.Context, model: str, family: str | None, variant: str | None) -> None:
+@pass_warehouse
+def label(warehouse: Neurothek, model: str, family: str | None, variant: str | None) -> None:
     """Set the family of MODEL, and the variant that distinguishes it from the plain model of its size.
 
     Figures and views compare the plain sizes of a family, and show a variant beside the plain model of its size.
@@ -129,7 +130,7 @@ def label(ctx: click.Context, model: str, family: str | None, variant: str | Non
 
     if family is None and variant is None:
         raise click.UsageError("nothing to label; give --family NAME, --variant V or both")
-    now = ctx.obj.label(model, family=family, variant=variant)
+    now = warehouse.label(model, family=family, variant=variant)
     note(f"{model} is {described(now.family, now.variant)}")
 
 
@@ -137,12 +138,12 @@ def label(ctx: click.Context, model: str, family: str | None, variant: str | Non
 @click.argument("model")
 @click.argument("name")
 @common_options
-@click.pass_context
-def rename(ctx: click.Context, model: str, name: str) -> None:
+@pass_warehouse
+def rename(warehouse: Neurothek, model: str, name: str) -> None:
     """Rename MODEL to NAME, which also changes the addresses of its neurons."""
     from neurothek.catalog.upkeep import changes
 
-    changes.rename(ctx.obj.warehouse, model, name)
+    changes.rename(warehouse.warehouse, model, name)
     note(f"{model} is now called {name}")
 
 
@@ -152,20 +153,20 @@ def rename(ctx: click.Context, model: str, name: str) -> None:
 @click.option("--corpus", help="Remove only the results on this corpus.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common_options
-@click.pass_context
-def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
+@pass_warehouse
+def remove(warehouse: Neurothek, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
     """Delete MODEL and its annotations from the warehouse, or only its rows from one job or one corpus."""
     from neurothek.catalog.upkeep import changes
 
     what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
     if not yes:
-        changes.require_removable(ctx.obj.warehouse, model, job=job, corpus=corpus)
+        changes.require_removable(warehouse.warehouse, model, job=job, corpus=corpus)
         # A job can be run again: what people wrote is gone for good.
-        n_written = 0 if job or corpus else changes.count_annotations(ctx.obj.warehouse, model)
+        n_written = 0 if job or corpus else changes.count_annotations(warehouse.warehouse, model)
         if n_written:
             what += f" with the {n_written:,} annotation{'s' if n_written > 1 else ''} that people wrote"
-        click.confirm(harmless(f"Remove {what} from {ctx.obj.path}?"), abort=True, err=True)
-    deleted = changes.remove(ctx.obj.warehouse, model, job=job, corpus=corpus)
+        click.confirm(harmless(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
+    deleted = changes.remove(warehouse.warehouse, model, job=job, corpus=corpus)
     note(
         f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and what is measured next fills it"
     )

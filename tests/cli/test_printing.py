@@ -9,7 +9,7 @@ import click
 import polars as pl
 import pytest
 
-from neurothek.catalog.terminal.printing import ROWS_IN_A_TABLE, show_frame, show_rows, show_tables
+from neurothek.cli.printing import ROWS_IN_A_TABLE, show_frame, show_rows, show_tables
 
 
 @dataclass(frozen=True)

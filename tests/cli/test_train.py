@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from transformers import AutoModelForCausalLM
 
 from neurothek.catalog.problems import NotFound
+from neurothek.cli.train import train as train_command
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.sources.source import Source
 from neurothek.ingest.models import tokenizer as tokenization
-from neurothek.ingest.train_commands import train as train_command
 from neurothek.ingest.training.card import model_loss
 from neurothek.ingest.training.text import divide
 from tests.support.advice import advised, run

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import click
 
 from neurothek.catalog.terminal.console import note
-from neurothek.catalog.terminal.options import Format, UserPath, common_options, format_option
-from neurothek.catalog.terminal.printing import show_tables
+from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
+from neurothek.cli.printing import show_tables
+from neurothek.front_door import Neurothek
 
-
-class AnyFigure(Protocol):
-    """What is told of a figure: see `neurothek.dashboards.papers.figure.Figure`."""
-
-    name: str
-    title: str
-    series: str
-    why_not: str
+if TYPE_CHECKING:
+    from neurothek.dashboards.papers.figure import Figure
 
 
 @click.command()
@@ -39,9 +34,9 @@ class AnyFigure(Protocol):
 )
 @format_option
 @common_options
-@click.pass_context
+@pass_warehouse
 def compare(
-    ctx: click.Context,
+    warehouse: Neurothek,
     models: tuple[str, ...],
     corpora: tuple[str, ...],
     figure: Path | None,
@@ -61,18 +56,18 @@ def compare(
     from neurothek.queries.names.corpora import folder_name
 
     asked: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
-    comparisons = [ctx.obj.compare(*models, corpus=corpus) for corpus in asked]
+    comparisons = [warehouse.compare(*models, corpus=corpus) for corpus in asked]
     if figure is not None:
         for comparison in comparisons:
-            is_one = len(comparisons) == 1 or comparison.corpus is None
-            folder = figure if is_one else figure / folder_name(comparison.corpus)
-            _say_what_is_drawn(ctx.obj.draw_comparison(comparison, folder), folder)
+            corpus = comparison.corpus
+            folder = figure if len(comparisons) == 1 or corpus is None else figure / folder_name(corpus)
+            _say_what_is_drawn(warehouse.draw_comparison(comparison, folder), folder)
     sections, data = together(comparisons)
     head = "\n".join(summary for comparison in comparisons if (summary := comparison.summary))
     show_tables(sections, output_format, data, head=head)
 
 
-def _say_what_is_drawn(figures: Sequence[AnyFigure], folder: Path) -> None:
+def _say_what_is_drawn(figures: Sequence[Figure], folder: Path) -> None:
     """Which files were written; of those that were not, why, together where the reason is the same."""
     for (series, why_not), group in groupby(figures, lambda one: (one.series, one.why_not)):
         alike = list(group)

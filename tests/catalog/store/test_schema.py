@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import Unreadable
+from neurothek.catalog.store import schema
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables import schema
 from neurothek.catalog.tables.registry import ALL
 from neurothek.catalog.tables.table import DOUBLE, FIRST, INTEGER, MODEL, RUN, TEXT, Column, Table
 from neurothek.queries.views import install

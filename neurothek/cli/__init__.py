@@ -1,0 +1,1 @@
+"""The command line: every command, its options, and how it ends."""
