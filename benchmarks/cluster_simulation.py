@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from neurothek.ingest.corpora.corpus import CHUNK_TOKENS, Corpus
-from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 IN_FLIGHT = 8

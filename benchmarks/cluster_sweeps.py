@@ -7,9 +7,9 @@ import numpy as np
 
 from benchmarks.cluster_costs import LISTENING_SECONDS, PART_SECONDS, SWEEP_JOBS, Sweep
 from benchmarks.cluster_simulation import Driver, Fleet, Outcome, Simulation, Step, UnseenJob, text_of_chunks
-from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
 from neurothek.ingest.pipeline.cluster.placement import Placement
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, shard_units
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 
 STREAMS = "streams"
 

@@ -7,12 +7,15 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import neurothek
 from neurothek.catalog.advice import about, command_line
 from neurothek.catalog.problems import NeurothekError
+from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables import versions
 from neurothek.ingest.planning import timing
 from neurothek.queries.errors.unknown_subjects import unknown_column_among
 from tests.support import ingests
@@ -26,6 +29,13 @@ THEIRS = "their own.duckdb"
 
 def nothing() -> None:
     """Nothing happened before."""
+
+
+def ask_the_next_release() -> None:
+    """Open a file as a release with later tables does that may not write it."""
+    later = mock.patch.object(versions, "VERSION", versions.VERSION + 1)
+    with later, mock.patch.object(Warehouse, "_is_writable", lambda _: False), neurothek.open().reader():
+        pass
 
 
 @dataclass(frozen=True)
@@ -176,8 +186,9 @@ SITUATIONS: Mapping[str, Situation] = {
         theirs(statement="update store.postings set run_id = 999 where rowid = 0"),
     ),
     "an earlier release": Situation(
-        ("merge", THEIRS), theirs(statement="update store.schema_versions set version = 27")
+        ("merge", THEIRS), theirs(statement="update store.schema_versions set version = 27"), HERE
     ),
+    "a file that may not be brought up to date": Situation(ask_the_next_release),
     "ids that an earlier release shared": Situation(("models",), share_ids),
     "a damaged warehouse": Situation(("models",), damage, HERE),
     "a damaged warehouse, checked": Situation(("check",), damage, HERE),

@@ -16,6 +16,7 @@ from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables import versions
 from neurothek.queries.search.question import Question
 from neurothek.queries.views import install
 from tests.support import publications
@@ -214,7 +215,7 @@ def test_an_older_schema_that_cannot_be_written_is_told(tmp_path: Path, monkeypa
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)) as connection:
         schema.create(connection)
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr(versions, "VERSION", versions.VERSION + 1)
     monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
     result = run(path, ["models"])
     assert result.exit_code == 2

@@ -26,6 +26,7 @@ from neurothek.catalog.store import schema
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.matrices import kept_maps, take
 from neurothek.catalog.store.warehouse import Warehouse, first_row
+from neurothek.catalog.tables import versions
 from neurothek.catalog.upkeep.checks import broken, of_kind
 
 _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}
@@ -98,7 +99,7 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
 
 def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:
     """Compare the tables with those of this release; an older export may lack what was added since."""
-    if not 1 <= manifest.schema_version <= schema.VERSION:
+    if not 1 <= manifest.schema_version <= versions.VERSION:
         raise invalid_export(folder, "a newer neurothek wrote it")
     known = store_tables(blank)
     for name, table in manifest.tables.items():
@@ -111,7 +112,7 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
         if table.n_rows != sum(file.n_rows for file in table.files):
             raise invalid_export(folder, f"its {MANIFEST} counts the rows of {name} in two ways")
     missing = known.keys() - manifest.tables.keys()
-    if missing and manifest.schema_version == schema.VERSION:
+    if missing and manifest.schema_version == versions.VERSION:
         raise invalid_export(folder, f"the table {min(missing)} is missing")
 
 
@@ -161,7 +162,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         except duckdb.ConversionException as error:
             raise invalid_export(folder, f"the table {name} has a value that its column does not take") from error
         progress.advance(note=name)
-    renew = rebuild_facts if manifest.schema_version < schema.VERSION else summaries.refresh
+    renew = rebuild_facts if manifest.schema_version < versions.VERSION else summaries.refresh
     for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
         renew(connection, model_id)
     progress.finish()

@@ -19,7 +19,7 @@ from neurothek.catalog.spelling import readable
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.store.duckdb_settings import settings_of
-from neurothek.catalog.tables.table import FIRST
+from neurothek.catalog.tables import versions
 
 Objects = Mapping[str, str]
 """An object of the catalog, such as `table store.models` -> sha256 of the SQL that DuckDB writes for it."""
@@ -103,13 +103,13 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         raise invalid_warehouse(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
     if _VERSIONS not in held:
         raise invalid_warehouse(path, _IS_ELSE)
-    _require_same(path, held, {_VERSIONS: _tables(schema.VERSION)[_VERSIONS]})
-    versions = connection.execute("select version from store.schema_versions").fetchall()
+    _require_same(path, held, {_VERSIONS: _tables(versions.VERSION)[_VERSIONS]})
+    applied = connection.execute("select version from store.schema_versions").fetchall()
     # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
-    version = max((int(version) for (version,) in versions), default=0)
-    if not 1 <= version <= schema.VERSION:
-        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > schema.VERSION else _IS_ELSE)
-    if version < FIRST:
+    version = max((int(version) for (version,) in applied), default=0)
+    if not 1 <= version <= versions.VERSION:
+        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > versions.VERSION else _IS_ELSE)
+    if version < versions.FIRST:
         raise _too_old(path, version)
     tables = _tables(version)
     _require_same(path, held, tables)
@@ -119,7 +119,9 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
         raise invalid_warehouse(path, f"it holds two models called {readable(twice)}")
     ours = _of_views(views)
-    has_our_views = version == schema.VERSION and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
+    has_our_views = version == versions.VERSION and all(
+        held.get(key) == fingerprint for key, fingerprint in ours.items()
+    )
     rest = held.keys() - tables.keys() - ours.keys() - {"schema store"}
     if rest and not has_our_views:
         # What an earlier release made is dropped when the views are installed, and read by nobody until then.
@@ -136,24 +138,27 @@ def record(views: ViewInstaller) -> str:
         "schema": _of_schema(),
         "views": views.sources(),
     }
-    return json.dumps({**made, "objects": _made(views, schema.VERSION)}, indent=1) + "\n"
+    return json.dumps({**made, "objects": _made(views, versions.VERSION)}, indent=1) + "\n"
 
 
 def our_tables() -> list[str]:
     """The tables of this release as `store.NAME`, but for those that hold rows of views."""
-    return sorted(key.removeprefix("table ") for key in _tables(schema.VERSION))
+    return sorted(key.removeprefix("table ") for key in _tables(versions.VERSION))
 
 
+@cache
 def _of_schema() -> str:
-    """Fingerprint of the SQL that makes the tables."""
-    return _sha256(repr(schema.statements(schema.VERSION)))
+    """Fingerprint of the modules that declare tables, which are not loaded for it."""
+    folder = resources.files("neurothek.catalog.tables")
+    files = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".py"))
+    return _sha256(repr(files))
 
 
 def _too_old(path: Path, version: int) -> Unreadable:
     """The file has tables that this release does not read."""
     return Unreadable(
         f"{path} cannot be used as a warehouse: an earlier neurothek wrote it, whose tables have version {version},"
-        f" and this one reads versions from {FIRST} on",
+        f" and this one reads versions from {versions.FIRST} on",
         "export it with the neurothek that wrote it, then import the folder into a new file with"
         f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`",
         path=path,
@@ -172,7 +177,7 @@ def _require_same(path: Path, held: Objects, tables: Objects) -> None:
 def _tables(version: int) -> Objects:
     """The tables of the schema of some version, but for those that hold rows of views."""
     recorded = _recorded()
-    if version == schema.VERSION and (recorded["duckdb"], recorded["schema"]) == (
+    if version == versions.VERSION and (recorded["duckdb"], recorded["schema"]) == (
         duckdb.__version__,
         _of_schema(),
     ):
@@ -188,7 +193,7 @@ def _of_views(views: ViewInstaller | None) -> Objects:
     recorded = _recorded()
     objects: Objects = recorded["objects"]
     if views is not None and (recorded["duckdb"], recorded["views"]) != (duckdb.__version__, views.sources()):
-        objects = _made(views, schema.VERSION)
+        objects = _made(views, versions.VERSION)
     return {key: text for key, text in objects.items() if key.startswith((_VIEW, _KEPT))}
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from neurothek.catalog.tables.registry import ALL
+from neurothek.catalog.tables import versions
 
-VERSION = 28
-"""Version of the schema that this release reads and writes."""
+if TYPE_CHECKING:
+    from neurothek.catalog.tables.table import Table
 
 
 @cache
@@ -18,12 +19,12 @@ def statements(version: int) -> tuple[str, ...]:
     No primary, unique or foreign keys: they make the file seven times larger and replacing rows impossible; frames are
     checked before staging, and `neurothek check` proves the keys.
     """
-    return ("create schema store", *(each for table in ALL for each in table.statements(version)))
+    return ("create schema store", *(each for table in _tables() for each in table.statements(version)))
 
 
 def create(connection: duckdb.DuckDBPyConnection, version: int | None = None) -> None:
     """Make the tables in an empty database, in one transaction."""
-    version = VERSION if version is None else version
+    version = versions.VERSION if version is None else version
     _apply(connection, statements(version), version)
 
 
@@ -33,8 +34,8 @@ def bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
     if held == 0:
         create(connection)
         return
-    for version in range(held + 1, VERSION + 1):
-        _apply(connection, [each for table in ALL for each in table.additions(version)], version)
+    for version in range(held + 1, versions.VERSION + 1):
+        _apply(connection, [each for table in _tables() for each in table.additions(version)], version)
 
 
 def version_of(connection: duckdb.DuckDBPyConnection) -> int:
@@ -54,3 +55,10 @@ def _apply(connection: duckdb.DuckDBPyConnection, changes: Iterable[str], versio
         "insert into store.schema_versions select ?, cast(now() at time zone 'UTC' as timestamp)", [version]
     )
     connection.execute("commit")
+
+
+def _tables() -> "tuple[Table, ...]":
+    # Frames take longer to load than a file to open, and only who makes or changes tables needs their declarations.
+    from neurothek.catalog.tables import registry  # noqa: PLC0415
+
+    return registry.ALL

@@ -36,6 +36,7 @@ from neurothek.catalog.store.interrupts import close, keyboard_interrupts
 from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
+from neurothek.catalog.tables import versions
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
@@ -185,12 +186,12 @@ class Warehouse:
                 raise
 
     def _needs_work(self, judgement: Judgement) -> bool:
-        is_current = judgement.version == schema.VERSION and (self.views is None or judgement.has_our_views)
+        is_current = judgement.version == versions.VERSION and (self.views is None or judgement.has_our_views)
         return not is_current and not judgement.strange and self._is_writable()
 
     def _show(self, connection: duckdb.DuckDBPyConnection, judgement: Judgement) -> None:
         """Put this release's views before those of the file, if they differ."""
-        if judgement.version < schema.VERSION:
+        if judgement.version < versions.VERSION:
             look = command_line("models", "--warehouse", str(self.path))
             raise Unreadable(
                 f"{self.path} was written by an earlier release and has not been brought up to date",

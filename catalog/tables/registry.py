@@ -56,13 +56,12 @@ def unknown_job(job: str) -> NotFound:
     return NotFound(f"there is no job {job}", hint, what="job", name=job, known=JOB_TABLES)
 
 
-_NO_TABLES = (__name__.rpartition(".")[2], "schema")
-"""This module, and what writes the SQL of all tables and so imports it."""
+_HERE = __name__.rpartition(".")[2]
 
 
 def _found() -> dict[str, tuple[Table, ...]]:
     """What the modules of this room that declare `JOB_TABLES` say, by name."""
-    names = sorted(module.name for module in iter_modules(tables.__path__) if module.name not in _NO_TABLES)
+    names = sorted(module.name for module in iter_modules(tables.__path__) if module.name != _HERE)
     modules = [import_module(f"{tables.__name__}.{name}") for name in names]
     return {job: filled for module in modules for job, filled in getattr(module, "JOB_TABLES", {}).items()}
 

@@ -8,9 +8,7 @@ from typing import Literal
 import polars as pl
 
 from neurothek.catalog.problems import Failed
-
-FIRST = 28
-"""The earliest version of the schema that is read; what came before it was one."""
+from neurothek.catalog.tables.versions import FIRST
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 

@@ -8,7 +8,8 @@ import numpy as np
 from neurothek.catalog.problems import LimitExceeded, Unreadable
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.errors import unknown_domain
-from neurothek.ingest.corpora.sentences import N_FIT, N_VALIDATION, USUAL, Sentence, SentenceSplit, sentences
+from neurothek.ingest.corpora.sentences import Sentence, sentences
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 

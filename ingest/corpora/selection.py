@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neurothek.catalog.problems import Invalid, Unreadable
+from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.ingest.corpora import corpus
+from neurothek.ingest.corpora.asked import require_name, stored_name
 from neurothek.ingest.corpora.corpus import Corpus, Recipe
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
-from neurothek.ingest.errors import unknown_corpus
 from neurothek.ingest.models.errors import sequence_too_long
-from neurothek.ingest.models.finding import NAME
 from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
 from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
 
@@ -240,41 +239,3 @@ def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> 
     with warehouse.current_reader() as connection:
         sequences = connection.sql(query, params={"corpus_id": row["corpus_id"]}).pl()
     return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)
-
-
-def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | None:
-    """The sources of the text; None for a corpus of the warehouse."""
-    if stored_name(warehouse, request) is not None:
-        return None
-    require_name(request.name)
-    return parse_sources(request.corpora)
-
-
-def require_name(name: str | None) -> None:
-    """Refuse a name that no corpus of a person's own can have."""
-    if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
-        raise Invalid(
-            f"a corpus cannot be named {name!r}: letters, digits and . _ @ + - are allowed,"
-            " and builtin means the built-in text",
-            option="--corpus",
-            value=name,
-        )
-
-
-def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
-    """The name of the corpus of the warehouse that is asked for; None when sources are given."""
-    bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
-    if not bare:
-        return None
-    known = _names(warehouse)
-    if len(request.corpora) > 1 or bare[0] not in known:
-        raise unknown_corpus(bare[0], known)
-    return bare[0]
-
-
-def _names(warehouse: Warehouse) -> list[str]:
-    if not warehouse.exists():
-        return []
-    with warehouse.current_reader() as connection:
-        rows = connection.execute("select distinct name from store.corpora order by name").fetchall()
-    return [str(row[0]) for row in rows]

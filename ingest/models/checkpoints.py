@@ -10,7 +10,8 @@ from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.supported import family_of
 from neurothek.ingest.models.finding import config_of, located, split_revision, valid_name
 from neurothek.ingest.models.transformer import check
-from neurothek.ingest.models.weights import Checkpoint, Weights, weight_files
+from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weights import Checkpoint, Weights
 from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 __all__ = ["Checkpoint", "Weights", "find"]

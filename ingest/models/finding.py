@@ -22,7 +22,7 @@ from neurothek.ingest.models.errors import (
     unknown_model,
     unsupported_config,
 )
-from neurothek.ingest.models.weights import require_plain
+from neurothek.ingest.models.regular_files import require_plain
 from neurothek.ingest.request import ModelSource
 
 NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")

@@ -26,7 +26,7 @@ from neurothek.ingest.models.errors import (
     pickled_weights,
     unknown_model,
 )
-from neurothek.ingest.models.weights import INDEX, PICKLES, SAFETENSORS, weight_files
+from neurothek.ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
 
 # A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
 PROBE_SECONDS = 2.0

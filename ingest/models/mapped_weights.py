@@ -26,7 +26,7 @@ from neurothek.ingest.models.errors import (
 )
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
-from neurothek.ingest.models.weights import weight_files
+from neurothek.ingest.models.weight_files import weight_files
 from neurothek.ingest.models.weights_hash import has_fingerprint
 
 _FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}

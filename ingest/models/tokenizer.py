@@ -25,7 +25,7 @@ from neurothek.ingest.models.errors import (
     missing_tokenizer,
 )
 from neurothek.ingest.models.finding import config_of, why_no_json
-from neurothek.ingest.models.weights import require_plain
+from neurothek.ingest.models.regular_files import require_plain
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 

@@ -1,6 +1,5 @@
 """What a checkpoint holds on disk, and its tensors read one at a time without loading the others."""
 
-import json
 import pickle
 import re
 import warnings
@@ -14,11 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from neurothek.catalog.files import why_no_file
-from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.models.errors import (
-    missing_weights,
-    pickled_weights,
     unreadable_weights,
 )
 
@@ -115,68 +110,3 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-SAFETENSORS = "model.safetensors"
-PICKLES = "pytorch_model.bin"
-INDEX = ".index.json"
-
-
-def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Path, ...], bool]:
-    """The weight files of `folder`, sorted, and whether they are pickles.
-
-    One file goes before shards with an index, safetensors go before pickles, as in transformers.
-    """
-    files = _complete(folder, SAFETENSORS)
-    if files:
-        return files, False
-    files = _complete(folder, PICKLES)
-    if not files:
-        raise missing_weights(folder, f"weights: there is neither {SAFETENSORS} nor {SAFETENSORS}{INDEX}")
-    if not allow_pickle:
-        raise pickled_weights(str(folder), files[0].name)
-    return files, True
-
-
-def _complete(folder: Path, single: str) -> tuple[Path, ...]:
-    """`single` if it is there, else all shards of its index, else nothing."""
-    if (folder / single).is_file():
-        return (folder / single,)
-    index = folder / (single + INDEX)
-    if not index.is_file():
-        return ()
-    names = _indexed(index)
-    absent = [name for name in names if not (folder / name).is_file()]
-    if absent:
-        raise missing_weights(folder, f"{len(absent)} of the {len(names)} files of {index.name}, such as {absent[0]}")
-    return tuple(folder / name for name in names)
-
-
-def _indexed(index: Path) -> list[str]:
-    try:
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
-        raise unreadable_weights(index, "it is not an index of weight files") from error
-    # A name that leads out of the folder would let a model read files that are none of its own.
-    if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
-        raise unreadable_weights(index, "it does not name files of its own folder")
-    return names
-
-
-def require_plain(folder: Path) -> None:
-    """Check that a model's folder directly holds files and folders alone; nothing is opened.
-
-    Links are followed; one that leads nowhere is not a file, which whoever needs the file says.
-    """
-    for path in sorted(folder.iterdir()):
-        try:
-            found = why_no_file(path)
-        except OSError as error:
-            raise _unfit(path, f"cannot be read ({error.strerror})") from error
-        if found is not None:
-            raise _unfit(path, f"is {found}, but a model is read from files only")
-
-
-def _unfit(path: Path, problem: str) -> Unreadable:
-    """Something in a model's folder that is not a readable file."""
-    return Unreadable(f"{path} {problem}", "put the original file there, or remove it", path=path, why=problem)

@@ -18,30 +18,11 @@ from neurothek.ingest.pipeline import up_to_date
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
 from neurothek.ingest.planning.first_look import check_request, check_text, is_about_pairs, look_for, refuse_one_name
-from neurothek.ingest.planning.pair_plan import asked_models, pairs_of
+from neurothek.ingest.planning.pairs import asked_models, pairs_of
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 if TYPE_CHECKING:
     from neurothek.ingest.pipeline.engines.engine import Engine
-
-import time
-from dataclasses import replace
-
-import torch
-
-from neurothek.catalog.malloc import give_back_at_once
-from neurothek.catalog.publishing.staging import discard_runs
-from neurothek.catalog.store.warehouse import first_row
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from neurothek.ingest.numerics.gpu_memory import OF_A_GPU
-from neurothek.ingest.pipeline.cluster.placement import Placement, share_for_sweep
-from neurothek.ingest.pipeline.measure import measure_shards
-from neurothek.ingest.planning.agenda import Prepared
-from neurothek.ingest.planning.model_plan import Estimate, in_gb, in_hours
-from neurothek.ingest.planning.pair_plan import PairPlan, PairWork, is_pair_missing, opened, pair_identity, pair_plan
-from neurothek.ingest.planning.work import staging_folder
-from neurothek.ingest.request import default_memory
-from neurothek.ingest.units import in_number
 
 Report = ModelReport | PairReport
 
@@ -175,6 +156,7 @@ def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progr
 
     if request.engine == "local":
         return plan_model(warehouse, request, source, progress=progress).lines()
+    from neurothek.ingest.pipeline.cluster.workers_plan import by_workers
 
     return plan_model(warehouse, request, source, progress=progress, by_workers=by_workers).lines()
 
@@ -183,6 +165,7 @@ def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[Lis
     done = up_to_date.recall_pair(warehouse, up_to_date.pair_inputs(warehouse, request, [model.name for model in pair]))
     if done is not None:
         return [f"{_named(pair)}: everything is up to date"]
+    from neurothek.ingest.pipeline.compare_pair import plan_pair
 
     found = plan_pair(warehouse, request, pair)
     return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
@@ -253,6 +236,7 @@ def _compared(
     if report is not None:
         warehouse.settle()
         return report
+    from neurothek.ingest.pipeline.compare_pair import compare_pair
 
     report = compare_pair(warehouse, request, pair, progress=progress)
     up_to_date.remember(warehouse, known, report)
@@ -331,121 +315,3 @@ def _examples(report: Report) -> tuple[str, ...]:
 
 def _option(path: Path) -> str:
     return f" --warehouse {shlex.quote(str(path))}"
-
-
-def compare_pair(
-    warehouse: Warehouse, request: IngestRequest, models: Sequence[ListedModel], *, progress: Progress
-) -> PairReport:
-    """Find the counterparts between two models and publish them; what is finished is not measured again."""
-    started, pair = time.monotonic(), PairContext.of(warehouse, models)
-    job = CounterpartsJob.from_options(pair, request)
-    sides = (job, job.turned)
-    identities = [pair_identity(side) for side in sides]
-    warehouse.require_writable()
-    n_rows = None
-    if any(is_pair_missing(side, force=request.force) for side in sides):
-        warehouse.require_whole(progress=progress)
-        if pair_plan(request, job).is_tight:
-            give_back_at_once()
-        work = PairWork(warehouse, request, progress, job.within(opened(pair, request)))
-        n_rows = sum(measure_shards(work, [(work.job, identities[0])]).values())
-    # A process that was killed between publishing and tidying left shards that nobody needs.
-    discard_runs(staging_folder(warehouse, request), [identity.key for identity in identities])
-    warehouse.settle()
-    report = _report(pair, n_rows, time.monotonic() - started)
-    return replace(report, finished={identity.model: identity.key for identity in identities})
-
-
-def plan_pair(warehouse: Warehouse, request: IngestRequest, models: Sequence[ListedModel]) -> PairPlan | None:
-    """What comparing two models would take; None if they are compared already."""
-    job = CounterpartsJob.from_options(PairContext.of(warehouse, models), request)
-    if not any(is_pair_missing(side, force=request.force) for side in (job, job.turned)):
-        return None
-    return pair_plan(request, job).timed(job)
-
-
-def _report(pair: PairContext, n_rows: int | None, seconds: float) -> PairReport:
-    query = """
-        select count_if(is_mutual), count_if(rank = 1 and overlap > null_99) from store.counterparts
-        where model_id = ? and other_model_id = ?
-    """
-    both_ways = """
-        select count(*) from store.counterparts as forth
-        inner join store.counterparts as back
-            on back.model_id = forth.other_model_id and back.other_model_id = forth.model_id
-            and back.layer = forth.other_layer and back.neuron = forth.other_neuron
-        where forth.model_id = ? and forth.other_model_id = ? and forth.is_mutual and back.is_mutual
-            and forth.overlap > forth.null_99 and back.overlap > back.null_99
-    """
-    ids = [pair.one.model_id, pair.other.model_id]
-    with pair.warehouse.current_reader() as connection:
-        forth, back = first_row(connection, query, ids), first_row(connection, query, ids[::-1])
-        beyond = first_row(connection, both_ways, ids)
-    assert forth is not None
-    assert back is not None
-    assert beyond is not None
-    return PairReport(
-        models=(pair.one.name, pair.other.name),
-        n_rows=n_rows,
-        n_mutual=int(forth[0]),
-        n_mutual_beyond=int(beyond[0]),
-        n_beyond=(int(forth[1]), int(back[1])),
-        n_neurons=(pair.one.n_neurons, pair.other.n_neurons),
-        seconds=seconds,
-    )
-
-
-def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str, str], ...]:
-    """Entries of a plan: how the workers that are asked for would share the layers, and how long they would take.
-
-    The cluster is not looked at: workers are taken to be like this machine.
-
-    Args:
-        prepared: the model and its text.
-        estimate: how long one process would take; None where that is not known.
-    """
-    work, corpus = prepared.work, prepared.corpus
-    n_workers, memory = work.request.workers or 1, memory_of_each(work.request)
-    jobs = [job.name for job, _ in prepared.agenda.texts]
-    said, speed = f"{in_number(n_workers, 'worker')} with {in_gb(memory)} each", float(n_workers)
-    if corpus is not None and jobs:
-        placement = share_for_sweep(work, corpus, jobs, memory_bytes=memory, n_workers=n_workers)
-        said += f"; {_shared(placement)}, since {placement.why}"
-        speed = _at_once(placement, len(corpus.chunks()))
-    entries = [("workers", said)]
-    if estimate is not None:
-        n_at_once = min(n_workers, work.transformer.shape.n_layers)
-        shared = estimate.sweep_seconds / speed + estimate.other_seconds / n_at_once
-        alone = in_hours(estimate.alone_seconds / 3600)
-        hours = in_hours((shared + estimate.alone_seconds) / 3600)
-        said = f"about {hours} with such workers that share the staging folder, {alone} of it in this process alone"
-        entries.append(("time there", said))
-    return tuple(entries)
-
-
-def memory_of_each(request: IngestRequest) -> int:
-    """What each worker may take.
-
-    Of a GPU like this machine's; else what a person says; else half of this machine's memory, shared where all are on
-    it.
-    """
-    share = 0.0 if request.device == "cpu" else 1.0 if request.gpus_per_worker is None else request.gpus_per_worker
-    if share and torch.cuda.is_available():
-        return int(OF_A_GPU * min(1.0, share) * torch.cuda.get_device_properties(0).total_memory)
-    if request.memory_bytes != default_memory() or request.address is not None:
-        return request.memory_bytes
-    return request.memory_bytes // (request.workers or 1)
-
-
-def _shared(placement: Placement) -> str:
-    if len(placement.stages) == 1:
-        return "chunks outside" if placement.is_resident else "chunks outside, weights read layer by layer"
-    lanes = "" if placement.n_lanes == 1 else f", {placement.n_lanes} beside each other"
-    return f"layers outside in a pipeline of {len(placement.stages)}{lanes}"
-
-
-def _at_once(placement: Placement, n_chunks: int) -> float:
-    """How many workers work at once on average: a pipeline fills and empties, and chunks are not divided."""
-    n_stages = len(placement.stages)
-    rounds = -(-n_chunks // placement.n_lanes) + n_stages - 1
-    return n_chunks * n_stages / rounds

@@ -16,7 +16,7 @@ from typing import Any
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.matrices import kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.corpora.selection import stored_name
+from neurothek.ingest.corpora.asked import stored_name
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.models import hub

@@ -9,15 +9,15 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import unknown_job
 from neurothek.catalog.upkeep.changes import unknown_model
 from neurothek.catalog.variants import family_of, variant_of
+from neurothek.ingest.corpora.asked import asked_sources
 from neurothek.ingest.corpora.errors import unknown_domain
-from neurothek.ingest.corpora.selection import asked_sources
-from neurothek.ingest.corpora.sentences import SentenceSplit
 from neurothek.ingest.corpora.sources.local_files import LocalFiles
 from neurothek.ingest.corpora.sources.source import corpus_name, require_columns
+from neurothek.ingest.corpora.split import SentenceSplit
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.errors import WEIGHTS_OPTION, unknown_method, weights_not_at_hand
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.jobs.shortcuts.fits import METHODS
+from neurothek.ingest.jobs.shortcuts.methods import METHODS
 from neurothek.ingest.models import hub
 from neurothek.ingest.models.families.supported import family_of as supported_family
 from neurothek.ingest.models.finding import (
@@ -31,7 +31,7 @@ from neurothek.ingest.models.finding import (
     split_revision,
     valid_name,
 )
-from neurothek.ingest.models.weights import weight_files
+from neurothek.ingest.models.weight_files import weight_files
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 _LARGEST_FLOAT32 = 3.4028234663852886e38

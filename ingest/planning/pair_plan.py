@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +12,21 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.publishing.publish import FinishedRun, PairedRun, publish_pair
-from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.errors import not_enough_disk, not_enough_memory
 from neurothek.ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
-from neurothek.ingest.jobs.counterparts.listed import ListedModel, listed_models
+from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.lens.scorer import workspace_bytes
-from neurothek.ingest.models.finding import model_name
 from neurothek.ingest.models.measured import find_measured, open_transformer_of
 from neurothek.ingest.planning.agenda import device_of
 from neurothek.ingest.planning.model_plan import in_gb, in_hours
 from neurothek.ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
 from neurothek.ingest.planning.work import Work, free_bytes, staging_folder
-from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.request import IngestRequest
 from neurothek.ingest.runs.identity import FOUND, RunIdentity, is_missing
 
 _K = 50
@@ -204,56 +198,3 @@ def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
         if any(before.get(name) != identity.parameters[name] for name in BASIS):
             return True
     return is_missing(earlier, identity, force=force)
-
-
-def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[str]) -> list[ListedModel]:
-    """The models of the warehouse that are meant; `NAME=PLACE` also says where the weights of one lie."""
-    known = listed_models(warehouse)
-    found: list[ListedModel] = []
-    for text in asked:
-        source = ModelSource.parse(text)
-        name = model_name(source.source, name=source.name, revision=request.revision)
-        if name not in known:
-            raise _unknown_model(name, list(known), text)
-        if name in [model.name for model in found]:
-            similar = command_line("search", "--like", f"{name}/L0N0")
-            raise Invalid(
-                f"cannot find counterparts between {name} and itself",
-                f"name each model once (`{similar}` finds similar neurons within one model)",
-                option="model",
-                value=name,
-            )
-        found.append(_at(known[name], source.source))
-    if len(found) < 2:
-        raise Invalid(
-            f"counterparts are found between two models, but only {found[0].name} was named",
-            "name another model with the same tokenizer",
-            option="model",
-            value=found[0].name,
-        )
-    return found
-
-
-def _unknown_model(model: str, known: Sequence[str], asked: str) -> NotFound:
-    """The warehouse does not have a model that was named."""
-    message = f"cannot find counterparts of {model}: there is no such model in the warehouse"
-    near = nearest(model, known)
-    if near:
-        return NotFound(message, f"did you mean {', '.join(near)}?", what="model", name=model, known=known)
-    return NotFound(
-        f"{message}, which has {', '.join(known) or 'no model yet'}:"
-        f" measure a new one first, with `{command_line('ingest', asked)}`",
-        what="model",
-        name=model,
-        known=known,
-    )
-
-
-def pairs_of(models: Sequence[ListedModel]) -> list[tuple[ListedModel, ListedModel]]:
-    """Every two of them."""
-    return list(combinations(models, 2))
-
-
-def _at(model: ListedModel, place: str) -> ListedModel:
-    is_elsewhere = place not in (model.name, model.measured.source)
-    return replace(model, weights=Path(place)) if is_elsewhere else model

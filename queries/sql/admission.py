@@ -4,9 +4,7 @@ Two parsers read the text: sqlglot names what is refused and why, and DuckDB's o
 tells what is called.
 """
 
-import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import ClassVar
 
 import sqlglot
@@ -22,85 +20,17 @@ from neurothek.queries.ask.parse_tree import (
     MOST_CHARACTERS,
     UNREADABLE,
     Mentions,
-    classified,
-    functions_of_duckdb,
     mentions_of,
     syntax_error,
-    views_of_duckdb,
 )
 from neurothek.queries.errors.refused_sql import (
     empty_query,
     failed_query,
     not_a_question,
-    outside_the_warehouse,
-    refused_function,
     several_statements,
-    unknown_function,
 )
 from neurothek.queries.errors.unknown_subjects import unknown_relation
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
-_SYSTEM_SCHEMAS = {"information_schema"}
-_OWN_SCHEMAS = {"", "main", "store"}
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What a query may stand on: the relations of a warehouse, and the name of its file."""
-
-    relations: Collection[str]
-    catalog: str
-
-
-def judge_mentions(mentions: Mentions, ground: Ground) -> None:
-    """Refuse what a query may not mention."""
-    judge_relations(mentions, ground)
-    _judge_calls(mentions)
-
-
-def judge_relations(mentions: Mentions, ground: Ground) -> None:
-    """Refuse a relation that is none of the warehouse's: a file, an address, or nothing at all."""
-    ctes = _local(mentions)
-    for owner, schema, name in mentions.tables:
-        _judge_table(owner, schema, name, ctes=ctes, ground=ground)
-
-
-def _judge_calls(mentions: Mentions) -> None:
-    functions = classified()
-    for call in mentions.calls:
-        if not functions.admits(call.name, call.place):
-            if functions.knows(call.name) or call.name in functions_of_duckdb():
-                raise refused_function(call.name, functions.why_not(call.name))
-            raise unknown_function(call.name, functions.names())
-    for name in mentions.aggregates:
-        if name is None:
-            raise refused_function("list_aggregate", "the function that it calls is not named by a plain text")
-        if not functions.admits_aggregate(name):
-            raise refused_function(name, "only known aggregates may be applied to a list")
-
-
-def _local(mentions: Mentions) -> set[str]:
-    """Table expressions that hide nothing elsewhere in the query: neither a file nor what DuckDB tells of itself."""
-    plain = {name for name in mentions.ctes if _PLAIN_NAME.fullmatch(name)}
-    return plain - views_of_duckdb() if plain else plain
-
-
-def _judge_table(owner: str, schema: str, name: str, *, ctes: set[str], ground: Ground) -> None:
-    catalog = ground.catalog
-    written = ".".join(part for part in (owner, schema, name) if part)
-    if not all(_PLAIN_NAME.fullmatch(part) for part in (schema, name) if part) or not name:
-        raise outside_the_warehouse(written)
-    if owner and owner != catalog:
-        raise outside_the_warehouse(written)
-    # A file's own name may stand for its schema main.
-    schema = "" if schema in ("main", catalog) and not (owner and schema == catalog) else schema
-    if schema in _SYSTEM_SCHEMAS or (not schema and not owner and name in ctes):
-        return
-    if schema not in _OWN_SCHEMAS:
-        raise outside_the_warehouse(written)
-    if (f"{schema}.{name}" if schema else name) not in {one.casefold() for one in ground.relations}:
-        raise unknown_relation(written, list(ground.relations))
-
+from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
 _FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}

@@ -24,7 +24,7 @@ from neurothek.queries.ask.parse_tree import (
 )
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unknown_subjects import RELATION, unknown_column_among
-from neurothek.queries.sql.admission import Ground, judge_mentions
+from neurothek.queries.sql.judgement import Ground, judge_mentions
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 """What stands in place of a table and has columns that the warehouse does not list."""

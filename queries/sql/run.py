@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from neurothek.catalog.store.interrupts import undisturbed
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.errors.refused_sql import failed_query
-from neurothek.queries.sql.admission import Ground
 from neurothek.queries.sql.first_look import look
+from neurothek.queries.sql.judgement import Ground
 from neurothek.queries.sql.processes import Answer, Limits, answering_process
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster_simulation import IN_FLIGHT, Driver, Fleet, Outcome, Simulation, Step, UnseenJob, text_of_chunks
-from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
 from neurothek.ingest.pipeline.cluster.placement import Placement
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 
 JOBS = ("activity", "contexts")
 N_LAYERS = 4

@@ -17,10 +17,10 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.sources import builtin
 from neurothek.ingest.forward.sweep import Order
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.pipeline.ingest_all import compare_pair
+from neurothek.ingest.pipeline.compare_pair import compare_pair
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
-from neurothek.ingest.planning import model_plan, pair_plan
+from neurothek.ingest.planning import model_plan, pairs
 from neurothek.ingest.planning.sweep_plan import SweepPlan, plan
 from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
 from neurothek.queries.views import install
@@ -101,8 +101,8 @@ def measured_models(folder: Path, kinds: Sequence[Kind], **shape: Any) -> tuple[
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
     """Find the counterparts between models of the warehouse, given as on the command line."""
     asked = IngestRequest(**{"jobs": registry.PAIR_NAMES, "device": "cpu", **fields})
-    found = pair_plan.asked_models(warehouse, asked, models)
-    return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pair_plan.pairs_of(found)]
+    found = pairs.asked_models(warehouse, asked, models)
+    return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 
 
 def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:

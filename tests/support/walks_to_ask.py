@@ -1,6 +1,6 @@
 """Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
 
-from neurothek.catalog.store.schema import VERSION
+from neurothek.catalog.tables.versions import VERSION
 from tests.support.walks import Walk
 
 TABLE = Walk(
@@ -29,7 +29,7 @@ VALUE_NORMS = Table(
 JOB_TABLES = {{"value_norms": (VALUE_NORMS,)}}
 ''',
     },
-    lines={"catalog/store/schema.py": ((f"VERSION = {VERSION}\n", f"VERSION = {VERSION + 1}\n"),)},
+    lines={"catalog/tables/versions.py": ((f"VERSION = {VERSION}\n", f"VERSION = {VERSION + 1}\n"),)},
 )
 
 VIEW = Walk(

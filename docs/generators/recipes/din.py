@@ -3,10 +3,10 @@
 from docs.generators.recipes import needs
 from docs.generators.recipes.needs import flops, gb
 from docs.generators.recipes.shapes import BERT, GPT2, bert, gpt2
-from neurothek.ingest.corpora.sentences import N_FIT, N_VALIDATION
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION
 from neurothek.ingest.jobs.shortcuts import job
-from neurothek.ingest.jobs.shortcuts.fits import METHODS, OF_PARTS
 from neurothek.ingest.jobs.shortcuts.fitting import SENTENCES_AT_ONCE
+from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.families.sub_modules import PARTS
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS

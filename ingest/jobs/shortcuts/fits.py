@@ -124,13 +124,6 @@ def applied(
     return (states.double() @ matrix.double().T).float()
 
 
-ID, MAT = "id", "mat"
-OF_PARTS = ("mat_attn", "mat_ffn", "mat_ln1_ln2")
-"""Those that stand in for parts of a block, where the parts can be told from each other."""
-
-METHODS = (ID, MAT, *OF_PARTS)
-
-
 class SentenceStates:
     """The states of a sample of sentences: 0 the embeddings, s what leaves block s - 1, before the final norm.
 

@@ -27,8 +27,9 @@ from neurothek.ingest.corpora.prompts import Prompt, SentenceSample
 from neurothek.ingest.forward.prompt_pass import PromptBatch, Seen, prompt_batches
 from neurothek.ingest.jobs.job import Frames, JobContext
 from neurothek.ingest.jobs.shortcuts import frames
-from neurothek.ingest.jobs.shortcuts.fits import ID, MAT, OF_PARTS, SentenceStates, Shortcuts
+from neurothek.ingest.jobs.shortcuts.fits import SentenceStates, Shortcuts
 from neurothek.ingest.jobs.shortcuts.frames import Judge, first_tokens
+from neurothek.ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
 from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.families.sub_modules import PARTS, Part, Stream
 from neurothek.ingest.models.transformer import Block, Transformer

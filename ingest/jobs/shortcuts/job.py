@@ -21,13 +21,14 @@ from neurothek.catalog.tables.shortcuts import (
 )
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
-from neurothek.ingest.corpora.sentences import N_FIT, N_VALIDATION, USUAL, SentenceSplit, splitter
+from neurothek.ingest.corpora.sentences import splitter
+from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from neurothek.ingest.errors import unknown_method
 from neurothek.ingest.forward.footprint import numbers_at_work
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.shortcuts import fitting, frames
-from neurothek.ingest.jobs.shortcuts.fits import ID, MAT, METHODS
 from neurothek.ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
+from neurothek.ingest.jobs.shortcuts.methods import ID, MAT, METHODS
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.families.sub_modules import PARTS
 from neurothek.ingest.numerics.least_squares import LEAST_SINGULAR

@@ -1,8 +1,7 @@
 """Workers of a cluster: hired, given units of work, and replaced when they are lost."""
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,60 +13,8 @@ from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
 from neurothek.ingest.pipeline.cluster.session import cluster_too_small, worker_refused, workers_lost
+from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from neurothek.ingest.pipeline.cluster.worker import Worker
-
-TRIES = 3
-"""How often a unit may fail before it is given up."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """What one worker does at a time."""
-
-    name: str  # as people read it
-    method: str  # the worker's method
-    given: Callable[[], tuple[Any, ...]]  # what the method is given, found out when the unit is handed out
-    place: int | None = None  # which workers do it: those of this number; None: any
-    restart: "Unit | None" = None  # what is to be done first when it fails; None: itself
-
-
-class Waiting:
-    """Units that wait for a worker, in the order in which they are to be done.
-
-    Attributes:
-        given_up: units that failed too often, each with what went wrong at last.
-    """
-
-    def __init__(self, units: Iterable[Unit] = (), *, dropped: Callable[[Unit], None] = lambda unit: None) -> None:
-        self._units = deque(units)
-        self._n_failed: dict[str, int] = {}
-        self._dropped = dropped
-        self.given_up: list[tuple[str, str]] = []
-
-    def __len__(self) -> int:
-        return len(self._units)
-
-    def next(self, place: int) -> Unit | None:
-        """The next unit for a worker of this place; it does not wait any more."""
-        for unit in self._units:
-            if unit.place in (None, place):
-                self._units.remove(unit)
-                return unit
-        return None
-
-    def add(self, unit: Unit) -> None:
-        """Another unit, which comes last."""
-        self._units.append(unit)
-
-    def give_back(self, unit: Unit, problem: str) -> None:
-        """Take back a unit that failed: it comes first, unless it has failed too often and is given up."""
-        self._n_failed[unit.name] = self._n_failed.get(unit.name, 0) + 1
-        if self._n_failed[unit.name] < TRIES:
-            self._units.appendleft(unit.restart or unit)
-        else:
-            self.given_up.append((unit.name, problem))
-            self._dropped(unit)
-
 
 ROOM_SECONDS = 120.0
 """How long a worker may wait for room in the cluster."""

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.pipeline.cluster.crew import Unit, Waiting
 from neurothek.ingest.pipeline.cluster.placement import LANE_CHUNKS, Placement
+from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 

@@ -10,12 +10,13 @@ import pytest
 from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables import registry, versions
 from neurothek.catalog.tables.registry import ALL
-from neurothek.catalog.tables.table import DOUBLE, FIRST, INTEGER, MODEL, RUN, TEXT, Column, Table
+from neurothek.catalog.tables.table import DOUBLE, INTEGER, MODEL, RUN, TEXT, Column, Table
 from neurothek.queries.views import install
 from tests.support import warehouse as made
 
-NEXT = schema.VERSION + 1
+NEXT = versions.VERSION + 1
 
 
 def declared(connection: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
@@ -37,8 +38,8 @@ def next_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "notes", "One row per note.", {"model_id": MODEL, "x": Column(DOUBLE, "It's x."), "run_id": RUN}, ("x",)
     )
     tables = [replace(table, columns={**table.columns, **later}) if table.name == "models" else table for table in ALL]
-    monkeypatch.setattr(schema, "ALL", (*tables, replace(new, since=NEXT)))
-    monkeypatch.setattr(schema, "VERSION", NEXT)
+    monkeypatch.setattr(registry, "ALL", (*tables, replace(new, since=NEXT)))
+    monkeypatch.setattr(versions, "VERSION", NEXT)
     schema.statements.cache_clear()
     yield
     schema.statements.cache_clear()
@@ -48,13 +49,13 @@ def next_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_file_that_was_brought_up_to_date_is_one_that_was_made_so() -> None:
     with duckdb.connect() as fresh, duckdb.connect() as upgraded:
         schema.create(fresh)
-        schema.create(upgraded, FIRST)
+        schema.create(upgraded, versions.FIRST)
         assert declared(upgraded) != declared(fresh)
         schema.bring_up_to_date(upgraded)
         assert declared(upgraded) == declared(fresh)
         assert schema.version_of(upgraded) == schema.version_of(fresh) == NEXT
         assert upgraded.execute("select version from store.schema_versions order by 1").fetchall() == [
-            (version,) for version in range(FIRST, NEXT + 1)
+            (version,) for version in range(versions.FIRST, NEXT + 1)
         ]
 
 
@@ -76,19 +77,19 @@ def test_rows_stay_and_have_what_later_columns_are_without_a_value(
 def test_what_a_later_version_brings_stands_last() -> None:
     """Else a file that was brought up to date would not be one that was made so."""
     for table in ALL:
-        versions = [max(table.since, column.since) for column in table.columns.values()]
-        assert versions == sorted(versions), table.name
-        assert FIRST <= table.since <= schema.VERSION
-        assert versions[-1] <= schema.VERSION, table.name
+        since = [max(table.since, column.since) for column in table.columns.values()]
+        assert since == sorted(since), table.name
+        assert versions.FIRST <= table.since <= versions.VERSION
+        assert since[-1] <= versions.VERSION, table.name
         for name, column in table.columns.items():
             assert column.since <= table.since or column.nullable or column.default is not None, (table.name, name)
 
 
-@pytest.mark.parametrize("version", [1, FIRST - 1])
+@pytest.mark.parametrize("version", [1, versions.FIRST - 1])
 def test_what_this_release_cannot_read_is_told_with_the_way_out(version: int, tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     with duckdb.connect(str(path)) as connection:
-        schema.create(connection, FIRST)
+        schema.create(connection, versions.FIRST)
         connection.execute("drop table store.postings")
         connection.execute("update store.schema_versions set version = ?", [version])
     before = path.read_bytes()

@@ -15,10 +15,10 @@ import pytest
 
 import neurothek.catalog.store.warehouse
 from neurothek.catalog.problems import Busy, Conflict, Damaged, NeurothekError, Unavailable, Unreadable
-from neurothek.catalog.store import schema
 from neurothek.catalog.store.damage import log_of
 from neurothek.catalog.store.gate import Gate, Wait
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables import versions
 from tests.support import publications as made
 
 
@@ -132,7 +132,7 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_schema_is_refused(warehouse: Warehouse) -> None:
     with duckdb.connect(str(warehouse.path)) as connection:
-        connection.execute(f"insert into store.schema_versions values ({schema.VERSION + 1}, timestamp '2030-01-01')")
+        connection.execute(f"insert into store.schema_versions values ({versions.VERSION + 1}, timestamp '2030-01-01')")
     for lease in (warehouse.reader, warehouse.writer):
         with pytest.raises(Unreadable, match="a newer neurothek wrote it"), lease():
             pass

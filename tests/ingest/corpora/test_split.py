@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurothek import main
-from neurothek.ingest.corpora.sentences import SentenceSplit
+from neurothek.ingest.corpora.split import SentenceSplit
 from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.jobs.shortcuts.job import ShortcutsJob
 from neurothek.ingest.request import IngestRequest

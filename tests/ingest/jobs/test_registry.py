@@ -9,8 +9,8 @@ import pytest
 import neurothek.ingest.jobs
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ShardJob, SweepJob, WeightsJob
-from neurothek.ingest.jobs.shortcuts.fits import METHODS, OF_PARTS
 from neurothek.ingest.jobs.shortcuts.fitting import METHOD_PARTS
+from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 
 SHARED = ("__init__", "__pycache__")
 

@@ -11,8 +11,8 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.sql import cookbook, processes
-from neurothek.queries.sql.admission import Ground
 from neurothek.queries.sql.first_look import look
+from neurothek.queries.sql.judgement import Ground
 from neurothek.queries.sql.run import ask_people
 from tests.support.analytical import QUERIES
 

@@ -4,7 +4,7 @@ import pytest
 
 from neurothek.catalog.problems import NotFound, Refused
 from neurothek.queries.ask.parse_tree import mentions_of, views_of_duckdb
-from neurothek.queries.sql.admission import Ground, judge_mentions, judge_relations
+from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 RELATIONS = ("models", "neurons", "store.models", "store.postings")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from docs.generators.recipes import din, needs
-from neurothek.ingest.jobs.shortcuts.fits import METHODS
+from neurothek.ingest.jobs.shortcuts.methods import METHODS
 from neurothek.ingest.planning.timing import block_flops
 
 MODELS = ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "bert-base-uncased", "bert-large-uncased"]

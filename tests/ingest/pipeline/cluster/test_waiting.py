@@ -1,6 +1,6 @@
 """Units wait, are given back, and are given up."""
 
-from neurothek.ingest.pipeline.cluster.crew import TRIES, Unit, Waiting
+from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 
 
 def unit(name: str, place: int | None = None, restart: Unit | None = None) -> Unit:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from neurothek.catalog.progress import Silent
-from neurothek.ingest.pipeline.ingest_all import by_workers, memory_of_each, plan_all
+from neurothek.ingest.pipeline.cluster.workers_plan import by_workers, memory_of_each
+from neurothek.ingest.pipeline.ingest_all import plan_all
 from neurothek.ingest.planning.agenda import Prepared, prepare_model
 from neurothek.ingest.planning.model_plan import Estimate
 from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource, default_memory
