@@ -34,7 +34,7 @@ def nothing() -> None:
 def ask_the_next_release() -> None:
     """Open a file as a release with later tables does that may not write it."""
     later = mock.patch.object(versions, "VERSION", versions.VERSION + 1)
-    with later, mock.patch.object(Warehouse, "_is_writable", lambda _: False), neurothek.open().reader():
+    with later, mock.patch.object(Warehouse, "_is_writable", return_value=False), neurothek.open().reader():
         pass
 
 

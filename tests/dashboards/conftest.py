@@ -12,10 +12,12 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.session import hand_over
 from neurothek.queries.sql import processes
-from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
+from tests.support.by_hand import full_path, whole_path
 from tests.support.pages import open_page
 from tests.support.paper_figures import material
+
+__all__ = ["full_path", "whole_path"]
 
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
 OF_TEXT = ("corpus_id", "top_token_log_frequency", "n_positions", "n_active", "n_active_bos", "activation_sum")
@@ -23,13 +25,6 @@ MORE_OF_TEXT = ("activation_min", "activation_max", "first_active")
 OF_CLUSTERS = ("clustering_id", "cluster_id", "cluster_size")
 
 Opener = Callable[..., AppTest]
-
-
-@pytest.fixture(scope="session")
-def full_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("full") / "full.duckdb"
-    made.create(path)
-    return path
 
 
 @pytest.fixture(scope="session")
@@ -41,20 +36,6 @@ def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with duckdb.connect(str(path)) as connection:
         made.insert(connection, "neuron_facts", [row | nothing for row in made.hand_made().rows["neuron_facts"]])
         made.insert(connection, "runs", [row for row in made.hand_made().rows["runs"] if row["job"] == "projections"])
-    return path
-
-
-@pytest.fixture(scope="session")
-def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every kind of measurement: the hand-made warehouse with events, exits and shortcuts."""
-    path = tmp_path_factory.mktemp("whole") / "whole.duckdb"
-    event_warehouse.create(path)
-    measured = event_warehouse.MEASURED
-    methods = (*shortcut_rows.WHOLE, *shortcut_rows.PARTIAL)
-    with duckdb.connect(str(path)) as connection:
-        made.insert(connection, "shortcuts", shortcut_rows.fits(measured))
-        made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured, methods))
-        made.insert(connection, "sub_module_fits", shortcut_rows.part_fits(measured))
     return path
 
 
