@@ -83,7 +83,7 @@ class Reading(Opened):
             >>> matrix.shape[0] == matrix.shape[1], matrix.dtype
             (True, dtype('float32'))
         """
-        from neurothek.catalog.store.matrices import matrix_of
+        from neurothek.catalog.store.matrix_files import matrix_of
         from neurothek.queries.trace.shortcut import kept_shortcut
 
         with self.reader() as connection:

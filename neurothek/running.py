@@ -80,7 +80,7 @@ class Running(Opened):
             raise bad_argument("top", top, "give 1 or more")
         if not 0 <= raising <= _MOST_RAISING:
             raise bad_argument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
-        from neurothek.catalog.store.matrices import matrix_of
+        from neurothek.catalog.store.matrix_files import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.corpora import choose_corpora
         from neurothek.queries.names.models import choose_model
@@ -161,7 +161,7 @@ class Running(Opened):
         for name, number in (("top", top), ("most", most)):
             if number is not None and number < 1:
                 raise bad_argument(name, number, "give 1 or more")
-        from neurothek.catalog.store.matrices import matrix_of
+        from neurothek.catalog.store.matrix_files import matrix_of
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.models import choose_model
         from neurothek.queries.trace.grid import grid_page

@@ -1,6 +1,5 @@
 """Neurons of an intervention: as text in a run's parameters, by layer, and the changes that they stand for."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,9 +9,8 @@ import torch
 from jaxtyping import Float, Int
 
 from neurothek.catalog.problems import Unreadable
-from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.forward.batches import RightPadded, padded
 from neurothek.ingest.interventions.changed import Changes
+from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.models.transformer import Change
 from neurothek.ingest.request import Intervention
 
@@ -129,50 +127,3 @@ def _runs(neurons: Sequence[int]) -> Iterator[str]:
             first, last = neurons[start], neurons[end - 1]
             yield str(first) if first == last else f"{first}-{last}"
             start = end
-
-
-_LAST_POSITION = 2**31
-"""No sequence is as long."""
-
-
-def parse_positions(text: str) -> range | None:
-    """The positions `3`, `0-7` or `5-`; None where the text says none."""
-    found = re.fullmatch(r"([0-9]{1,9})(?:(-)([0-9]{1,9})?)?", text.strip())
-    if found is None:
-        return None
-    first = int(found[1])
-    last = _LAST_POSITION if found[2] and found[3] is None else int(found[3] or first)
-    return range(first, last + 1) if last >= first else None
-
-
-BATCH_TOKENS = 2_048
-"""Ids of a batch at most: the streams of all changed models are held at a time."""
-
-
-SHORTEST = 2
-"""Ids in which one follows another: fewer have no loss."""
-
-
-def cuts(corpus: Corpus, n_tokens: int) -> bool:
-    """Whether the first sequence of a domain is longer than what is to be read of the domain, and is therefore cut."""
-    firsts = np.unique(corpus.domain_of, return_index=True)[1]
-    return any(len(corpus.sequence(number)) > max(SHORTEST, n_tokens) for number in firsts.tolist())
-
-
-def first_batches(corpus: Corpus, domain: int, *, n_tokens: int) -> Iterator[RightPadded]:
-    """The first sequences of a domain until at least `n_tokens` ids are read, whole ones but for a longer first one."""
-    read = 0
-    held: list[np.ndarray] = []
-    for number in np.flatnonzero(corpus.domain_of == domain).tolist():
-        ids = corpus.sequence(number)
-        if read == 0:
-            ids = ids[: max(SHORTEST, n_tokens)]
-        if held and (len(held) + 1) * max(len(ids), *map(len, held)) > BATCH_TOKENS:
-            yield RightPadded(0, padded(held), tuple(map(len, held)))
-            held = []
-        held.append(ids)
-        read += len(ids)
-        if read >= n_tokens:
-            break
-    if held:
-        yield RightPadded(0, padded(held), tuple(map(len, held)))

@@ -7,7 +7,7 @@ from math import isfinite
 
 from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.problems import Invalid
-from neurothek.ingest.interventions.chosen import parse_positions
+from neurothek.ingest.interventions.positions import parse_positions
 from neurothek.ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
 
 Neurons = tuple[tuple[int, int], ...]

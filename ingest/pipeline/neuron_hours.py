@@ -11,7 +11,7 @@ from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.forward.batches import RightPadded
 from neurothek.ingest.interventions.changed import changed_losses
-from neurothek.ingest.interventions.chosen import first_batches
+from neurothek.ingest.interventions.first_batches import first_batches
 from neurothek.ingest.interventions.planned import Planned
 from neurothek.ingest.jobs.neuron_effects.job import NeuronEffectsJob
 from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, N_CONTROLS

@@ -89,12 +89,12 @@ def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.Dat
     """Rows of `value_norms`, a neuron each."""
     norms = torch.linalg.vector_norm(values.double(), dim=1).cpu().numpy()
     columns = {"layer": np.full(len(norms), layer), "neuron": np.arange(len(norms)), "norm": norms}
-    return pl.DataFrame(columns).cast(pl.Schema(VALUE_NORMS.columns))
+    return pl.DataFrame(columns).cast(VALUE_NORMS.schema)
 ''',
         f"{_JOB}/footprint.py": '''\
 """What the job `value_norms` takes of memory and disk, estimated from above."""
 
-from neurothek.ingest.forward.batches import Footprint
+from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.models.families.shapes import Shape
 
 

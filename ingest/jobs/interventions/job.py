@@ -20,14 +20,8 @@ from neurothek.catalog.tables.table import Table
 from neurothek.ingest.errors import no_value_before_gates
 from neurothek.ingest.forward.batches import RightPadded
 from neurothek.ingest.interventions.changed import SLICE_LOGITS, Changes, Losses, changed_losses
-from neurothek.ingest.interventions.chosen import (
-    BATCH_TOKENS,
-    ByLayer,
-    as_parameters,
-    cuts,
-    first_batches,
-    from_parameters,
-)
+from neurothek.ingest.interventions.chosen import ByLayer, as_parameters, from_parameters
+from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.additive import AdditiveJob, other_settings

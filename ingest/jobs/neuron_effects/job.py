@@ -12,7 +12,8 @@ import polars as pl
 from neurothek.catalog.tables.interventions import NEURON_EFFECTS
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.interventions.changed import SLICE_LOGITS
-from neurothek.ingest.interventions.chosen import BATCH_TOKENS, cuts, packed, unpacked
+from neurothek.ingest.interventions.chosen import packed, unpacked
+from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.additive import AdditiveJob, other_settings
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack

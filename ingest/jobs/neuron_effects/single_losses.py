@@ -11,7 +11,7 @@ from jaxtyping import Int
 from neurothek.catalog.tables.interventions import NEURON_EFFECTS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.interventions.changed import changed_losses
-from neurothek.ingest.interventions.chosen import first_batches
+from neurothek.ingest.interventions.first_batches import first_batches
 from neurothek.ingest.models.transformer import Change, Transformer
 
 AT_ONCE = 16

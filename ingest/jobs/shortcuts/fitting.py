@@ -15,7 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from neurothek.catalog.store.matrices import as_file, file_name
+from neurothek.catalog.store.matrices import file_name
+from neurothek.catalog.store.matrix_files import as_file
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_READINGS,

@@ -10,7 +10,8 @@ import pytest
 from safetensors.numpy import save
 
 from neurothek.catalog.problems import Damaged, Unavailable
-from neurothek.catalog.store.matrices import TENSOR, KeptMap, as_file, matrix_of
+from neurothek.catalog.store.matrices import KeptMap
+from neurothek.catalog.store.matrix_files import TENSOR, as_file, matrix_of
 
 MATRIX = np.array([[1.5, -0.0, 3e38], [1e-45, 0.1, -1.0], [0.0, 2.0, 4.0]], np.float32)
 

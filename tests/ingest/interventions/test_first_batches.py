@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurothek.ingest.interventions.chosen import BATCH_TOKENS, cuts, first_batches
+from neurothek.ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
 from tests.support.coefficients import corpus
 
 LENGTHS = [*(("code", n) for n in (30, 7, 30, 12)), *(("prose", n) for n in (5, 30, 30))]

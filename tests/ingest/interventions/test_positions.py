@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.ingest.interventions.chosen import parse_positions
+from neurothek.ingest.interventions.positions import parse_positions
 
 
 @pytest.mark.parametrize(

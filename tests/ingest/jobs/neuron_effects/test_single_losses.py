@@ -8,7 +8,7 @@ import torch
 
 from neurothek.catalog.tables.interventions import NEURON_EFFECTS
 from neurothek.ingest.interventions.changed import changed_losses
-from neurothek.ingest.interventions.chosen import first_batches
+from neurothek.ingest.interventions.first_batches import first_batches
 from neurothek.ingest.jobs.neuron_effects import single_losses
 from neurothek.ingest.jobs.neuron_effects.single_losses import SingleLoss, effects_frame, without_each
 from neurothek.ingest.models.checkpoints import find

@@ -14,7 +14,8 @@ from safetensors.numpy import load_file
 from torch import Tensor
 
 from neurothek.catalog.problems import LimitExceeded, NotFound, Unreadable
-from neurothek.catalog.store.matrices import TENSOR, file_name
+from neurothek.catalog.store.matrices import file_name
+from neurothek.catalog.store.matrix_files import TENSOR
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.prompts import LEAST_SENTENCES
