@@ -266,7 +266,7 @@ OF_PAGES = (
 
 ELSEWHERE = {
     "ingest/golden/checked.py": "a cell of its table, which asks the hub: tests/ingest/golden/test_checked.py",
-    "neurothek/cli/train.py": "training takes a minute: tests/ingest/test_train_commands.py",
+    "neurothek/cli/train.py": "training takes a minute: tests/cli/test_train.py",
     "ingest/training/card.py": "likewise",
     "ingest/jobs/continuations/job.py": "a run that another rests on is measured anew: its job's own tests",
     "dashboards/reproduce/din_exhibits.py": "a remark on a page: tests/docs/test_commands_in_documents.py on papers.md",

@@ -151,7 +151,7 @@ def test_a_row_of_shards_that_have_none_is_found(folder: Path, tmp_path: Path) -
     door = neurothek.open(tmp_path / "w.duckdb")
     ingests.measure(door.warehouse, model, dataclasses.replace(asked, batch_tokens=DEFAULT_BATCH_TOKENS))
     assert_same(verified(door, sample=99))
-    values = dict.fromkeys(BY_NAME["sub_module_fits"].columns, "1") | {"sub_module": "'ffn'"}
+    values = dict.fromkeys(BY_NAME["sub_module_fits"].schema, "1") | {"sub_module": "'ffn'"}
     with door.warehouse.writer() as connection:
         connection.execute(
             f"insert into store.sub_module_fits by name select model_id, corpus_id, run_id,"

@@ -285,7 +285,7 @@ def test_an_interrupted_run_says_so_and_is_shown_as_interrupted(
 
     # At the last moment: all shards lie there, nothing is published.
     with monkeypatch.context() as patch:
-        patch.setattr("neurothek.ingest.planning.timing.publish", interrupt)
+        patch.setattr("neurothek.ingest.planning.work.publish", interrupt)
         stopped = run("ingest", model, "--job", "projections", *warehouse)
     assert stopped.exit_code == 130
     assert "what was finished is kept: repeat the command to go on" in stopped.stderr

@@ -35,7 +35,9 @@ PRELOADED = (
     "tests.support.crash",
 )
 
-OURS = tuple(str(Path(__file__).parents[2] / "neurothek" / package) for package in ("catalog", "ingest", "queries"))
+OURS = tuple(
+    str(Path(__file__).parents[2] / "neurothek" / package) for package in ("catalog", "cli", "ingest", "queries")
+)
 
 CHUNK_TOKENS = 300
 POLL_SECONDS = 0.001

@@ -50,7 +50,7 @@ def test_a_matrix_comes_back_bit_for_bit(tmp_path: Path) -> None:
 def test_its_bytes_are_the_same_in_every_process() -> None:
     """Else a matrix that is measured again would have another fingerprint."""
     code = (
-        "import hashlib, numpy as np; from neurothek.catalog.store.matrices import as_file;"
+        "import hashlib, numpy as np; from neurothek.catalog.store.matrix_files import as_file;"
         "print(hashlib.sha256(as_file(np.eye(4, dtype=np.float32), source=1, target=2)).hexdigest())"
     )
     root = Path(__file__).parents[3]

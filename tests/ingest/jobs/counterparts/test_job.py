@@ -374,4 +374,4 @@ def test_its_tables_and_its_parameters() -> None:
     assert made.parameters() == own | {"projections": "lists of a", "other_projections": "lists of b"}
     assert made.turned.parameters() == own | {"projections": "lists of b", "other_projections": "lists of a"}
     assert "counterparts" not in IngestRequest().jobs
-    assert isinstance(BY_NAME["counterparts"].columns["overlap"], pl.Float64)
+    assert isinstance(BY_NAME["counterparts"].schema["overlap"], pl.Float64)
