@@ -171,7 +171,7 @@ def test_every_room_is_drawn() -> None:
     found = set(re.findall(r"^(\w+)/ ", drawing(), flags=re.MULTILINE))
     rooms = {
         path.parent.name
-        for package in PACKAGES
+        for package in (*PACKAGES, "neurothek")
         for pattern in ("*", "jobs/*")
         for path in (ROOT / package).glob(f"{pattern}/__init__.py")
     }
