@@ -12,7 +12,7 @@ from ray.exceptions import RayError, RayTaskError
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.table import NotFinite
 from neurothek.ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
-from neurothek.ingest.pipeline.cluster.session import cluster_too_small, worker_refused, workers_lost
+from neurothek.ingest.pipeline.cluster.errors import cluster_too_small, worker_refused, workers_lost
 from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from neurothek.ingest.pipeline.cluster.worker import Worker
 

@@ -19,8 +19,9 @@ from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
 from neurothek.ingest.numerics.gpu_memory import OF_A_GPU
 from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
 from neurothek.ingest.pipeline.cluster.crew import Crew
+from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.cluster.placement import share_for_sweep
-from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined, worker_differs
+from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob

@@ -34,7 +34,7 @@ from neurothek.ingest.pipeline.cluster.assignment import (
     StreamsFollow,
     packed_frames,
 )
-from neurothek.ingest.pipeline.cluster.session import worker_differs
+from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.engines.engine import PARTIAL, StagedJob, checked_frames, folded, part_name
 from neurothek.ingest.planning.agenda import DTYPES
 from neurothek.ingest.request import default_memory
