@@ -154,8 +154,10 @@ def test_where_no_folder_is_shared_parts_go_through_the_object_store(
 ) -> None:
     from neurothek.ingest.pipeline.cluster import ray_engine  # noqa: PLC0415 - it needs the extra
 
+    hire = ray_engine.hire
+
     def apart(*arguments: Any, **options: Any) -> ray_engine.Hired:
-        return dataclasses.replace(ray_engine.hire(*arguments, **options), sees_staging=False)
+        return dataclasses.replace(hire(*arguments, **options), sees_staging=False)
 
     monkeypatch.setattr(ray_engine, "hire", apart)
     report = ray_clusters.measure(
