@@ -104,9 +104,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
     if _VERSIONS not in held:
         raise invalid_warehouse(path, _IS_ELSE)
     _require_same(path, held, {_VERSIONS: _tables(versions.VERSION)[_VERSIONS]})
-    applied = connection.execute("select version from store.schema_versions").fetchall()
-    # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
-    version = max((int(version) for (version,) in applied), default=0)
+    version = schema.version_of(connection)
     if not 1 <= version <= versions.VERSION:
         raise invalid_warehouse(path, "a newer neurothek wrote it" if version > versions.VERSION else _IS_ELSE)
     if version < versions.FIRST:

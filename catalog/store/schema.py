@@ -41,11 +41,11 @@ def bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
 def version_of(connection: duckdb.DuckDBPyConnection) -> int:
     """Version of the schema in the open file; 0 where there is none."""
     try:
-        versions = connection.execute("select version from store.schema_versions").fetchall()
+        applied = connection.execute("select version from store.schema_versions").fetchall()
     except duckdb.CatalogException:
         return 0
     # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
-    return max((int(version) for (version,) in versions), default=0)
+    return max((int(version) for (version,) in applied), default=0)
 
 
 def _apply(connection: duckdb.DuckDBPyConnection, changes: Iterable[str], version: int) -> None:

@@ -1,4 +1,4 @@
-"""What people see on a terminal: options of commands, tables, files of rows, progress.
+"""What people see on a terminal: tables, files of rows, remarks, progress.
 
 Imports the ground alone.
 """

@@ -1,4 +1,4 @@
-"""How models look in every figure: colour by size, dashed where they may not be compared, or each in its panel."""
+"""How models look in every figure: colour, dashes where they may not be compared, numbers against their size."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The box on every page: a word leads to the search, an address to its neuron, its layer or its model."""
+"""What stands around every page: the navigation, the title, the trail, and the box for a word or an address."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Prompts as a model reads them, and how it goes on."""
+"""Prompts as a model reads them, how it goes on, and the baselines that steer it in other ways."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Population moments of every column of a tall matrix, gathered while pieces of it are in cache."""
+"""Population moments and histograms of every column of a tall matrix, gathered while pieces of it are in cache."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

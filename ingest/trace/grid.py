@@ -1,4 +1,4 @@
-"""What a model predicts after every layer at every position of a prompt, from one forward pass (the logit lens)."""
+"""What a model predicts after every layer at every position of a prompt, and one neuron's activations along it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext

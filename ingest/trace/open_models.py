@@ -1,4 +1,4 @@
-"""Models that were asked, kept open for the next question as far as their memory allows."""
+"""Models that were asked, kept open as far as their memory allows, and the prompt that one is asked about."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The end of a training run: the model's files and the card that says how it came about and how good it is."""
+"""The end of a training run: the model's files, its losses, and the card that says how it came about."""
 
 import copy
 import platform

@@ -1,4 +1,4 @@
-"""The vectors that people annotate: neurons of every layer mixed with controls, in an order that reveals nothing."""
+"""The vectors that people annotate, mixed with controls in an order that reveals nothing, and glosses of tokens."""
 
 import csv
 import hashlib

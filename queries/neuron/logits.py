@@ -1,4 +1,4 @@
-"""How the scores of all tokens spread around their mean in one neuron's value vector."""
+"""How the scores of all tokens spread in a neuron's value vector, and how it fires by position."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

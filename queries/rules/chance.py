@@ -1,4 +1,4 @@
-"""How often random tokens follow a pattern: what a rule may find in them by chance, and no more."""
+"""Patterns of tokens, the vocabulary they are sought in, and how often random tokens follow one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

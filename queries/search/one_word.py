@@ -1,4 +1,4 @@
-"""A search of one word and nothing else, which most are: without the joins that other questions need."""
+"""A search of one word, without the joins that others need, and the nearest tokens that a search adds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

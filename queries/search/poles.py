@@ -1,4 +1,4 @@
-"""The poles of neurons whose coefficient may have either sign: at which of them a neuron does what was asked.
+"""The poles of neurons whose coefficient may have either sign, and the neurons that a search found.
 
 A neuron of coefficient m writes m v. Negating a row of a gated layer's up projection and a column of its down
 projection changes no output and exchanges what it promotes with what it suppresses: which list is which is a

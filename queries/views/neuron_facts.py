@@ -1,4 +1,4 @@
-"""What stands beside neurons that were found, read where they lie: their activity and their first tokens."""
+"""Rows of views for given models, and what stands beside neurons that were found."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is drawn of a text before it is read: places shown for every neuron, and sequences that histograms count."""
+"""What is drawn of a text before it is read, how much of it, and the histograms counted on it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

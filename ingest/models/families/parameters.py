@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint by the names transformers gives them, once they are proven to be the model's."""
+"""The tensors of a checkpoint by the names transformers gives them, and what reads them where they are needed."""
 
 import math
 from collections.abc import Sequence
