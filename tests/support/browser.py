@@ -127,6 +127,8 @@ class Visitor:
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.page.wait_for_timeout(_SETTLE_MS)
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        # A field whose script is still on its way is drawn as a grey box, after the page has run.
+        self.page.wait_for_function("() => !document.querySelector('[data-testid=stMain] [data-testid^=stSkeleton]')")
 
     def arrive(self, heading: str) -> None:
         """Wait for a page with this in its heading; what follows the heading is still the page before's for a while."""
