@@ -1,5 +1,7 @@
 """Tables of what the job `events` measures: how predictions are built at the ends of examples."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import (
     BIG,
     CORPUS,
@@ -97,6 +99,19 @@ STREAMS = Table(
     },
 )
 
+# A coefficient is a sum of products whose size shows in the largest one that the layer has there. What it is multiplied
+# by rounds as well, a score like the largest one there.
+_PLACE = ("example_id", "layer")
+_COEFFICIENT = pl.col("coefficient").abs()
+_LARGEST = _COEFFICIENT.max().over(_PLACE)
+
+
+def _terms(name: str) -> pl.Expr:
+    """The size of a product of the coefficient; null where that is 0, since the other factor is not known there."""
+    factor = pl.when(_COEFFICIENT > 0).then(pl.col(name).abs() / _COEFFICIENT)
+    return factor * _LARGEST + _COEFFICIENT * factor.max().over(_PLACE)
+
+
 SUB_UPDATES = Table(
     "sub_updates",
     "One row per model, corpus, example, layer, kind and rank: what single neurons add to the stream at the last "
@@ -117,19 +132,27 @@ SUB_UPDATES = Table(
             SMALL, "Place within its kind, from 1: by contribution, ties by neuron; random ones as they were drawn."
         ),
         "neuron": NEURON,
-        "coefficient": Column(FLOAT, "Its activation m after the non-linearity."),
-        "contribution": Column(FLOAT, "|m| x L2 norm of its value vector v."),
+        "coefficient": Column(FLOAT, "Its activation m after the non-linearity.", terms=_LARGEST),
+        "contribution": Column(FLOAT, "|m| x L2 norm of its value vector v.", terms=_terms("contribution")),
         "share": Column(
-            DOUBLE, "contribution over the sum of the layer; null where no neuron is active.", nullable=True
+            DOUBLE,
+            "contribution over the sum of the layer; null where no neuron is active.",
+            nullable=True,
+            terms=_terms("share"),
         ),
-        "score_candidate": Column(FLOAT, "m (e . v) for the embedding e of the token at the top before the FFN."),
-        "score_final": Column(FLOAT, "m (e . v) for the embedding e of the final token."),
+        "score_candidate": Column(
+            FLOAT,
+            "m (e . v) for the embedding e of the token at the top before the FFN.",
+            terms=_terms("score_candidate"),
+        ),
+        "score_final": Column(FLOAT, "m (e . v) for the embedding e of the final token.", terms=_terms("score_final")),
         "score_logit_candidate": Column(
             FLOAT,
             "The same of v through the final norm as a part of the stream before the FFN: m e . (gamma (v - "
             "mean v)) / sd(stream); score_candidate where there is no final norm.",
+            terms=_terms("score_logit_candidate"),
         ),
-        "score_logit_final": Column(FLOAT, "Likewise for the final token."),
+        "score_logit_final": Column(FLOAT, "Likewise for the final token.", terms=_terms("score_logit_final")),
         "run_id": RUN,
     },
 )

@@ -1,5 +1,7 @@
 """The table of what leaving a model early costs and saves."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import BIG, CORPUS, DOUBLE, INTEGER, MODEL, RUN, TEXT, Column, Table
 
 EXITS = Table(
@@ -29,7 +31,7 @@ EXITS = Table(
         "n": Column(BIG, "Examples tried."),
         "n_correct": Column(BIG, "Those whose prediction at the exit is the model's own."),
         "n_exited": Column(BIG, "Those that were left before the last layer; the others are correct."),
-        "accuracy": Column(DOUBLE, "n_correct / n: for shortcuts, precision@1."),
+        "accuracy": Column(DOUBLE, "n_correct / n: for shortcuts, precision@1.", step=1 / pl.col("n")),
         "layers_run": Column(DOUBLE, "Mean number of layers that ran."),
         "layers_run_sd": Column(
             DOUBLE, "Its standard deviation over the examples (sample); null for a single one.", nullable=True

@@ -1,5 +1,7 @@
 """Tables of interventions: which neurons of a model were changed, and what that did to what it says."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import (
     BIG,
     CORPUS,
@@ -16,6 +18,10 @@ from neurothek.catalog.tables.table import (
     Column,
     Table,
 )
+
+# A divergence is a cross-entropy less an entropy at every token, each about as large as the loss; that their errors do
+# not depend on each other lets a sum of them err by the root of its length.
+ENTROPIES = pl.col("nll_untouched") / pl.col("n_tokens").sqrt()
 
 LEAST_SETS = 20
 """A percentile among fewer random neurons, or sets of them, is not shown [ours]; `least_sets` in views."""
@@ -94,7 +100,7 @@ INTERVENTION_EFFECTS = Table(
         "n_tokens": Column(BIG, "Tokens that were predicted from these positions."),
         "nll": Column(DOUBLE, "Negative log-likelihood of these tokens in the changed model, nats."),
         "nll_untouched": Column(DOUBLE, "The same in the untouched model."),
-        "kl": Column(DOUBLE, "Divergence KL(untouched || changed) of the predictions, nats."),
+        "kl": Column(DOUBLE, "Divergence KL(untouched || changed) of the predictions, nats.", terms=ENTROPIES),
         "mass_promoted": Column(
             DOUBLE,
             "Probability, in the changed model, of the 50 tokens that the neurons asked for promote most together.",
@@ -184,7 +190,7 @@ NEURON_EFFECTS = Table(
         "n_tokens": Column(BIG, "Tokens that were predicted."),
         "nll": Column(DOUBLE, "Negative log-likelihood of these tokens without the neuron, nats."),
         "nll_untouched": Column(DOUBLE, "The same in the untouched model."),
-        "kl": Column(DOUBLE, "Divergence KL(untouched || changed) of the predictions, nats."),
+        "kl": Column(DOUBLE, "Divergence KL(untouched || changed) of the predictions, nats.", terms=ENTROPIES),
         "run_id": RUN,
     },
 )

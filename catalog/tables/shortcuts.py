@@ -15,10 +15,16 @@ from neurothek.catalog.tables.table import (
     SMALL,
     TEXT,
     Column,
+    Order,
     Table,
 )
 
 _FIT = {"r2": DOUBLE, "condition": DOUBLE, "rank": INTEGER, "n_fit": BIG, "n_validation": BIG}
+
+# r2 is 1 less a ratio; minus a logarithm rounds by what its argument does relative to itself.
+_UNEXPLAINED = 1 + (1 - pl.col("r2")).abs()
+_ONE_NAT = pl.lit(1.0)
+_ONE_SENTENCE = 1 / pl.col("n")
 
 SHORTCUTS = Table(
     "shortcuts",
@@ -38,6 +44,7 @@ SHORTCUTS = Table(
             DOUBLE,
             "Coefficient of determination on the validation sentences: of each coordinate, with its own mean, "
             "averaged uniformly; may be far below 0.",
+            terms=_UNEXPLAINED,
         ),
         "condition": Column(
             DOUBLE,
@@ -72,6 +79,7 @@ SUB_MODULE_FITS = Table(
             DOUBLE,
             "Coefficient of determination on the validation sentences: of each coordinate, with its own mean, "
             "averaged uniformly; may be far below 0.",
+            terms=_UNEXPLAINED,
         ),
         "condition": Column(
             DOUBLE,
@@ -136,7 +144,9 @@ SHORTCUT_READINGS = Table(
         "rank_in_model": Column(
             INTEGER, "1 + the tokens to which the whole model gives a strictly larger logit than to this one."
         ),
-        "surprisal": Column(DOUBLE, "Minus the logarithm of the probability that the whole model gives it, nats."),
+        "surprisal": Column(
+            DOUBLE, "Minus the logarithm of the probability that the whole model gives it, nats.", terms=_ONE_NAT
+        ),
         "run_id": RUN,
     },
 )
@@ -154,7 +164,9 @@ SHORTCUT_TOPS = Table(
         "method": Column(TEXT, "id or mat."),
         "state": Column(SMALL, "The state that the shortcut starts from."),
         "rank": Column(SMALL, "1 to 5, ties by id."),
-        "token_id": Column(INTEGER, "The token."),
+        "token_id": Column(
+            INTEGER, "The token.", order=Order("probability", within=("sentence_id", "method", "state"))
+        ),
         "probability": Column(DOUBLE, "Its probability."),
         "run_id": RUN,
     },
@@ -176,18 +188,24 @@ SHORTCUT_PREDICTIONS = Table(
         "method": Column(TEXT, "As in shortcut_readings."),
         "state": Column(SMALL, "The state that the shortcut starts from."),
         "n": Column(BIG, "Validation sentences."),
-        "precision_1": Column(DOUBLE, "Share of sentences whose top token is the model's top token."),
-        "precision_1_low": Column(DOUBLE, "Lower end of its Wilson 95% interval."),
-        "precision_1_high": Column(DOUBLE, "Upper end."),
-        "precision_5": Column(DOUBLE, "Share of sentences whose top token is among the model's 5 first."),
-        "precision_5_low": Column(DOUBLE, "Lower end of its Wilson 95% interval."),
-        "precision_5_high": Column(DOUBLE, "Upper end."),
-        "precision_10": Column(DOUBLE, "Share of sentences whose top token is among the model's 10 first."),
-        "precision_10_low": Column(DOUBLE, "Lower end of its Wilson 95% interval."),
-        "precision_10_high": Column(DOUBLE, "Upper end."),
-        "surprisal": Column(DOUBLE, "Mean surprisal of the top token under the model, nats."),
-        "surprisal_low": Column(DOUBLE, "Mean - 1.96 sd / sqrt(n)."),
-        "surprisal_high": Column(DOUBLE, "Mean + 1.96 sd / sqrt(n)."),
+        "precision_1": Column(
+            DOUBLE, "Share of sentences whose top token is the model's top token.", step=_ONE_SENTENCE
+        ),
+        "precision_1_low": Column(DOUBLE, "Lower end of its Wilson 95% interval.", step=_ONE_SENTENCE),
+        "precision_1_high": Column(DOUBLE, "Upper end.", step=_ONE_SENTENCE),
+        "precision_5": Column(
+            DOUBLE, "Share of sentences whose top token is among the model's 5 first.", step=_ONE_SENTENCE
+        ),
+        "precision_5_low": Column(DOUBLE, "Lower end of its Wilson 95% interval.", step=_ONE_SENTENCE),
+        "precision_5_high": Column(DOUBLE, "Upper end.", step=_ONE_SENTENCE),
+        "precision_10": Column(
+            DOUBLE, "Share of sentences whose top token is among the model's 10 first.", step=_ONE_SENTENCE
+        ),
+        "precision_10_low": Column(DOUBLE, "Lower end of its Wilson 95% interval.", step=_ONE_SENTENCE),
+        "precision_10_high": Column(DOUBLE, "Upper end.", step=_ONE_SENTENCE),
+        "surprisal": Column(DOUBLE, "Mean surprisal of the top token under the model, nats.", terms=_ONE_NAT),
+        "surprisal_low": Column(DOUBLE, "Mean - 1.96 sd / sqrt(n).", terms=_ONE_NAT),
+        "surprisal_high": Column(DOUBLE, "Mean + 1.96 sd / sqrt(n).", terms=_ONE_NAT),
         "run_id": RUN,
     },
 )

@@ -1,7 +1,7 @@
 """Tables of the warehouse, each declared once: SQL, comments, and the frames that are checked before a write."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -79,6 +79,14 @@ class FrameSchema:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Numbers by which ids are ranked: those nearer to each other than rounding may change places."""
+
+    by: str  # the column of these numbers, a list where the ids are one
+    within: tuple[str, ...] = ()  # the columns that say which list a row belongs to, where each id has a row
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of the schema `store`: what it holds, and who fills it."""
 
@@ -89,6 +97,11 @@ class Column:
     values: tuple[str, ...] = ()  # the texts it may hold, stored as an enumeration: for hundreds of millions of rows
     default: str | None = None  # in SQL, where files have rows that are older than the column
     since: int = FIRST  # the version of the schema that brought it; what a later one brings stands last in its table
+    # What rounding is relative to, where that is not the number itself: the size of what it is the difference of, or
+    # for a share of n cases what one case more is. Not compared, as polars makes an expression of a comparison.
+    terms: pl.Expr | None = field(default=None, compare=False)
+    step: pl.Expr | None = field(default=None, compare=False)
+    order: Order | None = None  # what puts ids, or their ranks, in their order
 
     @property
     def sql(self) -> str:

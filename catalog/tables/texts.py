@@ -1,5 +1,7 @@
 """Tables of what is measured on a text: activations, n-grams, positions, examples, coherence."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import (
     BIG,
     CORPUS,
@@ -280,6 +282,8 @@ NGRAM_SPECTRUM = Table(
 _COHERENCE = {"coherence": DOUBLE, "coherence_z": DOUBLE, "coherence_percentile": DOUBLE}
 _NEGATIVE = {f"negative_{name}": kind for name, kind in _COHERENCE.items()}
 
+_ONE_VECTOR = pl.lit(100 / 500)
+
 COHERENCES = Table(
     "coherences",
     "One row per neuron and corpus: how alike the tokens are that it promotes, against random vectors.",
@@ -306,6 +310,7 @@ COHERENCES = Table(
             DOUBLE,
             "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
             nullable=True,
+            step=_ONE_VECTOR,
         ),
         "run_id": RUN,
         "negative_coherence": Column(
@@ -322,6 +327,7 @@ COHERENCES = Table(
             DOUBLE,
             "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
             nullable=True,
+            step=_ONE_VECTOR,
         ),
     },
 )
@@ -358,6 +364,7 @@ CONTROL_COHERENCES = Table(
             DOUBLE,
             "Share of these random vectors with a smaller coherence, in percent; equal ones count half.",
             nullable=True,
+            step=_ONE_VECTOR,
         ),
         "run_id": RUN,
     },

@@ -1,5 +1,7 @@
 """Tables of what is measured from weights alone: scores of tokens, clusters, counterparts, random vectors."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import (
     BIG,
     DOUBLE,
@@ -15,8 +17,15 @@ from neurothek.catalog.tables.table import (
     SMALL,
     TEXT,
     Column,
+    Order,
     Table,
 )
+
+# Moments of z-scores: the mean of |z|^3 is at most the root of that of z^4, which is the excess kurtosis and 3.
+SPREAD = pl.col("score_sd")
+FOURTH_MOMENT = pl.col("score_kurtosis") + 3
+THIRD_MOMENT = FOURTH_MOMENT.sqrt()
+BY_COSINE = Order("cosine", within=("layer", "neuron"))
 
 PROJECTIONS = Table(
     "projections",
@@ -28,16 +37,28 @@ PROJECTIONS = Table(
         "layer": LAYER,
         "neuron": NEURON,
         "value_norm": Column(DOUBLE, "L2 norm of the value vector."),
-        "score_mean": Column(DOUBLE, "Mean raw score over the tokenizer's ids."),
+        "score_mean": Column(DOUBLE, "Mean raw score over the tokenizer's ids.", terms=SPREAD),
         "score_sd": Column(DOUBLE, "Standard deviation of the raw scores (population)."),
-        "score_skewness": Column(DOUBLE, "Skewness of the raw scores; null where they are all equal.", nullable=True),
+        "score_skewness": Column(
+            DOUBLE,
+            "Skewness of the raw scores; null where they are all equal.",
+            nullable=True,
+            terms=THIRD_MOMENT,
+        ),
         "score_kurtosis": Column(
-            DOUBLE, "Excess kurtosis of the raw scores; null where they are all equal.", nullable=True
+            DOUBLE,
+            "Excess kurtosis of the raw scores; null where they are all equal.",
+            nullable=True,
+            terms=FOURTH_MOMENT,
         ),
         "score_negative_share": Column(DOUBLE, "Share of the tokens whose raw score is below 0."),
-        "top_token_ids": Column(IDS, "Ids of the tokens it promotes most, best first, ties by id."),
+        "top_token_ids": Column(
+            IDS, "Ids of the tokens it promotes most, best first, ties by id.", order=Order("top_scores")
+        ),
         "top_scores": Column(SCORES, "Their raw scores."),
-        "bottom_token_ids": Column(IDS, "Ids of the tokens it suppresses most, lowest first, ties by id."),
+        "bottom_token_ids": Column(
+            IDS, "Ids of the tokens it suppresses most, lowest first, ties by id.", order=Order("bottom_scores")
+        ),
         "bottom_scores": Column(SCORES, "Their raw scores."),
         "preactivation_bound": Column(
             DOUBLE,
@@ -66,7 +87,11 @@ POSTINGS = Table(
         "side": Column(TEXT, "promoted or suppressed.", values=("promoted", "suppressed")),
         "layer": LAYER,
         "neuron": NEURON,
-        "rank": Column(SMALL, "Place of the token in the neuron's list, 1-based."),
+        "rank": Column(
+            SMALL,
+            "Place of the token in the neuron's list, 1-based.",
+            order=Order("score", within=("side", "layer", "neuron")),
+        ),
         "score": Column(FLOAT, "Raw score of the token: unembedding row times value vector."),
         "z_score": Column(
             FLOAT,
@@ -85,7 +110,7 @@ TOKEN_NEIGHBOURS = Table(
         "model_id": MODEL,
         "token_id": Column(INTEGER, "The token."),
         "rank": Column(SMALL, "Place among its nearest, 1-based."),
-        "neighbour_id": Column(INTEGER, "The near token."),
+        "neighbour_id": Column(INTEGER, "The near token.", order=Order("cosine", within=("token_id",))),
         "cosine": Column(FLOAT, "Cosine of their unembedding rows."),
         "run_id": RUN,
     },
@@ -151,8 +176,8 @@ NEIGHBOURS = Table(
         "layer": LAYER,
         "neuron": NEURON,
         "rank": Column(SMALL, "Place among its nearest, 1-based; ties by layer, then neuron."),
-        "other_layer": Column(SMALL, "Layer of the near neuron."),
-        "other_neuron": Column(INTEGER, "Near neuron within its layer."),
+        "other_layer": Column(SMALL, "Layer of the near neuron.", order=BY_COSINE),
+        "other_neuron": Column(INTEGER, "Near neuron within its layer.", order=BY_COSINE),
         "cosine": Column(FLOAT, "Cosine of the two value vectors; 0 where one is shorter than 1e-6."),
         "run_id": RUN,
     },
@@ -207,14 +232,22 @@ CONTROLS = Table(
         ),
         "control_id": Column(INTEGER, "Number of the control within its layer and kind, 0-based."),
         "value_norm": Column(DOUBLE, "L2 norm of the vector."),
-        "score_mean": Column(DOUBLE, "Mean raw score over the unmasked vocabulary."),
+        "score_mean": Column(DOUBLE, "Mean raw score over the unmasked vocabulary.", terms=SPREAD),
         "score_sd": Column(DOUBLE, "Standard deviation of the raw scores."),
-        "score_skewness": Column(DOUBLE, "Skewness of the raw scores; null where all are equal.", nullable=True),
-        "score_kurtosis": Column(DOUBLE, "Excess kurtosis of the raw scores; null where all are equal.", nullable=True),
+        "score_skewness": Column(
+            DOUBLE, "Skewness of the raw scores; null where all are equal.", nullable=True, terms=THIRD_MOMENT
+        ),
+        "score_kurtosis": Column(
+            DOUBLE, "Excess kurtosis of the raw scores; null where all are equal.", nullable=True, terms=FOURTH_MOMENT
+        ),
         "score_negative_share": Column(DOUBLE, "Share of negative raw scores."),
-        "top_token_ids": Column(IDS, "Tokens of the highest scores, best first; ties by id."),
+        "top_token_ids": Column(
+            IDS, "Tokens of the highest scores, best first; ties by id.", order=Order("top_scores")
+        ),
         "top_scores": Column(SCORES, "Their raw scores."),
-        "bottom_token_ids": Column(IDS, "Tokens of the lowest scores, lowest first; ties by id."),
+        "bottom_token_ids": Column(
+            IDS, "Tokens of the lowest scores, lowest first; ties by id.", order=Order("bottom_scores")
+        ),
         "bottom_scores": Column(SCORES, "Their raw scores."),
         "run_id": RUN,
     },

@@ -62,8 +62,10 @@ class Coherence:
         assert best is not None
         # A row is zero where an embedding is the mean itself: it has cosine 0 with the others.
         has_direction = (self._units != 0).any(1).double()
+        # The order of a sum moves its last bits, so it is that of the ids: the same tokens are exactly as coherent.
+        rows = best.rows.sort(dim=1).values
         starts = range(0, vectors.shape[0], _BLOCK)
-        found = torch.cat([self._mean_cosine(best.rows[start : start + _BLOCK], has_direction) for start in starts])
+        found = torch.cat([self._mean_cosine(rows[start : start + _BLOCK], has_direction) for start in starts])
         short = torch.linalg.vector_norm(vectors.double(), dim=1) < SHORTEST
         measured: np.ndarray = torch.where(short, torch.nan, found).cpu().numpy()
         return measured
@@ -79,7 +81,8 @@ def judged(coherence: np.ndarray, null: np.ndarray) -> Judged:
     null = np.sort(null[~np.isnan(null)])
     missing = np.isnan(coherence) | (len(null) == 0)
     below = np.searchsorted(null, coherence, side="left") + np.searchsorted(null, coherence, side="right")
-    spread = null.std() if len(null) else 0.0
+    # Of equal numbers the mean, and with it the spread, may be off by a last bit.
+    spread = null.std() if len(null) and null[0] < null[-1] else 0.0
     z = (coherence - null.mean()) / spread if spread > 0 else np.full(len(coherence), np.nan)
     return Judged(coherence, z, np.where(missing, np.nan, 100 * below / (2 * max(1, len(null)))))
 

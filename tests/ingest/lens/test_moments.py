@@ -85,3 +85,15 @@ def test_scaled_and_joined() -> None:
     moments = gathered(scores)
     joined = Moments.joined([moments, moments.scaled(torch.full((4,), 2.0, dtype=torch.float64))])
     check(joined, torch.cat([scores, 2 * scores], dim=1))
+
+
+def test_an_excess_kurtosis_next_to_0_rounds_like_the_moment_that_3_is_taken_from() -> None:
+    scores = torch.randn(300, 4000, generator=torch.Generator().manual_seed(1))
+    turned = scores[torch.randperm(300, generator=torch.Generator().manual_seed(2))]
+    one, other = gathered(scores, piece=300), gathered(turned, piece=300)
+    moved = (one.kurtosis - other.kurtosis).abs()
+    # Some are next to 0, where the same sum in another order moves them by more than 1e-4 of themselves,
+    assert int((moved > 1e-4 * one.kurtosis.abs()).sum()) > 0
+    # and none moves by more than `verify` allows.
+    assert bool((moved <= 1e-5 * (one.kurtosis + 3)).all())
+    assert bool(((one.skewness - other.skewness).abs() <= 1e-5 * (one.kurtosis + 3).sqrt()).all())

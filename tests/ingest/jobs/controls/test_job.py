@@ -283,3 +283,22 @@ def test_a_text_without_frequent_tokens_has_no_coherence(tmp_path: Path) -> None
     assert counts == {"random": 1000, "ffn_update": 2}
     again = ingests.measure(warehouse, model, IngestRequest(jobs=("controls",), text=text))
     assert again.up_to_date == ("controls",)
+
+
+def test_where_every_vector_has_the_same_tokens_none_is_more_coherent(tmp_path: Path) -> None:
+    model = models.build(tmp_path / "m", "gpt2", n_layers=2, d_ffn=12, d_model=16, n_heads=2)
+    transformer, tokenizer = open_transformer(find(str(model))), load(model)
+    # Fewer tokens come ten times than a vector has compared, so every vector has all of them, in orders of its own.
+    corpus = replace(random_text(tokenizer), tokens=np.arange(60 * 64, dtype=np.int32) % 25 + 20)
+    job = ControlsJob(JobContext(transformer, tokenizer, corpus, batch_tokens=1), n_random=60)
+    frames = jobs.measure_shard(job, "layer-0001")
+    for name in ("coherences", "control_coherences"):
+        assert frames[name]["coherence"].n_unique() == 1
+        assert frames[name]["coherence_z"].null_count() == frames[name].height
+        assert set(frames[name]["coherence_percentile"]) == {50.0}
+
+
+def test_equal_coherences_have_no_spread_whatever_their_mean_rounds_to() -> None:
+    alike = np.full(500, 0.3)
+    assert alike.std() > 0
+    assert np.isnan(judged(alike, alike).z).all()
