@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from neurothek.catalog.problems import NeurothekError, NeurothekWarning, memory_refused
+from neurothek.catalog.problems import NeurothekError, NeurothekWarning, Unavailable, memory_refused
 from neurothek.catalog.spelling import harmless, is_text
 from neurothek.catalog.terminal.console import complain, detail, drop_output, note
 
@@ -50,9 +50,11 @@ class Root(click.Group):
         except NeurothekError as error:
             complain(error)
             ctx.exit(2)
-        except (MemoryError, ImportError) as error:
-            # A library that finds no room for its code cannot be imported.
+        except MemoryError as error:
             complain(memory_refused(error))
+            ctx.exit(2)
+        except ImportError as error:
+            complain(_not_imported(error))
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
@@ -83,6 +85,30 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.showwarning = show
         warnings.simplefilter("default", NeurothekWarning)
         yield
+
+
+_NO_ROOM = ("failed to map segment", "cannot allocate memory", os.strerror(errno.ENOMEM).lower())
+_FORBIDDEN = tuple(os.strerror(number).lower() for number in (errno.EPERM, errno.EACCES))
+
+
+def _not_imported(error: ImportError) -> NeurothekError:
+    """A library that finds no room for its code cannot be imported; nor can what is not there, or does not fit.
+
+    Only the loader's text tells the two apart. A folder whose files may not be run is no lack of memory, though its
+    libraries cannot be mapped either.
+    """
+    why = " ".join(str(error).split())
+    text = why.lower()
+    is_library = not isinstance(error, ModuleNotFoundError)
+    if is_library and any(one in text for one in _NO_ROOM) and not any(one in text for one in _FORBIDDEN):
+        return memory_refused(error)
+    return Unavailable(
+        f"a part of the installation is missing or does not fit the others ({why})",
+        "install neurothek again, with all that it needs, into a fresh environment; if that does not help, report this",
+        what="module",
+        name=error.name,
+        why=why,
+    )
 
 
 def _in_one_line(error: click.UsageError) -> click.ClickException:

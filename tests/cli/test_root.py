@@ -110,8 +110,9 @@ def test_an_answer_to_an_output_that_is_closed_is_an_error(tmp_path: Path, outpu
     assert subprocess.run(["bash", "-c", f"{line} <&- 2>&-"], check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("error", [MemoryError(), ImportError("libarrow.so: failed to map segment from shared object")])
-def test_too_little_memory_is_a_sentence(error: Exception) -> None:
+def ending(error: Exception) -> str:
+    """What a command says whose body fails so."""
+
     @click.group(cls=Root)
     def group() -> None:
         pass
@@ -122,5 +123,53 @@ def test_too_little_memory_is_a_sentence(error: Exception) -> None:
 
     result = CliRunner().invoke(group, ["fails"])
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: there is not enough memory")
-    assert "`ulimit -v`" in result.stderr
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libarrow.so: failed to map segment from shared object"),
+        ImportError("libtorch.so: cannot create shared object descriptor: Cannot allocate memory", name="torch._C"),
+    ],
+)
+def test_too_little_memory_is_a_sentence(error: Exception) -> None:
+    line = ending(error)
+    assert line.startswith("Error: there is not enough memory")
+    assert "`ulimit -v`" in line
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'polars'", name="polars"),
+        ImportError("cannot import name 'nothing' from 'polars' (/lib/polars/__init__.py)", name="polars"),
+        ImportError("libgomp.so.1: cannot open shared object file: No such file or directory"),
+        ImportError("/lib/_C.so: undefined symbol: _ZN3c10"),
+        ImportError("/tmp/_C.so: failed to map segment from shared object: Operation not permitted"),
+        ModuleNotFoundError("No module named 'cannot allocate memory'"),
+        ImportError(),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_imported_is_no_lack_of_memory(error: ImportError) -> None:
+    line = ending(error)
+    assert line.startswith(f"Error: a part of the installation is missing or does not fit the others ({error})")
+    assert "memory" not in line.replace(str(error), "")
+    assert "install neurothek again" in line
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is read, and limited, as Linux does")
+def test_a_library_without_room_says_so_to_a_command() -> None:
+    """The loader's own words, of a process that may have little more memory than Python itself takes."""
+    code = (
+        "import resource, sys; from neurothek.cli.root import _not_imported\n"
+        "size = 1024 * int(next(line for line in open('/proc/self/status') if line.startswith('VmSize')).split()[1])\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size + 2**21, size + 2**21))\n"
+        "try:\n    import _duckdb\n"
+        "except ImportError as error:\n    print(_not_imported(error))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("there is not enough memory (")
