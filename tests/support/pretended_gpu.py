@@ -4,7 +4,7 @@ What mixes devices, or takes the memory of such a tensor for the processor's, fa
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +15,6 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 GPU = torch.device("privateuseone", 0)
@@ -96,6 +95,11 @@ class OnGpu(Tensor):
 class _Factories(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Makes new tensors, and moves those of the processor, where it is asked for the GPU."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here; to say so at every call would take as long as the call."""
+        return False
+
     def __torch_dispatch__(
         self, func: OpOverload, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
@@ -150,7 +154,9 @@ def _announce() -> None:
 
 def compute(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """The result of an operation: on the GPU if it was asked for there, or if what it works on lies there."""
-    flat = tree_flatten((args, kwargs))[0]
+    flat: list[Any] = []
+    _flatten(args, flat)
+    _flatten(kwargs.values(), flat)
     is_there = [isinstance(one, OnGpu) for one in flat if isinstance(one, Tensor)]
     wanted = next((one for one in flat if isinstance(one, torch.device)), None)
     if wanted is not None and wanted.type == GPU.type and wanted.index not in (None, 0):
@@ -158,8 +164,7 @@ def compute(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> ob
     if wanted is None and any(is_there) and func is not torch.ops.aten.copy_.default:
         _refuse_mixed(func, args, flat)
     goes = any(is_there) if wanted is None else wanted.type == GPU.type
-    inner_args, inner_kwargs = tree_map(_here, (tuple(args), kwargs))
-    result = func(*inner_args, **inner_kwargs)
+    result = func(*_each(_here, args), **{name: _each(_here, one) for name, one in kwargs.items()})
     if goes:
         own = {id(one.here): one for one in flat if isinstance(one, OnGpu)}
 
@@ -168,13 +173,29 @@ def compute(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> ob
                 return found
             return own[id(found)] if id(found) in own else OnGpu(found)
 
-        result = tree_map(put, result)
+        result = _each(put, result)
     elif isinstance(result, Tensor) and any(is_there) and _shares(result, flat):
         # A copy, as it would be from another memory: what is changed here is not changed there.
         result = result.clone()
     if _noted and (goes or any(is_there)):
         _noted[-1].note(func, args, result)
     return result
+
+
+def _flatten(values: Iterable[Any], into: list[Any]) -> None:
+    """Collect what an operation is given, one by one; it takes lists of tensors, and nothing deeper than lists."""
+    for one in values:
+        if isinstance(one, list | tuple):
+            _flatten(one, into)
+        else:
+            into.append(one)
+
+
+def _each(change: Callable[[object], object], value: Any) -> Any:  # noqa: ANN401 - as it came, but for what is changed
+    """The same with every element of its lists changed."""
+    if isinstance(value, list | tuple):
+        return type(value)(_each(change, one) for one in value) if type(value) in (list, tuple) else value
+    return change(value)
 
 
 def _here(value: object) -> object:

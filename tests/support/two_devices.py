@@ -9,6 +9,7 @@ import polars as pl
 
 import neurothek
 from neurothek import Neurothek
+from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs.registry import NAMES, OF_MASKED
 from tests.support import ingests
 from tests.support.models import Kind, build
@@ -26,25 +27,36 @@ def build_both(folder: Path, kind: Kind) -> Path:
 
 def measured(folder: Path, kind: Kind, device: Device, **fields: Any) -> dict[str, pl.DataFrame]:
     """Every table after all jobs that such a model can be asked for, in a warehouse of its own in the folder."""
-    corpora = json.loads((folder / "corpora.json").read_text())
-    asked = ingests.request(tuple(corpora), device=device, jobs=NAMES if kind != "bert" else OF_MASKED, **fields)
-    warehouse = ingests.open_warehouse(folder / f"{device}.duckdb")
-    ingests.measure(warehouse, folder / "tiny", asked)
-    ingests.measure(warehouse, folder / "other", ingests.request((), jobs=("projections",), device=device))
-    ingests.compare(warehouse, "tiny", "other", device=device)
+    warehouse = measure_one(folder, kind, device, **fields)
+    measure_pair(warehouse, folder, device)
     if kind != "bert":
         change_neurons(neurothek.open(warehouse.path), folder, device)
     return ingests.everything(warehouse)
 
 
-def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:
-    """Neurons set together and one by one, and continuations by the changed model."""
+def measure_one(folder: Path, kind: Kind, device: Device, **fields: Any) -> Warehouse:
+    """The warehouse `DEVICE.duckdb` in the folder after all jobs that need one model and change nothing in it."""
+    corpora = json.loads((folder / "corpora.json").read_text())
+    asked = ingests.request(tuple(corpora), device=device, jobs=NAMES if kind != "bert" else OF_MASKED, **fields)
+    warehouse = ingests.open_warehouse(folder / f"{device}.duckdb")
+    ingests.measure(warehouse, folder / "tiny", asked)
+    return warehouse
+
+
+def measure_pair(warehouse: Warehouse, folder: Path, device: Device) -> None:
+    """Measure another model as well, and compare both."""
+    ingests.measure(warehouse, folder / "other", ingests.request((), jobs=("projections",), device=device))
+    ingests.compare(warehouse, "tiny", "other", device=device)
+
+
+def change_neurons(door: Neurothek, folder: Path, device: Device, *, one_by_one: bool = True) -> None:
+    """Neurons set together and, unless that is left out, one by one, and continuations by the changed model."""
     (folder / "words.txt").write_text("the\nriver\n")
     written: dict[str, Any] = {
         "prompts": ["the school", "one two"],
         "score": f"words:{folder / 'words.txt'}",
         "continuation": 5,
     }
-    for options in ({"sets": 2, **written}, {"one_by_one": True}):
+    for options in ({"sets": 2, **written}, *([{"one_by_one": True}] if one_by_one else [])):
         planned = door.plan_intervention("tiny", where="layer = 0 and neuron < 3", tokens=100, **options)
         door.carry_out(replace(planned, request=replace(planned.request, device=device)))
