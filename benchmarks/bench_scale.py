@@ -21,7 +21,7 @@ import duckdb
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JOB_TABLES
@@ -109,6 +109,7 @@ def build(path: Path) -> None:
                 "d_ffn": _scaled(d_ffn),
             }
             _run(connection, script, {**values, **shape})
+            add_neurons(connection)
             rebuild_facts(connection, model)
             connection.execute("checkpoint")
             print(f"{name} built, {path.stat().st_size / 1e9:.2f} GB", file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.publishing.staging import rows_of
-from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
@@ -162,6 +162,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         except duckdb.ConversionException as error:
             raise invalid_export(folder, f"the table {name} has a value that its column does not take") from error
         progress.advance(note=name)
+    add_neurons(connection)
     renew = rebuild_facts if manifest.schema_version < versions.VERSION else summaries.refresh
     for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
         renew(connection, model_id)

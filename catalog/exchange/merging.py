@@ -12,7 +12,7 @@ from neurothek.catalog.configurations import CONFIGURED, config_differences, con
 from neurothek.catalog.exchange.exports import ROW_GROUP
 from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import readable
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
@@ -278,6 +278,7 @@ def _merge(
     measured = [int(model_id) for (model_id,) in theirs.execute(query).fetchall()]
     n_rows = _copy_facts(theirs, ours, measured, numbering, progress)
     touched = {models.ids[model_id] for model_id in measured}
+    add_neurons(ours)
     for model_id in sorted(touched.union(models.given)):
         rebuild_facts(ours, model_id)
     extended = sorted(touched.difference(models.given))

@@ -12,7 +12,6 @@ model as (
         name,
         n_layers,
         tokenizer_id,
-        d_ffn,
         starts_with(activation_rule, 'gate') as is_signed
     from store.models
     where model_id = $model_id
@@ -39,8 +38,9 @@ shown as (
     limit 1
 ),
 grid as (
-    select layers.layer::smallint as layer, neurons.neuron::integer as neuron
-    from model, unnest(range(model.n_layers)) as layers(layer), unnest(range(model.d_ffn)) as neurons(neuron)
+    select layers.layer, neurons.neuron::integer as neuron
+    from store.unit_layers as layers, unnest(range(layers.n_units)) as neurons(neuron)
+    where layers.set_id = $model_id
 ),
 ids as (
     -- Every id from 0 to the last, so that an id's place in the lists below is the id plus one, holes included.

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.staging import duckdb_bytes, rows_of
-from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.store.matrices import bring
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
@@ -187,8 +187,10 @@ def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> 
     query = "select model_id, weights_sha256, tokenizer_id from store.models where name = ?"
     known = first_row(connection, query, [model.name])
     if known is None:
-        model_id = _next_id(connection, "models", "model_id")
+        # A set of units has no number of another model: that of its neurons is the model's.
+        model_id = max(_next_id(connection, "models", "model_id"), _next_id(connection, "unit_sets", "set_id"))
         _insert_frame(connection, MODELS, model.row, {"model_id": model_id, "tokenizer_id": tokenizer_id})
+        add_neurons(connection)
         return model_id
     if known[1] != model.row.item(0, "weights_sha256"):
         raise taken_name(model.name)

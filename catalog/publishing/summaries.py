@@ -9,6 +9,7 @@ from importlib import resources
 import duckdb
 
 from neurothek.catalog.publishing import summaries
+from neurothek.catalog.tables.units import SETS
 
 PREFIX = "kept_"
 """Begins the names of tables that hold what other tables yield."""
@@ -165,6 +166,13 @@ def _differ(column: str, kind: str) -> str:
         return f"kept.{column} is distinct from now.{column}"
     allowed = f"{_TOLERANCE} * greatest(1, abs(kept.{column}))"
     return f"(kept.{column} is null) <> (now.{column} is null) or abs(kept.{column} - now.{column}) > {allowed}"
+
+
+def add_neurons(connection: duckdb.DuckDBPyConnection) -> None:
+    """Say of every model which neurons it has, where that is not said yet: their set of units, and its layers."""
+    for table in SETS:
+        assert table.filling is not None
+        connection.execute(table.filling)
 
 
 _FACTS, _RUNS = "neuron_facts", "runs"

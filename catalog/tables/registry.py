@@ -34,6 +34,7 @@ from neurothek.catalog.tables.texts import (
     POSITIONS,
     TRIGGERS,
 )
+from neurothek.catalog.tables.units import SETS
 from neurothek.catalog.tables.weights import (
     CLUSTERINGS,
     CLUSTERS,
@@ -135,7 +136,7 @@ WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
 
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}
 
-ALL: tuple[Table, ...] = (*BY_NAME.values(), NEURON_FACTS, PINS, CLUSTER_PINS, INSTALLED_VIEWS, SCHEMA_VERSIONS)
+ALL: tuple[Table, ...] = (*BY_NAME.values(), NEURON_FACTS, PINS, CLUSTER_PINS, INSTALLED_VIEWS, SCHEMA_VERSIONS, *SETS)
 """The tables of a file, but for those that hold rows of views."""
 
 OF_MODELS = frozenset(table.name for table in ALL if "model_id" in table.columns)

@@ -133,6 +133,8 @@ class Table:
     # them again
     is_later: bool = False
     since: int = FIRST  # the version of the schema that brought it
+    # SQL that adds the rows that follow from other tables and are not there yet
+    filling: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -173,7 +175,7 @@ class Table:
     def additions(self, version: int) -> list[str]:
         """SQL that brings the table of an earlier version of the schema to the next one."""
         if self.since == version:
-            return self.statements(version)
+            return [*self.statements(version), *([self.filling] if self.filling else [])]
         added = []
         for name, column in self.columns.items():
             if column.since == version:

@@ -140,7 +140,9 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
             for written in WRITTEN_BY_PEOPLE:
                 row = first_row(connection, f"delete from store.{written.name} where model_id = ?", [model_id])
                 deleted[written.name] = int(row[0]) if row else 0
-            for table in ("neuron_facts", "pins", "cluster_pins", "models"):
+            of_model = "set_id in (select set_id from store.unit_sets where model_id = ?)"
+            connection.execute(f"delete from store.unit_layers where {of_model}", [model_id])
+            for table in ("unit_sets", "neuron_facts", "pins", "cluster_pins", "models"):
                 connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
             summaries.refresh(connection, model_id)
         _delete_unused(connection)

@@ -34,7 +34,7 @@ def told(
         return []
     by_id = {model.model_id: model for model in models}
     neurons = [_neuron(row) for row in rows]
-    firsts = first_rows(connection, {model.model_id: model.d_ffn for model in models})
+    firsts = first_rows(connection)
     facts = at_rows(connection, "facts_at_rows", "neuron_facts", neurons, firsts)
     tokens = _first_tokens(connection, rows, by_id, firsts)
     return [

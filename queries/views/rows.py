@@ -15,8 +15,8 @@ TABLES = ("neuron_facts", "projections")
 Neuron = tuple[int, int, int]
 """model_id, layer, neuron."""
 
-FirstRows = Mapping[tuple[str, int], tuple[int, int]]
-"""(Table, model_id) -> number of the row of its first neuron, and its neurons per layer."""
+FirstRows = Mapping[tuple[str, int], Sequence[int]]
+"""(Table, model_id) -> number of the row of each layer's first neuron."""
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
@@ -27,8 +27,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
 
     Where rows do not lie as they are published, they are looked for.
     """
-    widths = {row["model_id"]: row["d_ffn"] for row in ask_records(connection, "layer_widths")}
-    firsts = first_rows(connection, widths)
+    firsts = first_rows(connection)
     counted = {name: _counted(firsts, name, neurons) for name in TABLES}
     lying = {name: set[Neuron]() for name in TABLES}
     for row in ask_records(connection, "neurons_at_rows", counted):
@@ -99,16 +98,15 @@ def _view_of(rows: str, columns: str) -> str:
     return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
 
 
-def first_rows(connection: duckdb.DuckDBPyConnection, widths: Mapping[int, int]) -> FirstRows:
-    """Where the rows of each model begin, for the models whose neurons per layer are told."""
-    rows = [row for row in ask_records(connection, "first_rows") if row["model_id"] in widths]
-    return {(row["name"], row["model_id"]): (row["first_row"], widths[row["model_id"]]) for row in rows}
+def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:
+    """Where the rows of each layer begin in each table of `TABLES`, for the models that it has rows of."""
+    return {(row["name"], row["model_id"]): row["first_rows"] for row in ask_records(connection, "first_rows")}
 
 
 def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[int]:
     """Numbers of the rows at which the neurons lie if all rows lie as they are published."""
-    known = [(firsts.get((table, model_id)), layer, neuron) for model_id, layer, neuron in neurons]
-    return [first[0] + layer * first[1] + neuron for first, layer, neuron in known if first is not None]
+    rows = [(firsts.get((table, model_id), ()), layer, neuron) for model_id, layer, neuron in neurons]
+    return [layers[layer] + neuron for layers, layer, neuron in rows if layer < len(layers)]
 
 
 def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:

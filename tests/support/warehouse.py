@@ -11,7 +11,9 @@ from pathlib import Path
 
 import duckdb
 
+from neurothek.catalog.publishing.summaries import add_neurons
 from neurothek.catalog.store import schema
+from neurothek.catalog.tables import versions
 from neurothek.queries.views import install
 from tests.support.activity_rows import add_activity
 from tests.support.annotations import annotation_rows
@@ -96,3 +98,5 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -
         values = [row[column] for row in part for column in columns]
         lines = ", ".join([line] * len(part))
         connection.execute(f"insert into store.{table} ({', '.join(columns)}) values {lines}", values)
+    if table == "models" and schema.version_of(connection) == versions.VERSION:
+        add_neurons(connection)

@@ -115,6 +115,20 @@ def test_facts_equal_a_plain_loop_over_the_store(warehouse: Warehouse) -> None:
         assert fact["first_active"] == (None if fact["neuron"] == 0 else 1)
 
 
+def test_a_model_has_no_number_of_a_set_of_units(warehouse: Warehouse) -> None:
+    with warehouse.writer() as connection:
+        connection.execute(
+            "insert into store.unit_sets values"
+            " (7, 7, 'other', 'ffn', null, null, null, 'ffn_input', 'ffn_output', 'relu', 'm != 0', true, false)"
+        )
+    made.publish_everything(warehouse)
+    assert rows(warehouse, "select model_id from store.models") == [(8,)]
+    assert rows(warehouse, "select set_id, layer, n_units, first_unit from store.unit_layers") == [
+        (8, 0, 6, 0),
+        (8, 1, 6, 6),
+    ]
+
+
 def test_facts_show_the_larger_corpus_then_the_newer_one(warehouse: Warehouse) -> None:
     made.publish_everything(warehouse)
     small = made.activity_frames(3)

@@ -14,6 +14,7 @@ from neurothek.catalog.tables import registry, versions
 from neurothek.catalog.tables.registry import ALL
 from neurothek.catalog.tables.table import DOUBLE, INTEGER, MODEL, RUN, TEXT, Column, Table
 from neurothek.queries.views import install
+from tests.support import tiny
 from tests.support import warehouse as made
 
 NEXT = versions.VERSION + 1
@@ -72,6 +73,25 @@ def test_rows_stay_and_have_what_later_columns_are_without_a_value(
             (*row, None, 0, 0.5) for row in before
         ]
         assert connection.execute("from store.notes").fetchall() == []
+
+
+def test_the_models_of_an_earlier_file_have_their_neurons_as_units(tmp_path: Path) -> None:
+    """Version 29 brought sets of units."""
+    path = tmp_path / "w.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        schema.create(connection, versions.FIRST)
+        made.insert(connection, "models", made.hand_made().rows["models"])
+        schema.bring_up_to_date(connection)
+        rules = "select set_id, model_id, kind, rule, has_exact_zeros, is_signed from store.unit_sets order by 1"
+        assert connection.execute(rules).fetchall() == [
+            (number, number, "ffn", "m != 0" if plan.is_relu else "m > 0", plan.is_relu, False)
+            for number, plan in enumerate(tiny.MODELS)
+        ]
+        assert connection.execute("from store.unit_layers order by set_id, layer").fetchall() == [
+            (number, layer, plan.d_ffn, layer * plan.d_ffn)
+            for number, plan in enumerate(tiny.MODELS)
+            for layer in range(plan.n_layers)
+        ]
 
 
 def test_what_a_later_version_brings_stands_last() -> None:

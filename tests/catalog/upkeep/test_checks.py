@@ -52,6 +52,7 @@ DAMAGE = {
     "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",
     "logit histograms are the vocabulary": "update store.logit_histograms set counts = counts[2:] where rowid = 0",
     "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
+    "neurons are units": "update store.unit_layers set n_units = n_units + 1 where layer = 0",
     "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
     "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",
     "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
@@ -100,6 +101,15 @@ MORE_DAMAGE = {
         "update store.annotations set control_id = 1 where condition = 'value'",
         "update store.annotations set control_id = 99999 where condition = 'random'",
         "update store.annotations set neuron = 1 where condition = 'random'",
+    ),
+    "neurons are units": (
+        "delete from store.unit_sets where set_id = 0",
+        "update store.unit_sets set rule = 'm <> 0' where set_id = 0",
+        "update store.unit_sets set model_id = 99 where set_id = 0",
+        "insert into store.unit_sets by name select * replace (9 as set_id, 99 as model_id) from store.unit_sets limit 1",
+        "delete from store.unit_layers where set_id = 0 and layer = 1",
+        "update store.unit_layers set first_unit = first_unit + 1 where layer = 1",
+        "insert into store.unit_layers values (9, 0, 4, 0)",
     ),
     "plausibility is of lists": (
         "update store.plausibility_judgements set text = ''",

@@ -34,7 +34,7 @@ def test_rows_are_those_of_the_neurons(tmp_path: Path, shuffled: bool) -> None:
 
 def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[int, int, int]]) -> None:
     """Rows read by their numbers are those of the neurons, wherever they lie."""
-    firsts = first_rows(connection, {model_id: plan.d_ffn for model_id, plan in enumerate(tiny.MODELS)})
+    firsts = first_rows(connection)
     read = at_rows(connection, "facts_at_rows", "neuron_facts", asked, firsts)
     assert sorted(read) == sorted(asked)
     for neuron, row in read.items():

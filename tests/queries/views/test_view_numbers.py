@@ -279,6 +279,19 @@ def test_histograms_are_counts_between_their_edges(full: duckdb.DuckDBPyConnecti
         assert rest == len(values)
 
 
+def test_units_are_the_neurons_of_every_model(full: duckdb.DuckDBPyConnection) -> None:
+    units = by_key(full, "units", "model", "layer", "unit")
+    neurons = by_key(full, "neurons", "model", "layer", "neuron")
+    planned = {
+        (plan.name, layer, unit) for plan in MODELS for layer in range(plan.n_layers) for unit in range(plan.d_ffn)
+    }
+    assert units.keys() == planned
+    renamed = {"unit": "neuron", "write_norm": "value_norm"}
+    for place, row in units.items():
+        assert (row.pop("unit_set"), row.pop("kind")) == ("ffn", "ffn")
+        assert row == {name: neurons[place][renamed.get(name, name)] for name in row}
+
+
 def test_layer_activity(full: duckdb.DuckDBPyConnection) -> None:
     rows = by_key(full, "layer_activity", "model", "layer")
     every = by_key(full, "layer_activity_by_corpus", "model", "corpus_id", "layer")
