@@ -12,8 +12,30 @@ from neurothek.catalog.tables.annotations import N_LISTED
 from neurothek.catalog.tables.table import TEXT
 from neurothek.queries.annotate.errors import no_lists
 from neurothek.queries.annotate.sample import digest
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.names.models import KnownModel, choose_model
+
+_SHORTCUT_LISTS = """\
+-- The tokens that each shortcut of one model puts first at each state, sentence by sentence.
+select
+    sentence_id,
+    method,
+    state,
+    any_value(sentence) as text,
+    list(token_id order by rank) as token_ids,
+    list(token order by rank) as tokens,
+from shortcut_readings
+where model = $model and rank <= $n_listed
+group by sentence_id, method, state
+order by sentence_id, method, state
+"""
+
+_JUDGED_LISTS = """\
+-- The sentences and lists of one model whose plausibility one annotator has judged.
+select distinct text, shown_token_ids as token_ids
+from store.plausibility_judgements
+where model_id = $model_id and annotator = $annotator
+"""
 
 PER_STATE = 10
 """Sentences whose lists are judged, the same for each state and method [ours]."""
@@ -75,7 +97,7 @@ class ListSample:
 def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> ListSample:
     """The lists of ten sentences, of every state and of both methods, each once, shuffled."""
     known = choose_model(connection, model)
-    rows = ask_records(connection, "shortcut_lists", {"model": known.name, "n_listed": N_LISTED})
+    rows = records(connection, _SHORTCUT_LISTS, {"model": known.name, "n_listed": N_LISTED})
     if not rows:
         raise no_lists(model)
     sentences = sorted({row["sentence_id"] for row in rows}, key=lambda one: digest(f"{seed} sentence {one}"))
@@ -93,7 +115,7 @@ def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int =
 def lists_left(connection: duckdb.DuckDBPyConnection, sample: ListSample, annotator: str) -> ListSample:
     """What an annotator still has to judge."""
     parameters = {"model_id": sample.model.model_id, "annotator": annotator}
-    rows = ask_records(connection, "judged_lists", parameters)
+    rows = records(connection, _JUDGED_LISTS, parameters)
     done = {(row["text"], tuple(row["token_ids"])) for row in rows}
     return replace(sample, lists=tuple(one for one in sample.lists if (one.text, one.token_ids) not in done))
 

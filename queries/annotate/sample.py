@@ -17,8 +17,23 @@ from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
 from neurothek.catalog.tables.table import IDS, TEXT
 from neurothek.queries.annotate.errors import no_controls, unreadable_glosses
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.names.models import KnownModel, choose_model
+
+_JUDGED_VECTORS = """\
+-- The vectors of one model that one annotator has judged.
+select distinct condition, layer, coalesce(neuron, control_id) as number, shown_token_ids as token_ids
+from store.annotations
+where model_id = $model_id and annotator = $annotator
+"""
+
+_CONTROL_KEYS = """\
+-- The control vectors of one model.
+select kind as condition, layer, control_id as number
+from store.controls
+where model_id = $model_id
+order by kind, layer, control_id
+"""
 
 HEADER = ("token", "gloss")
 """First line of a file, which may be left out."""
@@ -159,13 +174,13 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int 
 
 def control_keys(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> list[Key]:
     """All random vectors and FFN updates of a model, by condition, layer and number."""
-    return [_key(row) for row in ask_records(connection, "control_keys", {"model_id": model.model_id})]
+    return [_key(row) for row in records(connection, _CONTROL_KEYS, {"model_id": model.model_id})]
 
 
 def judged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> frozenset[str]:
     """Handles of the sample's vectors that an annotator has judged, as they are now."""
     parameters = {"model_id": sample.model.model_id, "annotator": annotator}
-    rows = ask_records(connection, "judged_vectors", parameters)
+    rows = records(connection, _JUDGED_VECTORS, parameters)
     known = {(_key(row), tuple(row["token_ids"])) for row in rows}
     return frozenset(vector.handle for vector in sample.vectors if (vector.key, vector.token_ids) in known)
 

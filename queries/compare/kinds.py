@@ -10,8 +10,31 @@ import duckdb
 import polars as pl
 
 from neurothek.queries.ask.answer import Section
-from neurothek.queries.ask.statements import ask, frame_of, statement
+from neurothek.queries.ask.statements import ask, frame_of
 from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
+
+_SUPPRESSION_OF_MODELS = """\
+-- How many token detectors of some models suppress their triggers, and how many would by chance.
+select
+    suppression.model,
+    suppression.n_detectors,
+    suppression.n_suppressing,
+    suppression.observed,
+    suppression.observed_low,
+    suppression.observed_high,
+    suppression.expected,
+    suppression.difference,
+    suppression.observed_centred,
+    suppression.corpus,
+from suppression_by_model as suppression
+inner join models on models.model = suppression.model
+where list_contains($models::varchar[], suppression.model)
+order by
+    models.size,
+    regexp_extract(models.variant, '^\\D+') nulls first,
+    try_cast(regexp_extract(models.variant, '\\d+$') as bigint) nulls first,
+    suppression.model
+"""
 
 KINDS = ("oscillatory", "both extremes", "one extreme", "other")
 """Of positional neurons, the most explicit about the position first."""
@@ -188,7 +211,7 @@ def typology(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> Ty
 def kinds_statement(part: str) -> str:
     """The statement that yields an attribute of `Typology` for the models `$models`."""
     if part == "suppression":
-        return statement("suppression_of_models").strip()
+        return _SUPPRESSION_OF_MODELS.strip()
     name, then, without = _OF_VIEWS[part]
     return of_models(name, (*SMALLEST_FIRST, *then), without=without)
 

@@ -7,7 +7,43 @@ from typing import Any
 
 import duckdb
 
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
+
+_TEXTS = """\
+-- Texts of some tokens.
+select tokens.token_id, tokens.text,
+from (select unnest($token_ids::integer[]) as token_id) as asked
+inner join store.tokens as tokens on tokens.token_id = asked.token_id
+where tokens.tokenizer_id = $tokenizer_id
+"""
+
+_COUNTS = """\
+-- How often some tokens occur in each domain of a corpus.
+select counts.token_id, counts.n_occurrences,
+from (select unnest($token_ids::integer[]) as token_id) as asked
+inner join store.token_counts as counts on counts.token_id = asked.token_id
+where counts.corpus_id = $corpus_id
+"""
+
+_COUNTED_TOKENS = """\
+-- Texts of some tokens, whether they are special, and how often each occurs in a corpus: null where it does not, or
+-- there is no corpus.
+with asked as (
+    select unnest($token_ids::integer[]) as token_id
+),
+counted as (
+    select counts.token_id, sum(counts.n_occurrences)::bigint as n_occurrences
+    from asked
+    inner join store.token_counts as counts on counts.token_id = asked.token_id
+    where counts.corpus_id = $corpus_id
+    group by counts.token_id
+)
+select tokens.token_id, tokens.text, tokens.is_special, counted.n_occurrences,
+from asked
+inner join store.tokens as tokens on tokens.token_id = asked.token_id
+left join counted on counted.token_id = asked.token_id
+where tokens.tokenizer_id = $tokenizer_id
+"""
 
 Row = dict[str, Any]
 
@@ -15,7 +51,7 @@ Row = dict[str, Any]
 def texts_of(connection: duckdb.DuckDBPyConnection, tokenizer_id: int, token_ids: Iterable[int]) -> dict[int, str]:
     """Token id -> exact text, of those that the tokenizer has."""
     asked = {"tokenizer_id": tokenizer_id, "token_ids": sorted(set(token_ids))}
-    return {row["token_id"]: row["text"] for row in ask_records(connection, "token_texts", asked)}
+    return {row["token_id"]: row["text"] for row in records(connection, _TEXTS, asked)}
 
 
 @dataclass(frozen=True)
@@ -33,7 +69,7 @@ def known_tokens(
 ) -> KnownTokens:
     """What `texts_of` and `counts_of` say of the same tokens, in one question."""
     asked = {"tokenizer_id": tokenizer_id, "corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
-    rows = ask_records(connection, "counted_tokens", asked)
+    rows = records(connection, _COUNTED_TOKENS, asked)
     texts = {row["token_id"]: row["text"] for row in rows}
     special = tuple(sorted({row["text"] for row in rows if row["is_special"]}))
     counts = {row["token_id"]: row["n_occurrences"] for row in rows if row["n_occurrences"] is not None}
@@ -48,7 +84,7 @@ def counts_of(
         return None
     asked = {"corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
     counts = Counter[int]()
-    for row in ask_records(connection, "token_counts", asked):
+    for row in records(connection, _COUNTS, asked):
         counts[row["token_id"]] += row["n_occurrences"]
     return counts
 

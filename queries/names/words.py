@@ -7,8 +7,30 @@ import duckdb
 
 from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.spelling import typed
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.errors.unknown_subjects import blank_word, unknown_token, unknown_word
+
+_NEAREST_WORDS = """\
+-- The words among the tokens that take the fewest edits to become $word.
+with known as (
+    select distinct word,
+    from store.tokens
+    where
+        word <> ''
+        and not is_special
+        and abs(length(word) - length($word)) <= $most_edits
+        and list_contains($tokenizer_ids::integer[], tokenizer_id)
+),
+distances as (
+    select word, damerau_levenshtein(word, $word) as n_edits,
+    from known
+)
+select word,
+from distances
+where n_edits <= $most_edits
+order by n_edits, jaro_winkler_similarity(word, $word) desc, word
+limit 5
+"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +126,7 @@ def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id
     folded = word.strip().casefold()
     # Beyond half of the letters two words have nothing to do with each other.
     parameters = {"word": folded, "tokenizer_ids": list(tokenizer_ids), "most_edits": max(2, len(folded) // 2)}
-    return [row["word"] for row in ask_records(connection, "nearest_words", parameters)]
+    return [row["word"] for row in records(connection, _NEAREST_WORDS, parameters)]
 
 
 def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:

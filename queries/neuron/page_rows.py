@@ -20,6 +20,28 @@ from neurothek.queries.names.tokens import Row, context_ids, first_texts, known_
 from neurothek.queries.views.labels import labelled
 from neurothek.queries.views.on_corpus import of_facts
 
+_TEXT_WINDOWS = """\
+-- Ids around some positions of a corpus, at most as many before and after each as are asked for.
+select
+    asked.sequence_id,
+    asked.position,
+    asked.n_before,
+    asked.n_after,
+    sequences.domain,
+    sequences.tokens[greatest(asked.position - asked.n_before + 1, 1):asked.position] as ids_before,
+    sequences.tokens[asked.position + 1] as token_id,
+    sequences.tokens[asked.position + 2:asked.position + 1 + asked.n_after] as ids_after,
+from (
+    select
+        unnest($sequence_ids::integer[]) as sequence_id,
+        unnest($positions::integer[]) as position,
+        unnest($n_before::integer[]) as n_before,
+        unnest($n_after::integer[]) as n_after,
+) as asked
+inner join store.sequences as sequences on sequences.sequence_id = asked.sequence_id
+where sequences.corpus_id = $corpus_id
+"""
+
 T = TypeVar("T")
 
 _MOST_THREADS = 3
@@ -185,7 +207,7 @@ def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, An
         "n_before": [row["n_before"] for row in rows],
         "n_after": [row["n_after"] for row in rows],
     }
-    texts = {_place(row): row for row in ask_records(connection, "text_windows", places)}
+    texts = {_place(row): row for row in records(connection, _TEXT_WINDOWS, places)}
     with_texts = ((row, texts.get(_place(row))) for row in rows)
     return [row | text for row, text in with_texts if text is not None]
 

@@ -9,7 +9,53 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, SMALL, TEXT
 from neurothek.queries.ask.answer import Section, first_of
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import ask_records, framed, records
+
+_NEURON_NEIGHBOURS = """\
+-- The neurons whose value vectors point most nearly in the direction of one neuron's; of a gated model what they write
+-- where they do as it does at its pole.
+select
+    rank,
+    other_address as address,
+    cosine,
+    case
+        when $pole is null then null
+        when ($pole = 'negative') = (cosine < 0) then 'positive'
+        else 'negative'
+    end as pole,
+    case
+        when $pole is not null and ($pole = 'negative') <> (cosine < 0) then other_bottom_tokens
+        else other_top_tokens
+    end as top_tokens,
+from neighbours
+where model = $model and layer = $layer and neuron = $neuron
+order by rank
+"""
+
+_NEURON_MATES = """\
+-- The cluster of one neuron, with the other neurons of it, nearest to its centre first; one row where it is alone.
+select
+    clusters_summary.*,
+    members.address as mate,
+    members.centre_cosine,
+    members.pole,
+    case when members.pole = 'negative' then members.bottom_tokens else members.top_tokens end as top_tokens,
+from clusters_summary
+left join cluster_members as members
+    on
+        members.model = $model
+        and members.clustering_id = $clustering_id
+        and members.cluster_id = $cluster_id
+        and not (members.layer = $layer and members.neuron = $neuron)
+where
+    clusters_summary.model = $model
+    and clusters_summary.clustering_id = $clustering_id
+    and clusters_summary.cluster_id = $cluster_id
+order by
+    case when members.pole is null then members.centre_cosine else abs(members.centre_cosine) end desc,
+    members.layer,
+    members.neuron
+"""
 
 MATE_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,
@@ -131,7 +177,7 @@ def neuron_relatives(
     """
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
     is_clustered = facts["cluster_id"] is not None
-    members = ask_records(connection, "neuron_mates", {**parameters, **place}) if is_clustered else []
+    members = records(connection, _NEURON_MATES, {**parameters, **place}) if is_clustered else []
     mates = [{**row, "address": row["mate"]} for row in members if row["mate"] is not None]
     beside = (
         ask_records(connection, "neuron_counterparts", parameters) if {"compared", "counterparts"} & set(has) else []
@@ -139,7 +185,7 @@ def neuron_relatives(
     nearest = [row for row in beside if row["rank"] is not None]
     others = list(dict.fromkeys(row["other_model"] for row in beside)) if "compared" in has else []
     pole = {"pole": facts["pole"]}
-    neighbours = ask_records(connection, "neuron_neighbours", {**parameters, **pole}) if "neighbours" in has else []
+    neighbours = records(connection, _NEURON_NEIGHBOURS, {**parameters, **pole}) if "neighbours" in has else []
     return Relatives(
         mates=framed(mates, MATE_COLUMNS),
         neighbours=framed(neighbours, NEIGHBOUR_COLUMNS),

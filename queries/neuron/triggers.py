@@ -9,11 +9,32 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import Section, first_of
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.names.neurons import NeuronAddress
 from neurothek.queries.names.tokens import Row
 from neurothek.queries.neuron.page_rows import NeuronRows
 from neurothek.queries.views.contents import thresholds
+
+_NEURON_SUPPRESSION = """\
+-- Whether one token detector suppresses what triggers it, and whether chance would; no row for other neurons.
+select
+    suppression.n_detected,
+    suppression.mean_score,
+    suppression.suppresses,
+    suppression.expected,
+    suppression.mean_rank_from_bottom,
+    suppression.corpus,
+from suppression
+where suppression.model = $model and suppression.layer = $layer and suppression.neuron = $neuron
+"""
+
+_NEURON_DETECTED = """\
+-- How many n-grams of each length one neuron detects in its model's shown corpus.
+select n, count(*) as n_detected, bool_and(is_strict) as is_strict,
+from detected_ngrams
+where model_id = $model_id and layer = $layer and neuron = $neuron
+group by n
+"""
 
 Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
 
@@ -135,7 +156,7 @@ def neuron_triggers(
     """
     place = {"layer": neuron.layer, "neuron": neuron.neuron}
     asked = {**place, "model_id": neuron.model_id}
-    detected = ask_records(connection, "neuron_detected", asked) if "detected_ngrams" in has else []
+    detected = records(connection, _NEURON_DETECTED, asked) if "detected_ngrams" in has else []
     lengths = _lengths(rows, {row["n"]: row for row in detected})
     n_active = {row["n"]: row["n_active"] for row in lengths}
     spelled = [
@@ -151,7 +172,7 @@ def neuron_triggers(
     for row in lengths:
         row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
-    suppression = ask_records(connection, "neuron_suppression", {**place, "model": neuron.model}) if is_detector else []
+    suppression = records(connection, _NEURON_SUPPRESSION, {**place, "model": neuron.model}) if is_detector else []
     return Triggers(
         framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), suppression[0] if suppression else None
     )

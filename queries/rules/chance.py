@@ -8,7 +8,15 @@ from math import comb
 import duckdb
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED, ConceptClass
-from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.ask.statements import records
+
+_VOCABULARY = """\
+-- The tokens of a tokenizer, without the special ones.
+select token_id, text
+from store.tokens
+where tokenizer_id = $tokenizer_id and not is_special
+order by token_id
+"""
 
 LEVEL = 0.05
 """Most random lists that are given any concept, as a share [ours]."""
@@ -107,5 +115,5 @@ class Vocabulary:
 
 def read_vocabulary(connection: duckdb.DuckDBPyConnection, tokenizer_id: int) -> Vocabulary:
     """The vocabulary of a tokenizer of the warehouse."""
-    rows = records(connection, statement("vocabulary"), {"tokenizer_id": tokenizer_id})
+    rows = records(connection, _VOCABULARY, {"tokenizer_id": tokenizer_id})
     return Vocabulary({row["token_id"]: row["text"] for row in rows})

@@ -8,8 +8,21 @@ from functools import lru_cache
 import duckdb
 
 from neurothek.catalog.tables.annotations import LEAST_MARKED
-from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.ask.statements import records
 from neurothek.queries.rules.chance import FAMILIES, LEVEL, Pattern, Vocabulary
+
+_NEAR_TOKENS = """\
+-- The tokens that are nearest to each token in a model's unembedding and have it among their own nearest.
+select one.token_id, list(one.neighbour_id order by one.rank) as near
+from store.token_neighbours as one
+inner join store.token_neighbours as other
+    on
+        other.model_id = one.model_id
+        and other.token_id = one.neighbour_id
+        and other.neighbour_id = one.token_id
+where one.model_id = $model_id
+group by one.token_id
+"""
 
 N_RANDOM_LISTS = 2_000
 """Random lists of which the smallest size of a group is read [ours]."""
@@ -115,5 +128,5 @@ def _random_lists(tokens: tuple[int, ...], n_shown: int) -> tuple[tuple[int, ...
 
 def read_near(connection: duckdb.DuckDBPyConnection, model_id: int) -> Near:
     """The tokens linked to each token in a model's unembedding."""
-    rows = records(connection, statement("near_tokens"), {"model_id": model_id})
+    rows = records(connection, _NEAR_TOKENS, {"model_id": model_id})
     return {row["token_id"]: tuple(row["near"]) for row in rows}

@@ -9,7 +9,7 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unfit_options import other_tokenizers
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models
@@ -21,6 +21,35 @@ from neurothek.queries.search.question import Question
 from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
+
+_NEURON_POLES = """\
+-- To which pole a neuron leans: that of its largest coefficient on the shown corpus, else that of the longer tail of
+-- its scores.
+select coalesce(nullif(activation_max + activation_min, 0), score_skewness) as leaning,
+from store.neuron_facts
+where model_id = $model_id and layer = $layer and neuron = $neuron
+"""
+
+_NEURON_LISTS = """\
+-- What one neuron promotes and suppresses, as ids, and how all of its scores spread.
+select
+    score_mean, score_sd, top_token_ids, top_scores, bottom_token_ids, bottom_scores,
+    (
+        select counts
+        from store.logit_histograms
+        where model_id = $model_id and layer = $layer and neuron = $neuron
+    ) as logit_counts,
+from store.projections
+where model_id = $model_id and layer = $layer and neuron = $neuron
+"""
+
+_ALIKE_NULLS = """\
+-- What random vectors like a layer's value vectors reach with their best neuron of each model they were compared with.
+select other_model_id, max(null_99) as null_99
+from store.counterparts
+where model_id = $model_id and layer = $layer
+group by other_model_id
+"""
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -107,8 +136,8 @@ def _alike(
     layers = layers_of(question, models)
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
-    own_pole = strongest_pole(ask_records(connection, "neuron_poles", place), own_model)
-    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)), own_pole)
+    own_pole = strongest_pole(records(connection, _NEURON_POLES, place), own_model)
+    mine = _own(listed_tokens(records(connection, _NEURON_LISTS, place)), own_pole)
     parameters = {
         **place,
         **mine,
@@ -130,7 +159,7 @@ def _alike(
     )
     by_id = {model.model_id: model for model in models}
     others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
-    nulls = {row["other_model_id"]: row["null_99"] for row in ask_records(connection, "alike_nulls", own_layer)}
+    nulls = {row["other_model_id"]: row["null_99"] for row in records(connection, _ALIKE_NULLS, own_layer)}
     rows_shown = [
         {
             **row,

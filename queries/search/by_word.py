@@ -12,7 +12,7 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unknown_subjects import no_words, split_not_listed, unknown_word
 from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.models import KnownModel
@@ -36,6 +36,14 @@ from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.neuron_facts import told
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
+
+_LIST_LENGTH = """\
+-- How many tokens the neurons of a model list on a side.
+select len(top_token_ids) as n_listed,
+from store.projections
+where model_id = $model_id
+limit 1
+"""
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -242,7 +250,7 @@ def _completeness(
     notes = notes if at_hand.scores else []
     lengths: set[int] = set()
     for model in {model.tokenizer_id: model for model in listed}.values():
-        lengths |= {row["n_listed"] for row in ask_records(connection, "list_length", {"model_id": model.model_id})}
+        lengths |= {row["n_listed"] for row in records(connection, _LIST_LENGTH, {"model_id": model.model_id})}
     if lengths:
         whose = f"the stored lists of {names}" if at_hand.scores else "the stored lists"
         beyond = "; --score looks at every neuron" if may_score else ""

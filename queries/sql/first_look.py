@@ -22,9 +22,19 @@ from neurothek.queries.ask.parse_tree import (
     nodes_in,
     statements_of,
 )
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.errors.unknown_subjects import RELATION, unknown_column_among
 from neurothek.queries.sql.judgement import Ground, judge_mentions
+
+_COLUMNS_OF_RELATIONS = """\
+-- The columns of every view and table, by the name of what has them: views as people query them, tables of the store.
+select
+    case when schema_name = 'store' then 'store.' else '' end || table_name as relation,
+    column_name as name,
+from duckdb_columns()
+where database_name = current_database() and schema_name in ('main', 'store') and not internal
+order by relation, column_index
+"""
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 """What stands in place of a table and has columns that the warehouse does not list."""
@@ -91,7 +101,7 @@ def _makes_columns(node: dict[str, Any]) -> bool:
 def _columns_of(connection: duckdb.DuckDBPyConnection, mentions: Mentions) -> list[str] | None:
     """Columns of the relations that are mentioned, in order; None if one of them is not the warehouse's own."""
     by_relation: dict[str, list[str]] = {}
-    for row in ask_records(connection, "columns_of_relations"):
+    for row in records(connection, _COLUMNS_OF_RELATIONS):
         by_relation.setdefault(row["relation"].casefold(), []).append(row["name"])
     columns: dict[str, None] = {}
     for _, schema, name in mentions.tables:

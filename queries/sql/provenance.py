@@ -14,9 +14,33 @@ from sqlglot.optimizer.qualify import qualify
 from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.parse_tree import EXPLAIN, MARK
-from neurothek.queries.ask.statements import ask
+from neurothek.queries.ask.statements import frame_of
 from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.views.install import all_views
+
+_STORE_COLUMNS = """\
+-- Columns of the tables of measurements, with their types.
+select table_name, column_name, data_type
+from duckdb_columns()
+where schema_name = 'store' and not internal
+order by table_name, column_index
+"""
+
+_RUNS_OF_JOBS = """\
+-- Published runs of some jobs, newest first.
+select
+    runs.run_id,
+    runs.job,
+    models.name as model,
+    corpora.name as corpus,
+    runs.finished_at,
+    runs.parameters,
+from store.runs as runs
+inner join store.models as models on models.model_id = runs.model_id
+left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+where list_contains($jobs::varchar[], runs.job)
+order by runs.run_id desc
+"""
 
 _PURPOSE_CHARACTERS = 100
 
@@ -73,7 +97,7 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
             },
         ),
         columns=_columns(connection, tree, [row["relation"] for row in relations if row["kind"] == "view"]),
-        runs=ask(connection, "runs_of_jobs", {"jobs": jobs}),
+        runs=frame_of(connection, _RUNS_OF_JOBS, {"jobs": jobs}),
     )
 
 
@@ -154,6 +178,6 @@ def _sources(
 
 def _schema(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, dict[str, str]]]:
     tables: dict[str, dict[str, str]] = {}
-    for row in ask(connection, "store_columns").to_dicts():
+    for row in frame_of(connection, _STORE_COLUMNS).to_dicts():
         tables.setdefault(row["table_name"], {})[row["column_name"]] = row["data_type"]
     return {"store": tables}

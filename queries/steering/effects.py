@@ -9,8 +9,15 @@ import polars as pl
 
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.views.neuron_facts import rows_of_models
+
+_WRITTEN_TEXTS = """\
+-- Whether a model wrote texts with neurons changed, on a corpus.
+select count(*) > 0 as is_there
+from store.continuations
+where model_id = $model_id and corpus_id = $corpus_id
+"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +93,7 @@ class Effects(TabularAnswer):
 
 def has_continuations(connection: duckdb.DuckDBPyConnection, model_id: int, corpus_id: int) -> bool:
     """Whether the warehouse holds texts that a model wrote with neurons changed, on a corpus."""
-    (row,) = ask_records(connection, "written_texts", {"model_id": model_id, "corpus_id": corpus_id})
+    (row,) = records(connection, _WRITTEN_TEXTS, {"model_id": model_id, "corpus_id": corpus_id})
     return bool(row["is_there"])
 
 

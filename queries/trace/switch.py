@@ -13,12 +13,20 @@ from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
 from neurothek.catalog.tables.traces import Switched, SwitchedTogether
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unfit_options import neuron_of_another
 from neurothek.queries.names.models import KnownModel, choose_model
 from neurothek.queries.names.neurons import NeuronAddress, find_neuron
 from neurothek.queries.names.tokens import texts_of
 from neurothek.queries.trace.trace import quoted_end
+
+_NEURONS_THAT_FIRE = """\
+-- The neurons of one layer that fire on the shown corpus of their model; none where activity was not measured.
+select neuron,
+from store.neuron_facts
+where model_id = $model_id and layer = $layer and n_active > 0
+order by neuron
+"""
 
 SWITCHED_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,
@@ -257,7 +265,7 @@ def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) ->
 def firing_beside(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> list[int]:
     """Neurons of its layer that fire on the shown corpus of its model; none where activity was not measured."""
     asked = {"model_id": neuron.model_id, "layer": neuron.layer}
-    return [row["neuron"] for row in ask_records(connection, "neurons_that_fire", asked)]
+    return [row["neuron"] for row in records(connection, _NEURONS_THAT_FIRE, asked)]
 
 
 @with_its_sql

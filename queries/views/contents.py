@@ -17,6 +17,16 @@ from neurothek.queries.errors.unknown_subjects import unknown_relation
 from neurothek.queries.names.models import SIZE
 from neurothek.queries.views.install import all_views, view
 
+_LISTED_MODELS = """\
+-- The view models as people list it: smallest first, a plain model before its variants, steps in the order of training.
+select *,
+from models
+order by
+    size,
+    regexp_extract(variant, '^\\D+') nulls first, try_cast(regexp_extract(variant, '\\d+$') as bigint) nulls first,
+    model
+"""
+
 RUN_COLUMNS: Mapping[str, pl.DataType] = {
     "run_id": INTEGER,
     "model": TEXT,
@@ -42,7 +52,7 @@ RUNS_TABLE = ("model", "job", "other_model", "corpus", "state", "finished_at", "
 
 def models_frame(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """The view `models`, smallest model first, its variants after it, steps in the order of training."""
-    return ask(connection, "listed_models")
+    return frame_of(connection, _LISTED_MODELS)
 
 
 def models_table(models_frame: pl.DataFrame) -> pl.DataFrame:

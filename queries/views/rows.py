@@ -9,6 +9,35 @@ import duckdb
 from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.views.install import view
 
+_NEURONS_AT_ROWS = """\
+-- Which neurons lie in some rows of the tables that hold a row per neuron.
+select 'neuron_facts' as name, model_id, layer, neuron,
+from store.neuron_facts
+where rowid in (select unnest($neuron_facts::bigint[]))
+union all
+select 'projections' as name, model_id, layer, neuron,
+from store.projections
+where rowid in (select unnest($projections::bigint[]))
+"""
+
+_FOUND_ROWS = """\
+-- Where some neurons lie in the tables that hold a row per neuron, looked for in all rows.
+with asked as (
+    select
+        unnest($model_ids::integer[]) as model_id,
+        unnest($layers::integer[]) as layer,
+        unnest($neurons::integer[]) as neuron,
+)
+select 'neuron_facts' as name, facts.rowid as row_number,
+from store.neuron_facts as facts
+inner join asked on asked.model_id = facts.model_id and asked.layer = facts.layer and asked.neuron = facts.neuron
+union all
+select 'projections' as name, projections.rowid as row_number,
+from store.projections as projections
+inner join asked
+    on asked.model_id = projections.model_id and asked.layer = projections.layer and asked.neuron = projections.neuron
+"""
+
 TABLES = ("neuron_facts", "projections")
 """The tables that hold a row per neuron, a model's together in the order of layers and neurons."""
 
@@ -30,7 +59,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
     firsts = first_rows(connection)
     counted = {name: _counted(firsts, name, neurons) for name in TABLES}
     lying = {name: set[Neuron]() for name in TABLES}
-    for row in ask_records(connection, "neurons_at_rows", counted):
+    for row in records(connection, _NEURONS_AT_ROWS, counted):
         lying[row["name"]].add((row["model_id"], row["layer"], row["neuron"]))
     if all(lying[name] == set(neurons) for name in TABLES):
         return counted
@@ -116,7 +145,7 @@ def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]
         "neurons": [neuron for _, _, neuron in neurons],
     }
     numbers: dict[str, list[int]] = {name: [] for name in TABLES}
-    for row in ask_records(connection, "found_rows", asked):
+    for row in records(connection, _FOUND_ROWS, asked):
         numbers[row["name"]].append(row["row_number"])
     return numbers
 

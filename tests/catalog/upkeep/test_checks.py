@@ -106,7 +106,7 @@ MORE_DAMAGE = {
         "delete from store.unit_sets where set_id = 0",
         "update store.unit_sets set rule = 'm <> 0' where set_id = 0",
         "update store.unit_sets set model_id = 99 where set_id = 0",
-        "insert into store.unit_sets by name select * replace (9 as set_id, 99 as model_id) from store.unit_sets limit 1",
+        "insert into store.unit_sets select * replace (9 as set_id, 99 as model_id) from store.unit_sets limit 1",
         "delete from store.unit_layers where set_id = 0 and layer = 1",
         "update store.unit_layers set first_unit = first_unit + 1 where layer = 1",
         "insert into store.unit_layers values (9, 0, 4, 0)",
