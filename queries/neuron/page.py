@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.spelling import quoted
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
-from neurothek.queries.ask.statements import framed, records
+from neurothek.queries.ask.statements import ask_records, framed, records
 from neurothek.queries.names.corpora import MeasuredCorpus
 from neurothek.queries.names.neurons import NeuronAddress, find_neuron
 from neurothek.queries.names.tokens import Row, spelled, with_texts
@@ -23,21 +23,6 @@ from neurothek.queries.neuron.triggers import Triggers, neuron_triggers
 from neurothek.queries.neuron.windows import histogram_frame, windows_frame, written_at
 from neurothek.queries.neuron.windows import sections as window_sections
 from neurothek.queries.views.on_corpus import on_corpus
-
-_NEURON_PUSHED = """\
--- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
-select
-    token_id,
-    token,
-    n_pushes,
-    n_saturations,
-    push_share,
-    mean_score,
-    mean_centred,
-from pushers
-where model = $model and layer = $layer and neuron = $neuron
-order by n_pushes desc, push_share desc, token_id
-"""
 
 _NEURON_ANNOTATIONS = """\
 -- What people see in one neuron, concepts before none.
@@ -407,7 +392,7 @@ def _pushed(
     connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> pl.DataFrame:
     # The view reads every saturation of the model: most neurons have no part in any.
-    rows = records(connection, _NEURON_PUSHED, parameters) if facts["times_saturating"] else []
+    rows = ask_records(connection, "neuron_pushed", parameters) if facts["times_saturating"] else []
     return framed(rows, PUSHED_COLUMNS)
 
 

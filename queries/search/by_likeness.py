@@ -9,7 +9,7 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import framed, records
+from neurothek.queries.ask.statements import ask_records, framed, records
 from neurothek.queries.errors.unfit_options import other_tokenizers
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models
@@ -27,19 +27,6 @@ _NEURON_POLES = """\
 -- its scores.
 select coalesce(nullif(activation_max + activation_min, 0), score_skewness) as leaning,
 from store.neuron_facts
-where model_id = $model_id and layer = $layer and neuron = $neuron
-"""
-
-_NEURON_LISTS = """\
--- What one neuron promotes and suppresses, as ids, and how all of its scores spread.
-select
-    score_mean, score_sd, top_token_ids, top_scores, bottom_token_ids, bottom_scores,
-    (
-        select counts
-        from store.logit_histograms
-        where model_id = $model_id and layer = $layer and neuron = $neuron
-    ) as logit_counts,
-from store.projections
 where model_id = $model_id and layer = $layer and neuron = $neuron
 """
 
@@ -137,7 +124,7 @@ def _alike(
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
     own_pole = strongest_pole(records(connection, _NEURON_POLES, place), own_model)
-    mine = _own(listed_tokens(records(connection, _NEURON_LISTS, place)), own_pole)
+    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)), own_pole)
     parameters = {
         **place,
         **mine,

@@ -2,6 +2,7 @@
 -- Why: neurons of the feed-forward layers are one kind of unit; what asks here need not change when a file has others.
 -- From: neurons, for the sets of kind ffn, and store.unit_sets. Sources: as in neurons; the words are ours. A column is
 -- null where it is null in neurons.
+-- Kinds of rows: unit_set, because a model may have several sets of units.
 -- key: model, unit_set, layer, unit
 -- columns:
 --   model: Name of the model.

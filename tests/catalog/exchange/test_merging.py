@@ -25,7 +25,7 @@ from tests.support.models import build
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("merging")]
 
 NUMBERS = ("model_id", "corpus_id", "run_id", "tokenizer_id", "clustering_id", "other_model_id")
-REBUILT = {"neuron_facts"}
+REBUILT = {"neuron_facts", "unit_sets", "unit_layers"}
 
 
 @pytest.fixture(scope="module")

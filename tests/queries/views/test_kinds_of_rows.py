@@ -10,7 +10,7 @@ from neurothek.queries.views.install import View, all_views
 from tests.support.tiny import Row
 
 WHAT_A_ROW_IS_OF = {
-    *("model", "other_model", "corpus_id", "layer", "neuron", "rank", "token_id", "tokenizer_id", "run_id"),
+    *("model", "other_model", "corpus_id", "layer", "neuron", "unit", "rank", "token_id", "tokenizer_id", "run_id"),
     *("annotation_id", "clustering_id", "cluster_id", "control_id", "number", "shown_token_ids", "bin", "n_tokens"),
     *("position", "state", "source_state", "target_state", "parameter", "metric", "other_annotator"),
     *("intervention", "position_from", "set_number", "prompt_number", "sentence_id"),
