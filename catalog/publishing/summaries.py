@@ -9,7 +9,6 @@ from importlib import resources
 import duckdb
 
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.tables.units import SETS
 
 PREFIX = "kept_"
 """Begins the names of tables that hold what other tables yield."""
@@ -170,6 +169,9 @@ def _differ(column: str, kind: str) -> str:
 
 def add_neurons(connection: duckdb.DuckDBPyConnection) -> None:
     """Say of every model which neurons it has, where that is not said yet: their set of units, and its layers."""
+    # Frames come with the declarations, and whoever only reads does without.
+    from neurothek.catalog.tables.units import SETS  # noqa: PLC0415
+
     for table in SETS:
         assert table.filling is not None
         connection.execute(table.filling)
