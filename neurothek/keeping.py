@@ -73,13 +73,15 @@ class Keeping(Opened):
             >>> [figure.name for figure in figures if not figure.why_not][:1]
             ['figure-01-dead-neurons']
         """
-        from neurothek.dashboards.papers.files import material_of, write_figures
+        from neurothek.dashboards.papers.folders import write_figures
+        from neurothek.dashboards.papers.reproduced import figures_of_comparison
         from neurothek.queries.compare.comparison import Comparison
 
         require(Comparison, comparison=comparison)
         with self.reader() as connection:
-            material = material_of(connection, comparison)
-        return write_figures(material, expanded(folder))
+            figures = figures_of_comparison(connection, comparison)
+        write_figures(figures, expanded(folder))
+        return figures
 
     @checked
     def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":
@@ -159,8 +161,8 @@ class Keeping(Opened):
             >>> warehouse.reproduce("voita", to="voita")[-1].name
             'index.html'
         """
-        from neurothek.dashboards.reproduce.collected import collect
-        from neurothek.dashboards.reproduce.paper_folder import write_paper
+        from neurothek.dashboards.papers.folders import write_paper
+        from neurothek.dashboards.papers.reproduced import collect
 
         with self.reader() as connection:
             found = collect(connection, paper, models, family=family, corpus=corpus)

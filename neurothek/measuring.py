@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from neurothek.ingest.pipeline.ingest_all import Outcome
     from neurothek.ingest.pipeline.verify import Skipped
     from neurothek.ingest.planning.model_plan import ModelPlan
-    from neurothek.queries.claims.lacking import Lacking
+    from neurothek.queries.papers.prerequisites import MissingJobs
 
 
 class Measuring(Opened):
@@ -86,7 +86,7 @@ class Measuring(Opened):
     @checked
     def lacking(
         self, paper: Literal["voita", "geva", "din"], *models: str, corpus: str | None = None
-    ) -> "list[Lacking]":
+    ) -> "list[MissingJobs]":
         """What has to be measured before a paper can be reproduced.
 
         Args:
@@ -104,16 +104,18 @@ class Measuring(Opened):
             >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
             True
         """
-        from neurothek.queries.claims.lacking import JOBS, Lacking, known_as, lacking, of_new
+        from neurothek.queries.papers.prerequisites import MissingJobs, known_as, lacking, of_new
+        from neurothek.queries.papers.registry import PAPERS
 
+        of = PAPERS[paper]
         if not self.warehouse.exists():
-            return [Lacking(one, JOBS[paper], {"jobs": JOBS[paper], "named": ()}) for one in models]
+            return [MissingJobs(one, of.jobs, {"jobs": of.jobs, "named": ()}) for one in models]
         with self.reader() as connection:
             names = known_as(connection, models)
             known = [name for name in names.values() if name is not None]
-            lacks = lacking(connection, paper, known, corpus=corpus) if known or not models else []
+            lacks = lacking(connection, of, known, corpus=corpus) if known or not models else []
             new = [one for one, name in names.items() if name is None]
-            return [*lacks, *(of_new(connection, paper, one, known, corpus) for one in new)]
+            return [*lacks, *(of_new(connection, of, one, known, corpus) for one in new)]
 
     @checked
     def verify(

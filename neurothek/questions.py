@@ -10,9 +10,9 @@ from neurothek.opened import Opened, checked
 if TYPE_CHECKING:
     import polars as pl
 
-    from neurothek.queries.claims.verdicts import JudgedClaims
     from neurothek.queries.compare.comparison import Comparison
     from neurothek.queries.neuron.page import NeuronPage
+    from neurothek.queries.papers.verdicts import JudgedClaims
     from neurothek.queries.search.by_likeness import AlikeResult
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
@@ -270,7 +270,7 @@ class Questions(Opened):
             >>> warehouse.claims(paper="voita").claims["section"].to_list()[:2]
             ['3', '3']
         """
-        from neurothek.queries.claims.verdicts import judge_claims
+        from neurothek.queries.papers.verdicts import judge_claims
 
         papers = (paper,) if isinstance(paper, str) else tuple(paper)
         with self.reader() as connection:

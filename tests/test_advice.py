@@ -269,14 +269,13 @@ ELSEWHERE = {
     "neurothek/cli/train.py": "training takes a minute: tests/cli/test_train.py",
     "ingest/training/card.py": "likewise",
     "ingest/jobs/continuations/job.py": "a run that another rests on is measured anew: its job's own tests",
-    "dashboards/reproduce/din_exhibits.py": "a remark on a page: tests/docs/test_commands_in_documents.py on papers.md",
-    "dashboards/reproduce/geva_exhibits.py": "likewise",
     "dashboards/papers/geva.py": "why a figure of reproduce is missing: tests/dashboards/papers/test_geva.py",
     "dashboards/papers/voita_galleries.py": "likewise: tests/dashboards/papers/test_voita_galleries.py",
     "dashboards/papers/voita_ngrams.py": "likewise: tests/dashboards/papers/test_voita_ngrams.py",
-    "queries/claims/family.py": "a claim that was not judged: tests/queries/claims/test_family.py",
-    "queries/claims/geva_vectors.py": "likewise, in findings.md: tests/docs/test_commands_in_documents.py",
-    "queries/claims/din_shortcuts.py": "likewise",
+    "queries/papers/family.py": "a claim that was not judged: tests/queries/papers/test_family.py",
+    "queries/papers/geva_vectors.py": "likewise, in findings.md: tests/docs/test_commands_in_documents.py",
+    "queries/papers/din.py": "likewise, and a remark on a page: the same on papers.md",
+    "queries/papers/geva.py": "likewise",
     "dashboards/session.py": "pages without a desk, which no command opens: tests/dashboards/test_session.py",
 }
 

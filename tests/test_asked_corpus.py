@@ -19,10 +19,7 @@ from polars.testing import assert_frame_equal
 
 import neurothek
 from neurothek.catalog.problems import NeurothekError
-from neurothek.dashboards.papers.din import shortcut_figures
-from neurothek.dashboards.papers.figure import Figure
-from neurothek.dashboards.papers.files import material_of
-from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.dashboards.papers.reproduced import figures_of_comparison
 from neurothek.queries.compare.comparison import Comparison, together
 from tests.support import two_corpora as two
 
@@ -171,10 +168,7 @@ def drawn(both: neurothek.Neurothek, asked: Comparison) -> dict[str, Any]:
 def charts(warehouse: neurothek.Neurothek, comparison: Comparison) -> dict[str, Any]:
     """Every figure that is drawn: what it shows, as vega has it, by name."""
     with warehouse.reader() as connection:
-        material = material_of(connection, comparison)
-    assert material.shortcuts is not None
-    figures: list[Figure] = [*paper_figures(material)]
-    figures += [*shortcut_figures(material.shortcuts, material.look, corpus=comparison.corpus)]
+        figures = figures_of_comparison(connection, comparison)
     return {one.name: one.chart.to_dict() for one in figures if one.chart is not None}
 
 
@@ -223,11 +217,9 @@ def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Ne
     only = both.compare(two.OTHER, corpus=SHOWN)
     assert only.saturation.is_empty()
     with both.reader() as connection:
-        material = material_of(connection, only)
-    assert material.shortcuts is not None
-    reasons = {one.name: one.why_not for one in paper_figures(material)}
+        reasons = {one.name: one.why_not for one in figures_of_comparison(connection, only)}
     assert reasons["figure-02-tokens-that-cover"] == f"n-grams were not counted on {SHOWN}"
-    (reason,) = {one.why_not for one in shortcut_figures(material.shortcuts, material.look, corpus=SHOWN)}
+    (reason,) = {why_not for name, why_not in reasons.items() if name.startswith("shortcuts-")}
     assert reason.startswith(
         f"none were fitted on {SHOWN}; fit them with `neurothek ingest MODEL --corpus {SHOWN} --sequence-length 49"
         " --job shortcuts"

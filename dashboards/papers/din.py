@@ -16,7 +16,9 @@ from neurothek.dashboards.charts.predictions.shortcuts import heat_map
 from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    SeriesFigure,
+    Drawn,
+    NotDrawn,
+    Setting,
     captioned,
     corpora_in,
     model_panels,
@@ -24,20 +26,24 @@ from neurothek.dashboards.papers.figure import (
     not_comparable,
     number_in,
 )
-from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.ask.statements import statement
-from neurothek.queries.views.neuron_facts import of_models
+from neurothek.queries.papers import din as paper
+from neurothek.queries.papers.exhibit import Picture
+from neurothek.queries.views.neuron_facts import rows_of_models
 
-SERIES = "shortcuts"
 WHOLE = ("mat", "id")
 PARTS = ("mat", "mat_attn", "mat_ffn", "mat_ln1_ln2")
 
+_OF_PAIRS = (
+    "list_position($models::varchar[], model)",
+    "list_position(['mat', 'id'], method)",
+    "source_state",
+    "target_state",
+)
 _ALONG_CURVES = ("size", "model", "method", "layers_run", "parameter")
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
 _NOT_FITTED = "no linear shortcuts were fitted"
-_NO_PARTS = "no parts were replaced by linear maps"
 _NOT_LEFT = "early exits were not measured"
 
 
@@ -48,52 +54,19 @@ class ShortcutRows:
     fit: pl.DataFrame  # of `shortcut_fit`
     quality: pl.DataFrame  # of `shortcut_quality`
     exits: pl.DataFrame  # of `exit_tradeoff`
-    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
-    on: tuple[str, ...] = ()
+    setting: Setting
 
     @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "ShortcutRows":
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "ShortcutRows":
         """Read them."""
-        asked = {"models": list(models)}
-        fits = [
-            run_query(connection, statement("shortcut_fit", "dashboards"), {"model": model, "method": method})
-            for model in models
-            for method in WHOLE
-        ]
         return cls(
-            fit=pl.concat(fits),
-            quality=run_query(connection, of_models("shortcut_quality", ("size", "model", "method", "state")), asked),
-            exits=run_query(connection, of_models("exit_tradeoff", _ALONG_CURVES), asked),
-            on=tuple(on),
+            fit=rows_of_models(connection, "shortcut_fit", models, order=_OF_PAIRS).filter(
+                pl.col("method").is_in(WHOLE)
+            ),
+            quality=rows_of_models(connection, "shortcut_quality", models, order=("size", "model", "method", "state")),
+            exits=rows_of_models(connection, "exit_tradeoff", models, order=_ALONG_CURVES),
+            setting=setting,
         )
-
-
-class ShortcutFigure(SeriesFigure):
-    """One of the series on linear shortcuts, counted among these."""
-
-    prefix = SERIES
-    alike = "figures of linear shortcuts"
-
-
-def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = None) -> list[ShortcutFigure]:
-    """All of them in order; those that cannot be drawn say why.
-
-    Args:
-        rows: what they show.
-        look: colours and dashes of the models.
-        corpus: the corpus that was asked for; None: each model's shown one.
-    """
-    on_corpus = "" if corpus is None else f" on {corpus}"
-    brings = command_line("ingest", "MODEL", *rows.on, "--job", "shortcuts", "--job", "exits")
-    nothing = f"none were fitted{on_corpus}; fit them with `{brings}`"
-    is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
-    figures = []
-    for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
-        data = needed(rows)
-        chart = None if data.is_empty() else draw(data, look)
-        reason = nothing if is_nothing else f"{why_not}{on_corpus}"
-        figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else reason))
-    return figures
 
 
 def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
@@ -170,26 +143,6 @@ def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     )
 
 
-Needed = Callable[[ShortcutRows], pl.DataFrame]
-_FIGURES: Mapping[str, tuple[Callable[[pl.DataFrame, Look], Drawing], Needed, str]] = {
-    "fit-mat": (_fits("mat"), lambda rows: _of(rows.fit, "mat"), _NOT_FITTED),
-    "fit-id": (_fits("id"), lambda rows: _of(rows.fit, "id"), _NOT_FITTED),
-    "precision": (_precision, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
-    "surprisal": (_surprisal, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
-    "parts": (_parts("precision_1"), lambda rows: _with_parts(rows.quality), _NO_PARTS),
-    "exits-by-size": (_by_size, lambda rows: _of(rows.exits, "mat"), _NOT_LEFT),
-    "exits-by-method": (_by_method, lambda rows: rows.exits, _NOT_LEFT),
-    **{
-        slug: (_parts(number), lambda rows: _with_parts(rows.quality), _NO_PARTS)
-        for slug, number in (
-            ("parts-surprisal", "surprisal"),
-            ("parts-5", "precision_5"),
-            ("parts-10", "precision_10"),
-        )
-    },
-}
-
-
 def _of(rows: pl.DataFrame, *methods: str) -> pl.DataFrame:
     return rows.filter(pl.col("method").is_in(methods))
 
@@ -209,3 +162,38 @@ def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], loo
     ]
     whole: alt.HConcatChart = alt.hconcat(*panels)
     return whole
+
+
+def _drawn(
+    draw: Callable[[pl.DataFrame, Look], Drawing], of: Callable[[ShortcutRows], pl.DataFrame], why_not: str
+) -> Callable[[ShortcutRows], Drawn]:
+    """A drawing of some of the rows; where there are none at all, the command that brings them."""
+
+    def drawn(rows: ShortcutRows) -> Drawn:
+        if not of(rows).is_empty():
+            return draw(of(rows), rows.setting.look)
+        there = rows.setting.there
+        if not (rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()):
+            return NotDrawn(f"{why_not}{there}")
+        brings = command_line("ingest", "MODEL", *rows.setting.on, "--job", "shortcuts", "--job", "exits")
+        return NotDrawn(f"none were fitted{there}; fit them with `{brings}`")
+
+    return drawn
+
+
+def _drawn_parts(number: str) -> Callable[[ShortcutRows], Drawn]:
+    return _drawn(_parts(number), lambda rows: _with_parts(rows.quality), "no parts were replaced by linear maps")
+
+
+DRAWINGS: Mapping[Picture, Callable[[ShortcutRows], Drawn]] = {
+    paper.FIT_MAT: _drawn(_fits("mat"), lambda rows: _of(rows.fit, "mat"), _NOT_FITTED),
+    paper.FIT_ID: _drawn(_fits("id"), lambda rows: _of(rows.fit, "id"), _NOT_FITTED),
+    paper.PRECISION: _drawn(_precision, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
+    paper.SURPRISAL: _drawn(_surprisal, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
+    paper.PARTS: _drawn_parts("precision_1"),
+    paper.EXITS_BY_SIZE: _drawn(_by_size, lambda rows: _of(rows.exits, "mat"), _NOT_LEFT),
+    paper.EXITS_BY_METHOD: _drawn(_by_method, lambda rows: rows.exits, _NOT_LEFT),
+    paper.PARTS_SURPRISAL: _drawn_parts("surprisal"),
+    paper.PARTS_5: _drawn_parts("precision_5"),
+    paper.PARTS_10: _drawn_parts("precision_10"),
+}

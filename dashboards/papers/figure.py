@@ -1,70 +1,37 @@
 """What the papers' figures share: a figure that is drawn, or why it is not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TypeVar
 
 import altair as alt
 import polars as pl
 
+from neurothek.catalog.advice import command_line
 from neurothek.dashboards.charts.layers import OfLayer, by_depth
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.queries.papers.exhibit import Picture
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, drawn or not.
+    """A picture of a paper, drawn of some models or not.
 
     Attributes:
-        number: its number in the paper.
-        slug: what it shows, for the name of its file.
+        picture: which.
         chart: the drawing; None where there is nothing to draw.
         why_not: why there is none; empty where there is one.
     """
 
-    number: int
-    slug: str
+    picture: Picture
     chart: Drawing | None
     why_not: str = ""
 
     @property
     def name(self) -> str:
-        """Name of its file, without the ending."""
-        return f"figure-{self.number:02d}-{self.slug}"
-
-    @property
-    def title(self) -> str:
-        """What it is called where it is missing."""
-        return f"figure {self.number}"
-
-    @property
-    def series(self) -> str:
-        """Itself: each of these figures lacks something of its own."""
-        return self.title
-
-
-class SeriesFigure(Figure):
-    """One of a series that is counted by itself, whose name begins the names of its files."""
-
-    prefix: ClassVar[str]
-    alike: ClassVar[str]
-    """What figures of the series are: those that lack the same are named together."""
-
-    @property
-    def name(self) -> str:
-        """Name of its file, without the ending."""
-        return f"{self.prefix}-{self.number}-{self.slug}"
-
-    @property
-    def title(self) -> str:
-        """What it is called where it is missing."""
-        return f"{self.prefix} {self.number} ({self.slug})"
-
-    @property
-    def series(self) -> str:
-        """What it is one of."""
-        return self.alike
+        """Name of its files, without the ending."""
+        return self.picture.name
 
 
 @dataclass(frozen=True)
@@ -75,6 +42,35 @@ class NotDrawn:
 
 
 Drawn = Drawing | NotDrawn
+Rows = TypeVar("Rows")
+
+
+def figures(drawings: Mapping[Picture, Callable[[Rows], Drawn]], rows: Rows) -> list[Figure]:
+    """Each picture, drawn of the rows; those that cannot be drawn say why."""
+    drawn = {picture: draw(rows) for picture, draw in drawings.items()}
+    return [
+        Figure(picture, None, one.reason) if isinstance(one, NotDrawn) else Figure(picture, one)
+        for picture, one in drawn.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The models of some figures, side by side."""
+
+    look: Look  # their colours, and which of them may not be compared
+    corpus: str | None = None  # the corpus that was asked for; None: each model's shown one
+    on: tuple[str, ...] = ()  # the options of `ingest` that ask for it; none where no corpus was asked for
+
+    @property
+    def there(self) -> str:
+        """Where something was not measured: on the corpus that was asked for, or anywhere."""
+        return "" if self.corpus is None else f" on {self.corpus}"
+
+    def not_measured(self, what: str, job: str) -> NotDrawn:
+        """What is missing, with the command that measures it."""
+        again = command_line("ingest", "MODEL", *self.on, "--job", job)
+        return NotDrawn(f"{what}{self.there}; measure them with `{again}`")
 
 
 def captioned(chart: Drawing, title: str, *lines: str) -> Drawing:

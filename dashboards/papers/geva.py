@@ -21,7 +21,9 @@ from neurothek.dashboards.charts.predictions.events import (
 from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    SeriesFigure,
+    Drawn,
+    NotDrawn,
+    Setting,
     captioned,
     corpora_in,
     model_panels,
@@ -29,10 +31,10 @@ from neurothek.dashboards.papers.figure import (
     not_comparable,
     number_in,
 )
+from neurothek.queries.papers import geva as paper
+from neurothek.queries.papers.exhibit import Picture
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.neuron_facts import rows_of_models
-
-SERIES = "geva"
 
 _IN_ORDER = ("list_position($models::varchar[], model)",)
 
@@ -47,11 +49,10 @@ class GevaRows:
     overlaps: pl.DataFrame  # of `norm_overlap`, of models that have a final norm
     dominant: pl.DataFrame  # of `dominant_share`
     extremes: pl.DataFrame  # of `extreme_updates`
-    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
-    on: tuple[str, ...] = ()
+    setting: Setting
 
     @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "GevaRows":
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "GevaRows":
         """Read them."""
 
         def rows(view: str, *then: str) -> pl.DataFrame:
@@ -63,7 +64,7 @@ class GevaRows:
             overlaps=rows("norm_overlap", "layer", "kind").filter(pl.col("norm_overlap").is_not_null()),
             dominant=rows("dominant_share", "layer"),
             extremes=rows("extreme_updates", "kind"),
-            on=tuple(on),
+            setting=setting,
         )
 
 
@@ -75,32 +76,13 @@ def judged(concepts: pl.DataFrame) -> pl.DataFrame:
     return concepts.join(chosen, on=["model", "annotator"], how="semi", maintain_order="left")
 
 
-class GevaFigure(SeriesFigure):
-    """One of the figures of Geva et al. 2022, counted among these."""
-
-    prefix = SERIES
-    alike = "figures of value vectors and sub-updates"
-
-
-def geva_figures(rows: GevaRows, look: Look, *, corpus: str | None = None) -> list[GevaFigure]:
-    """All of them in order; those that cannot be drawn say why.
-
-    Args:
-        rows: what they show.
-        look: which models may not be compared.
-        corpus: the corpus that was asked for; None: each model's shown one.
-    """
-    figures = []
-    for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
-        data = needed(rows)
-        if data.is_empty():
-            figures.append(GevaFigure(number, slug, None, why_not(rows.on, corpus)))
-        else:
-            figures.append(GevaFigure(number, slug, draw(data, look)))
-    return figures
-
-
-def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
+def _concepts(rows: GevaRows) -> Drawn:
+    concepts = rows.concepts
+    if concepts.is_empty():
+        by_program, by_people = (command_line("annotate", option, "MODEL") for option in ("--auto", "--sample"))
+        return NotDrawn(
+            f"no vectors were judged; a program's rules judge them with `{by_program}`, people with `{by_people}`"
+        )
     conditions = [name for name in concept_charts.CONDITION_NAMES if name in set(concepts.get_column("condition"))]
     heights = concepts.group_by("model", "condition", "layer").agg(pl.col("token_share").sum())
     # One axis for all, that random vectors are seen to be lower; where nobody named a concept it is empty, not missing.
@@ -117,7 +99,7 @@ def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
         f"{number_in(concepts, 'n_judgements')} judgements for each layer and kind of vector. A token of two classes"
         " counts in both.",
         f"Judged by the rules of a program and by no person: {', '.join(by_rules)}." if by_rules else "",
-        *not_comparable(concepts, look),
+        *not_comparable(concepts, rows.setting.look),
         _source("Figure 2"),
     )
 
@@ -143,14 +125,18 @@ def _candidates(candidates: pl.DataFrame, look: Look) -> Drawing:
     )
 
 
-def _overlaps(overlaps: pl.DataFrame, look: Look) -> Drawing:
+def _overlaps(rows: GevaRows) -> Drawn:
+    overlaps = rows.overlaps
+    if overlaps.is_empty():
+        controls = command_line("ingest", "MODEL", "--job", "controls")
+        return NotDrawn(f"the final norm was not compared, or there is none; compare it with `{controls}`")
     n_value, n_random = (number_in(overlaps.filter(kind=kind), "n") for kind in ("value", "random"))
     return captioned(
-        model_panels(overlaps, lambda rows: against_random(rows, "norm_overlap", title="overlap")),
+        model_panels(overlaps, lambda of: against_random(of, "norm_overlap", title="overlap")),
         "How many of the 30 highest tokens stay where vectors go through the final norm",
         "Intersection over union with and without the norm, mean over"
         f" {n_value} value vectors and {n_random} random ones a layer.",
-        *not_comparable(overlaps, look),
+        *not_comparable(overlaps, rows.setting.look),
         _source("Figure 4"),
     )
 
@@ -189,32 +175,23 @@ def _source(place: str) -> str:
     return f"{place} of Geva et al. 2022, for these models."
 
 
-def _not_measured(what: str, job: str) -> Callable[[Sequence[str], str | None], str]:
-    def why_not(on: Sequence[str], corpus: str | None) -> str:
-        on_corpus = "" if corpus is None else f" on {corpus}"
-        return f"{what}{on_corpus}; measure them with `{command_line('ingest', 'MODEL', *on, '--job', job)}`"
+def _events(
+    draw: Callable[[pl.DataFrame, Look], Drawing], of: Callable[[GevaRows], pl.DataFrame]
+) -> Callable[[GevaRows], Drawn]:
+    """A drawing of rows that the job events measures."""
 
-    return why_not
+    def drawn(rows: GevaRows) -> Drawn:
+        if of(rows).is_empty():
+            return rows.setting.not_measured("events were not measured", "events")
+        return draw(of(rows), rows.setting.look)
 
-
-def _not_annotated(_on: Sequence[str], _corpus: str | None) -> str:
-    by_rules, by_people = (command_line("annotate", option, "MODEL") for option in ("--auto", "--sample"))
-    return f"no vectors were judged; a program's rules judge them with `{by_rules}`, people with `{by_people}`"
-
-
-def _no_overlaps(_on: Sequence[str], _corpus: str | None) -> str:
-    controls = command_line("ingest", "MODEL", "--job", "controls")
-    return f"the final norm was not compared, or there is none; compare it with `{controls}`"
+    return drawn
 
 
-_Draw = Callable[[pl.DataFrame, Look], Drawing]
-_Needed = Callable[[GevaRows], pl.DataFrame]
-_WhyNot = Callable[[Sequence[str], str | None], str]
-_EVENTS = _not_measured("events were not measured", "events")
-_FIGURES: Mapping[str, tuple[_Draw, _Needed, _WhyNot]] = {
-    "concepts": (_concepts, lambda rows: rows.concepts, _not_annotated),
-    "candidates": (_candidates, lambda rows: rows.candidates, _EVENTS),
-    "final-norm": (_overlaps, lambda rows: rows.overlaps, _no_overlaps),
-    "dominant": (_dominant, lambda rows: rows.dominant, _EVENTS),
-    "extreme-updates": (_extremes, lambda rows: rows.extremes, _EVENTS),
+DRAWINGS: Mapping[Picture, Callable[[GevaRows], Drawn]] = {
+    paper.CONCEPTS: _concepts,
+    paper.CANDIDATES: _events(_candidates, lambda rows: rows.candidates),
+    paper.FINAL_NORM: _overlaps,
+    paper.DOMINANT: _events(_dominant, lambda rows: rows.dominant),
+    paper.EXTREME_UPDATES: _events(_extremes, lambda rows: rows.extremes),
 }

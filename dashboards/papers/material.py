@@ -3,13 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import duckdb
 import polars as pl
 
 from neurothek.catalog.variants import NO_POSITION, step_of
 from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.papers.din import ShortcutRows
+from neurothek.dashboards.colours import model_colours
+from neurothek.dashboards.papers.figure import Setting
 from neurothek.queries.compare.comparison import Comparison
-from neurothek.queries.compare.kinds import Typology
+from neurothek.queries.compare.kinds import Typology, positional_neurons
+from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.unmeasured import corpus_words
+from neurothek.queries.views.neuron_facts import rows_of_models
+from neurothek.queries.views.on_corpus import on_corpus
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,22 @@ class Material:
     # every positional neuron, as `neurothek.queries.compare.kinds.positional_neurons` gives them
     positional: pl.DataFrame
     by_minimum: pl.DataFrame  # rows of `detectors_by_minimum` for bigrams and trigrams
-    look: Look  # colours and dashes of the models
-    shortcuts: ShortcutRows | None = None  # what linear shortcuts say of them; None: not asked
+    setting: Setting  # how the models look, and the corpus
     # where each model's norms stand and how it knows positions, which training leaves alone
     built: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> "Material":
+        """Read it, of the corpus of the comparison; the models have the colours that the whole warehouse gives them."""
+        everything = {model.name: model.built for model in choose_models(connection)}
+        names = comparison.models.get_column("model").to_list()
+        on = corpus_words(connection, names, comparison.corpus)
+        with on_corpus(connection, names, comparison.corpus) as shown:
+            positional = positional_neurons(shown, comparison.typology.models())
+            by_minimum = rows_of_models(shown, "detectors_by_minimum", names, "n", "layer", "least_occurrences")
+        look = Look(model_colours(list(everything)), comparison.why_not())
+        setting = Setting(look, comparison.corpus, tuple(on))
+        return cls(comparison, positional, by_minimum.filter(pl.col("n") > 1), setting, everything)
 
     @property
     def kinds(self) -> Typology:
@@ -31,9 +49,14 @@ class Material:
         return self.comparison.typology
 
     @property
+    def look(self) -> Look:
+        """Colours and dashes of the models."""
+        return self.setting.look
+
+    @property
     def there(self) -> str:
-        """Where something was not measured: on the corpus that was asked for, or anywhere."""
-        return "" if self.comparison.corpus is None else f" on {self.comparison.corpus}"
+        """Where something was not measured."""
+        return self.setting.there
 
     def sizes(self) -> list[str]:
         """The models that differ in size or seed, smallest first; all, where fewer than two do."""

@@ -8,7 +8,7 @@ from neurothek.catalog.variants import POST_NORM
 from neurothek.dashboards.charts import coverage as paper_charts
 from neurothek.dashboards.charts import layers as charts
 from neurothek.dashboards.charts import positions as positions_charts
-from neurothek.dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, depth_panels, source
+from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, depth_panels, source
 from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.papers.voita_ngrams import (
     NAMES,
@@ -17,6 +17,8 @@ from neurothek.dashboards.papers.voita_ngrams import (
     ngram_detectors,
     token_detectors,
 )
+from neurothek.queries.papers import voita as paper
+from neurothek.queries.papers.exhibit import Picture
 from neurothek.queries.views.contents import thresholds
 
 
@@ -123,18 +125,6 @@ _TEAMS: tuple[tuple[list[str], list[str], str], ...] = (
 """Whose ranges are drawn: the first kind that any layer has."""
 
 
-def paper_figures(material: Material) -> list[Figure]:
-    """Figures 1 to 4 and 8 to 16, in order; 5 and 6 are examples in words, 7 is the figure of a neuron."""
-    figures = []
-    for number, (slug, draw) in _FIGURES.items():
-        drawn = draw(material)
-        if isinstance(drawn, NotDrawn):
-            figures.append(Figure(number, slug, None, drawn.reason))
-        else:
-            figures.append(Figure(number, slug, drawn))
-    return figures
-
-
 def _dead(material: Material) -> Drawn:
     models = material.measured(material.comparison.layers)
     rows = material.comparison.layers.filter(pl.col("model").is_in(models))
@@ -177,18 +167,19 @@ def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
     return draw
 
 
-_FIGURES: Mapping[int, tuple[str, Callable[[Material], Drawn]]] = {
-    1: ("dead-neurons", _dead),
-    2: ("tokens-that-cover", _coverage(1, "2")),
-    3: ("token-detectors", token_detectors),
-    4: ("new-tokens", new_tokens),
-    8: ("positional-neurons", positional_neurons_by_layer),
-    9: ("position-ranges", position_ranges),
-    10: ("without-positions", without_positions),
-    11: ("during-training", during_training),
-    12: ("bigrams-that-cover", _coverage(2, "12")),
-    13: ("trigrams-that-cover", _coverage(3, "13")),
-    14: ("ngram-detectors", ngram_detectors),
-    15: ("new-ngrams", new_longer_ngrams),
-    16: ("norms-after", norms_after),
+DRAWINGS: Mapping[Picture, Callable[[Material], Drawn]] = {
+    paper.DEAD_NEURONS: _dead,
+    paper.TOKENS_THAT_COVER: _coverage(1, "2"),
+    paper.TOKEN_DETECTORS: token_detectors,
+    paper.NEW_TOKENS: new_tokens,
+    paper.POSITIONAL_NEURONS: positional_neurons_by_layer,
+    paper.POSITION_RANGES: position_ranges,
+    paper.WITHOUT_POSITIONS: without_positions,
+    paper.DURING_TRAINING: during_training,
+    paper.BIGRAMS_THAT_COVER: _coverage(2, "12"),
+    paper.TRIGRAMS_THAT_COVER: _coverage(3, "13"),
+    paper.NGRAM_DETECTORS: ngram_detectors,
+    paper.NEW_NGRAMS: new_longer_ngrams,
+    paper.NORMS_AFTER: norms_after,
 }
+"""Figures 1 to 4 and 8 to 16; 5 to 7 are galleries."""

@@ -1,19 +1,18 @@
 """Figures 5 to 7 of Voita et al. 2023: detectors in words, and the kinds of positional neurons by example."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 import duckdb
 import polars as pl
 
-from neurothek.catalog.advice import command_line
-from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.charts.positions import KIND_COLOURS, position_profile
 from neurothek.dashboards.charts.tokens import detector_table
 from neurothek.dashboards.papers.figure import (
-    Figure,
+    Drawn,
+    NotDrawn,
+    Setting,
     captioned,
     corpora_in,
     models_in,
@@ -23,6 +22,8 @@ from neurothek.dashboards.papers.figure import (
 )
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import statement
+from neurothek.queries.papers import voita as paper
+from neurothek.queries.papers.exhibit import Picture
 from neurothek.queries.views.neuron_facts import rows_of_models
 
 MOST_DETECTORS = 3
@@ -42,11 +43,10 @@ class GalleryRows:
     counted: pl.DataFrame  # rows of `detectors_by_layer` for tokens: of which models detectors are known
     profiles: pl.DataFrame  # of each kind and strength of positional neurons the most informative one, with its counts
     positions: pl.DataFrame  # rows of `positions_by_layer`: of which models positions are known
-    # the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for
-    on: tuple[str, ...] = ()
+    setting: Setting
 
     @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "GalleryRows":
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "GalleryRows":
         """Read them."""
         asked = {"models": list(models)}
         strongest = statement("strongest_detectors", "dashboards")
@@ -55,32 +55,16 @@ class GalleryRows:
             counted=rows_of_models(connection, "detectors_by_layer", models, "n", "layer", order=_IN_ORDER).filter(n=1),
             profiles=run_query(connection, statement("position_examples", "dashboards"), asked),
             positions=rows_of_models(connection, "positions_by_layer", models, "layer", order=_IN_ORDER),
-            on=tuple(on),
+            setting=setting,
         )
 
 
-def gallery_figures(rows: GalleryRows, look: Look, *, corpus: str | None = None) -> list[Figure]:
-    """Detectors in words (figures 5 and 6 of the paper) and kinds of positions (7); those not drawn say why.
-
-    Args:
-        rows: what they show.
-        look: which models may not be compared.
-        corpus: the corpus that was asked for; None: each model's shown one.
-    """
-    return [
-        _figure(5, "detectors-in-words", _detectors(rows, look), _no_detectors(rows, corpus)),
-        _figure(7, "kinds-of-positions", _positions(rows, look), _no_positions(rows, corpus)),
-    ]
-
-
-def _figure(number: int, slug: str, chart: Drawing | None, why_not: str) -> Figure:
-    return Figure(number, slug, chart, "" if chart is not None else why_not)
-
-
-def _detectors(rows: GalleryRows, look: Look) -> Drawing | None:
+def _detectors(rows: GalleryRows) -> Drawn:
     detectors = rows.detectors
+    if rows.counted.is_empty():
+        return rows.setting.not_measured("n-grams were not counted", "ngrams")
     if detectors.is_empty():
-        return None
+        return NotDrawn(f"no model has a token detector on {corpora_in(rows.counted)}")
     totals = dict(rows.counted.group_by("model", maintain_order=True).agg(pl.col("n_detectors").sum()).iter_rows())
     counted = ", ".join(f"{totals[model]:,} in {model}" for model in models_in(detectors))
     without = [model for model, number in totals.items() if not number]
@@ -92,21 +76,19 @@ def _detectors(rows: GalleryRows, look: Look) -> Drawing | None:
         f"There are none in {', '.join(without)}." if without else "",
         "Scores are raw: negative where the neuron suppresses what it fires on. Bold: a token that it fires on.",
         "" if detectors["pole"].is_null().all() else "Where a pole is named, scores and lists are those of that pole.",
-        *not_comparable(detectors, look),
+        *not_comparable(detectors, rows.setting.look),
         "Figures 5 and 6 of Voita et al. 2023 give such examples; these are of these models.",
     )
 
 
-def _no_detectors(rows: GalleryRows, corpus: str | None) -> str:
-    if rows.counted.is_empty():
-        return _not_measured("n-grams were not counted", "ngrams", rows.on, corpus)
-    return f"no model has a token detector on {corpora_in(rows.counted)}"
-
-
-def _positions(rows: GalleryRows, look: Look) -> Drawing | None:
-    profiles = rows.profiles
+def _positions(rows: GalleryRows) -> Drawn:
+    profiles, positions = rows.profiles, rows.positions
+    if positions.is_empty():
+        return rows.setting.not_measured("positions were not measured", "positions")
+    if profiles.is_empty() and positions.get_column("n_positional").null_count() == positions.height:
+        return NotDrawn("the corpus has too few sequences of full length to tell which neurons are positional")
     if profiles.is_empty():
-        return None
+        return NotDrawn(f"no neuron of these models is positional on {corpora_in(positions)}")
     found = {(row["position_kind"], row["position_strength"]): row for row in profiles.to_dicts()}
     cells = [(kind, strength) for strength in STRENGTHS for kind in KIND_COLOURS]
     panels = [
@@ -122,7 +104,7 @@ def _positions(rows: GalleryRows, look: Look) -> Drawing | None:
         " are.",
         f"On {number_in(profiles, 'n_sequences')} full-length sequences of {corpora_in(profiles)}.",
         f"None in these models: {', '.join(missing)}." if missing else "",
-        *not_comparable(profiles, look),
+        *not_comparable(profiles, rows.setting.look),
         source("7"),
     )
 
@@ -148,14 +130,7 @@ def _title(words: str, under: str) -> alt.TitleParams:
     return alt.TitleParams(words, subtitle=under, fontSize=11, subtitleFontSize=10)
 
 
-def _no_positions(rows: GalleryRows, corpus: str | None) -> str:
-    if rows.positions.is_empty():
-        return _not_measured("positions were not measured", "positions", rows.on, corpus)
-    if rows.positions.get_column("n_positional").null_count() == rows.positions.height:
-        return "the corpus has too few sequences of full length to tell which neurons are positional"
-    return f"no neuron of these models is positional on {corpora_in(rows.positions)}"
-
-
-def _not_measured(what: str, job: str, on: Sequence[str], corpus: str | None) -> str:
-    on_corpus = "" if corpus is None else f" on {corpus}"
-    return f"{what}{on_corpus}; measure them with `{command_line('ingest', 'MODEL', *on, '--job', job)}`"
+DRAWINGS: Mapping[Picture, Callable[[GalleryRows], Drawn]] = {
+    paper.DETECTORS_IN_WORDS: _detectors,
+    paper.KINDS_OF_POSITIONS: _positions,
+}

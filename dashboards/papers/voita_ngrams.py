@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from neurothek.dashboards.charts import coverage as charts
@@ -12,17 +11,10 @@ from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, depth_panels, source
 from neurothek.dashboards.papers.material import Material
 from neurothek.queries.views.contents import thresholds
-from neurothek.queries.views.neuron_facts import rows_of_models
 
 NAMES = {1: ("token", "tokens"), 2: ("bigram", "bigrams"), 3: ("trigram", "trigrams")}
 
 _LONGER = (2, 3)
-
-
-def minima_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
-    """Rows of `detectors_by_minimum` for bigrams and trigrams."""
-    rows = rows_of_models(connection, "detectors_by_minimum", models, "n", "layer", "least_occurrences")
-    return rows.filter(pl.col("n").is_in(_LONGER))
 
 
 def token_detectors(material: Material) -> Drawn:

@@ -2,13 +2,13 @@
 
 from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
-from neurothek.queries.claims.claim import Paper
-from neurothek.queries.claims.verdicts import tally
+from neurothek.queries.papers.exhibit import PaperName
+from neurothek.queries.papers.verdicts import tally
 
 
-def table(warehouse: Neurothek, paper: Paper, *models: str) -> str:
+def table(warehouse: Neurothek, paper: PaperName, *models: str) -> str:
     """The claims of a paper on some models, else on all, as a table in Markdown; how many of each verdict there are."""
-    judged = warehouse.claims(*models, paper=paper).of_paper(paper)
+    judged = warehouse.claims(*models, paper=paper).judged
     if not judged:
         raise NeurothekError(f"no claims of {paper} were judged")
     lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]

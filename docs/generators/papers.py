@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from neurothek.dashboards.reproduce.collected import EXHIBITS
-from neurothek.dashboards.reproduce.exhibit import Exhibit
-from neurothek.queries.claims.claim import PAPERS, SOURCES, Paper
-from neurothek.queries.claims.verdicts import CLAIMS
+from neurothek.queries.papers.exhibit import Exhibit, Paper, PaperName
+from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.install import all_views
 
 _HEAD = """\
@@ -22,7 +20,7 @@ where there is something to draw: a figure about models without positions needs 
 `neurothek sql` too.
 """
 
-_TAILS: Mapping[Paper, str] = {
+_TAILS: Mapping[PaperName, str] = {
     "voita": """\
 Figures 10 and 11 and section 6 take models that differ in more than size: the variants `no-position`, `step N` and
 `post-norm` of the mini family ship with the package. The [recipe](recipes/voita.md) measures the paper's own models.
@@ -48,31 +46,29 @@ def papers(header: str) -> str:
     Args:
         header: the comment that says how it is made.
     """
-    return "\n".join([_HEAD.format(header=header), *(line for paper in PAPERS for line in _paper(paper))])
+    return "\n".join([_HEAD.format(header=header), *(line for paper in PAPERS.values() for line in _paper(paper))])
 
 
 def _paper(paper: Paper) -> Iterator[str]:
-    yield f"## {SOURCES[paper]}\n"
+    yield f"## {paper.source}\n"
     yield "| in the paper | what it shows | command | views | pictures | made whole |"
     yield "|---|---|---|---|---|---|"
-    yield from (_row(paper, one) for one in EXHIBITS[paper])
-    if paper == "geva":
+    yield from (_row(paper, one) for one in paper.exhibits)
+    if paper.name == "geva":
         yield "| WikiLM's columns | The same for a model of fairseq. | | | | no; OPT stands in |"
-    yield f"\n{_TAILS[paper]}"
+    yield f"\n{_TAILS[paper.name]}"
     yield "| section | claim | holds where | shown in | jobs |"
     yield "|---|---|---|---|---|"
-    for one in CLAIMS:
-        if one.paper == paper:
-            jobs = ", ".join(one.jobs)
-            yield f"| {one.section} | {one.text} | {one.rule} | {', '.join(one.shown_in)} | {jobs} |"
+    for one in paper.claims:
+        yield f"| {one.section} | {one.text} | {one.rule} | {paper.shown_in(one)} | {', '.join(one.jobs)} |"
     yield ""
 
 
 def _row(paper: Paper, one: Exhibit) -> str:
     views = ", ".join(dict.fromkeys(f"`{sheet.view}`" for sheet in one.sheets))
-    pictures = ", ".join(f"`{slug}`" for slug in one.pictures) or "table"
+    pictures = ", ".join(f"`{picture.slug}`" for picture in one.pictures) or "table"
     remark = f" {one.remark}" if one.remark else ""
-    return f"| {one.label} | {one.shows}{remark} | `reproduce {paper}` | {views} | {pictures} | {status(one)} |"
+    return f"| {one.label} | {one.shows}{remark} | `reproduce {paper.name}` | {views} | {pictures} | {status(one)} |"
 
 
 def status(one: Exhibit) -> str:

@@ -14,8 +14,8 @@ from neurothek.cli.printing import show_tables
 from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
-    from neurothek.queries.claims.claim import Paper
-    from neurothek.queries.claims.verdicts import JudgedClaim, JudgedClaims
+    from neurothek.queries.papers.exhibit import PaperName
+    from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims
 
 
 @click.command()
@@ -36,7 +36,7 @@ def claims(
     warehouse: Neurothek,
     /,
     models: tuple[str, ...],
-    papers: tuple[Paper, ...],
+    papers: tuple[PaperName, ...],
     output_format: Format,
     **of: str | None,
 ) -> None:
@@ -65,18 +65,15 @@ _LEAST_WIDTH = 60
 
 def report(judged: JudgedClaims, width: int) -> Iterator[str]:
     """The lines, within `width` columns where that is at least 60."""
-    from neurothek.queries.claims.claim import PAPERS, SOURCES
-    from neurothek.queries.claims.verdicts import tally
+    from neurothek.queries.papers.verdicts import tally
 
     width = max(width, _LEAST_WIDTH)
-    for paper in PAPERS:
-        own = judged.of_paper(paper)
-        if own:
-            yield ""
-            yield from textwrap.wrap(SOURCES[paper], width)
-            yield from textwrap.wrap(f"{tally(own)}.", width)
-            for one in own:
-                yield from _claim(one, width)
+    for paper, own in judged.by_paper().items():
+        yield ""
+        yield from textwrap.wrap(paper.source, width)
+        yield from textwrap.wrap(f"{tally(own)}.", width)
+        for one in own:
+            yield from _claim(one, width)
 
 
 def _claim(one: JudgedClaim, width: int) -> Iterator[str]:

@@ -69,10 +69,11 @@ def compare(
 
 def _say_what_is_drawn(figures: Sequence[Figure], folder: Path) -> None:
     """Which files were written; of those that were not, why, together where the reason is the same."""
-    for (series, why_not), group in groupby(figures, lambda one: (one.series, one.why_not)):
+    for (series, why_not), group in groupby(figures, lambda one: (one.picture.series or one.name, one.why_not)):
         alike = list(group)
         if why_not:
-            called = f"{alike[0].title} is" if len(alike) == 1 else f"{len(alike)} {series} are"
+            title = alike[0].picture.title
+            called = f"{title} is" if len(alike) == 1 else f"{len(alike)} figures of linear {series} are"
             note(f"{called} not drawn: {why_not}")
         else:
             for one in alike:

@@ -12,7 +12,7 @@ from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
 from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
-    from neurothek.queries.claims.lacking import Unsteered
+    from neurothek.queries.papers.prerequisites import Unsteered
 
 
 @click.command()
@@ -56,7 +56,7 @@ def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
 
     A model that the warehouse does not hold yet is given as `ingest` takes it, such as facebook/opt-125m.
     """
-    from neurothek.dashboards.reproduce.paper_folder import require_place
+    from neurothek.dashboards.papers.folders import require_place
     from neurothek.queries.names.corpora import folder_name
 
     require_place(options["folder"])
@@ -79,8 +79,8 @@ def _models(warehouse: Neurothek, options: dict[str, Any]) -> tuple[str, ...]:
 
     Models of several families are refused here, before anything is measured.
     """
-    from neurothek.queries.claims.family import Family
-    from neurothek.queries.claims.lacking import known_as
+    from neurothek.queries.papers.family import Family
+    from neurothek.queries.papers.prerequisites import known_as
 
     asked: tuple[str, ...] = options["models"]
     if asked and not warehouse.warehouse.exists():
@@ -97,7 +97,7 @@ def _models(warehouse: Neurothek, options: dict[str, Any]) -> tuple[str, ...]:
 
 def _judge(warehouse: Neurothek, models: tuple[str, ...]) -> None:
     """Have rules judge the samples of models that they have not judged."""
-    from neurothek.queries.claims.lacking import without_rules
+    from neurothek.queries.papers.prerequisites import without_rules
 
     with warehouse.reader() as connection:
         names = without_rules(connection, models)
@@ -108,7 +108,7 @@ def _judge(warehouse: Neurothek, models: tuple[str, ...]) -> None:
 
 def _unsteered(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...]) -> Sequence[Unsteered]:
     """Models that are in the warehouse, and whose interventions wrote nothing, if the paper shows what they write."""
-    from neurothek.queries.claims.lacking import unsteered
+    from neurothek.queries.papers.prerequisites import unsteered
 
     if options["paper"] != "geva" or not warehouse.warehouse.exists():
         return []
@@ -118,7 +118,7 @@ def _unsteered(warehouse: Neurothek, options: dict[str, Any], models: tuple[str,
 
 def _steer(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...]) -> None:
     """Have these models continue code with neurons of prose turned on."""
-    from neurothek.queries.claims.lacking import STEERING, STEERING_WORDS
+    from neurothek.queries.papers.prerequisites import STEERING, STEERING_WORDS
 
     for one in _unsteered(warehouse, options, models):
         note(str(one))

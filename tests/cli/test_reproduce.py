@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from tests.dashboards.reproduce.conftest import NAMES
+from tests.dashboards.papers.conftest import NAMES
 
 
 def run(*arguments: str, answer: str | None = None) -> Result:

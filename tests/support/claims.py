@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.queries.claims.family import Family
-from neurothek.queries.claims.verdicts import CLAIMS
+from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.registry import PAPERS
 
+CLAIMS = tuple(claim for paper in PAPERS.values() for claim in paper.claims)
 ALL_JOBS = frozenset(job for claim in CLAIMS for job in claim.jobs)
 
 SIZES = (("0.7m", 10, 4), ("2m", 20, 6), ("5m", 30, 8))

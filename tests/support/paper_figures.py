@@ -5,28 +5,21 @@ from typing import Any
 
 import duckdb
 
-from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.colours import model_colours
 from neurothek.dashboards.papers.figure import Figure
+from neurothek.dashboards.papers.figure import figures as drawn
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.papers.voita import paper_figures
-from neurothek.dashboards.papers.voita_ngrams import minima_of
+from neurothek.dashboards.papers.voita import DRAWINGS
 from neurothek.queries.compare.comparison import compare
-from neurothek.queries.compare.kinds import positional_neurons
 
 
 def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
     """What the figures of the models are drawn from; of all, if none is named."""
-    comparison = compare(connection, models)
-    look = Look(model_colours(comparison.models["model"].to_list()), comparison.why_not())
-    positional = positional_neurons(connection, comparison.typology.models())
-    by_minimum = minima_of(connection, comparison.models["model"].to_list())
-    return Material(comparison, positional, by_minimum, look)
+    return Material.of(connection, compare(connection, models))
 
 
 def figures(of: Material) -> Mapping[int, Figure]:
     """The figures of Voita et al. 2023, by number."""
-    return {figure.number: figure for figure in paper_figures(of)}
+    return {figure.picture.number or 0: figure for figure in drawn(DRAWINGS, of)}
 
 
 def drawing(figure: Figure) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Intervals and the rule for several places from their definitions, in slow loops without `neurothek.queries.claims`.
+"""Intervals and the rule for several places from their definitions, in slow loops without `neurothek.queries.papers`.
 
 Wilson 1927, Newcombe 1998 (method 10), Welch with normal ends, the percentile bootstrap with another generator, and
 "none against, most in favour, and so together".

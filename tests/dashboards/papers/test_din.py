@@ -1,5 +1,6 @@
 """The figures of linear shortcuts as files: which are drawn of planted numbers, and why others are not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,8 @@ from click.testing import CliRunner
 from neurothek import main
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.papers.din import ShortcutFigure, ShortcutRows, shortcut_figures
+from neurothek.dashboards.papers.din import DRAWINGS, ShortcutRows
+from neurothek.dashboards.papers.figure import Figure, Setting, figures
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 
@@ -23,18 +25,18 @@ SLUGS = ["fit-mat", "fit-id", "precision", "surprisal", "parts", *OF_EXITS, *MOR
 @pytest.fixture
 def rows(whole_path: Path) -> ShortcutRows:
     with Warehouse(whole_path).reader() as connection:
-        return ShortcutRows.of(connection, [model.name for model in MODELS])
+        return ShortcutRows.of(connection, [model.name for model in MODELS], Setting(LOOK))
 
 
-def caption(figure: ShortcutFigure) -> str:
+def caption(figure: Figure) -> str:
     assert figure.chart is not None
     return " ".join(figure.chart.to_dict()["title"]["subtitle"])
 
 
 def test_all_are_drawn_where_all_was_measured(rows: ShortcutRows) -> None:
-    figures = shortcut_figures(rows, LOOK)
-    assert [figure.slug for figure in figures] == SLUGS
-    for figure in figures:
+    drawn_figures = figures(DRAWINGS, rows)
+    assert [figure.picture.slug for figure in drawn_figures] == SLUGS
+    for figure in drawn_figures:
         assert figure.why_not == ""
         assert f"{MEASURED[1]} (another text)" in caption(figure)
         assert "Din et al. 2023" in caption(figure)
@@ -44,7 +46,7 @@ def test_all_are_drawn_where_all_was_measured(rows: ShortcutRows) -> None:
 
 
 def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
-    fit, *_ = shortcut_figures(rows, LOOK)
+    fit, *_ = figures(DRAWINGS, rows)
     assert fit.chart is not None
     found = [row for data in fit.chart.to_dict()["datasets"].values() for row in data]
     assert {row["method"] for row in found} == {"mat"}
@@ -52,7 +54,7 @@ def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
 
 
 def test_parts_are_drawn_by_each_number(rows: ShortcutRows) -> None:
-    charts = {figure.slug: figure.chart for figure in shortcut_figures(rows, LOOK)}
+    charts = {figure.picture.slug: figure.chart for figure in figures(DRAWINGS, rows)}
     for slug, number in {"parts": "precision_1", **MORE_PARTS}.items():
         chart = charts[slug]
         assert chart is not None
@@ -62,14 +64,15 @@ def test_parts_are_drawn_by_each_number(rows: ShortcutRows) -> None:
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> None:
-    without_parts = ShortcutRows(rows.fit, rows.quality.filter(pl.col("method").is_in(["id", "mat"])), rows.exits[:0])
-    missing = {one.slug: one.why_not for one in shortcut_figures(without_parts, LOOK) if one.chart is None}
+    whole = rows.quality.filter(pl.col("method").is_in(["id", "mat"]))
+    without_parts = replace(rows, quality=whole, exits=rows.exits[:0])
+    missing = {one.picture.slug: one.why_not for one in figures(DRAWINGS, without_parts) if one.chart is None}
     assert missing == {
         **dict.fromkeys(["parts", *MORE_PARTS], "no parts were replaced by linear maps"),
         **dict.fromkeys(OF_EXITS, "early exits were not measured"),
     }
-    nothing = ShortcutRows(rows.fit[:0], rows.quality[:0], rows.exits[:0])
-    assert all(one.chart is None for one in shortcut_figures(nothing, LOOK))
+    nothing = replace(rows, fit=rows.fit[:0], quality=rows.quality[:0], exits=rows.exits[:0])
+    assert all(one.chart is None for one in figures(DRAWINGS, nothing))
 
 
 @pytest.mark.long

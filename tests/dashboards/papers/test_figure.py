@@ -3,14 +3,17 @@
 import altair as alt
 import pytest
 
-from neurothek.dashboards.papers.figure import Figure, captioned, source
+from neurothek.dashboards.papers.figure import captioned, source
+from neurothek.queries.papers.exhibit import Picture
 
 
 def test_files_sort_as_the_figures_are_numbered() -> None:
-    names = [Figure(number, "a-thing", None).name for number in (1, 2, 9, 10, 11, 15)]
+    names = [Picture("a-thing", number).name for number in (1, 2, 9, 10, 11, 15)]
     assert names == sorted(names)
     assert names[0] == "figure-01-a-thing"
-    assert Figure(3, "x", None).title == Figure(3, "x", None).series == "figure 3"
+    assert Picture("x", 3).title == "figure 3"
+    series = Picture("x", 3, "shortcuts")
+    assert (series.name, series.title) == ("shortcuts-3-x", "shortcuts 3 (x)")
 
 
 @pytest.mark.parametrize(

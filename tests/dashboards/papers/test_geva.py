@@ -10,7 +10,9 @@ import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.papers.geva import GevaFigure, GevaRows, geva_figures, judged
+from neurothek.dashboards.papers.figure import Figure, Setting
+from neurothek.dashboards.papers.figure import figures as drawn
+from neurothek.dashboards.papers.geva import DRAWINGS, GevaRows, judged
 from neurothek.queries.views.neuron_facts import rows_of_models
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
@@ -25,27 +27,27 @@ PLACES = ["Figure 2", "Figure 3", "Figure 4", "Figure 6", "Section 5.2"]
 @pytest.fixture(scope="module")
 def rows(whole_path: Path) -> GevaRows:
     with Warehouse(whole_path).reader() as connection:
-        return GevaRows.of(connection, NAMES)
+        return GevaRows.of(connection, NAMES, Setting(LOOK))
 
 
 @pytest.fixture(scope="module")
-def figures(rows: GevaRows) -> Mapping[str, GevaFigure]:
-    return {figure.slug: figure for figure in geva_figures(rows, LOOK)}
+def figures(rows: GevaRows) -> Mapping[str, Figure]:
+    return {figure.picture.slug: figure for figure in drawn(DRAWINGS, rows)}
 
 
-def drawing(figure: GevaFigure) -> dict[str, Any]:
+def drawing(figure: Figure) -> dict[str, Any]:
     assert figure.chart is not None
     return dict(figure.chart.to_dict())
 
 
-def drawn_rows(figure: GevaFigure) -> list[dict[str, Any]]:
+def drawn_rows(figure: Figure) -> list[dict[str, Any]]:
     return [row for data in drawing(figure)["datasets"].values() for row in data]
 
 
-def test_all_are_drawn_where_all_was_measured(figures: Mapping[str, GevaFigure]) -> None:
+def test_all_are_drawn_where_all_was_measured(figures: Mapping[str, Figure]) -> None:
     assert list(figures) == SLUGS
-    for number, (figure, place) in enumerate(zip(figures.values(), PLACES, strict=True), start=1):
-        assert (figure.number, figure.name, figure.why_not) == (number, f"geva-{number}-{figure.slug}", "")
+    for figure, place in zip(figures.values(), PLACES, strict=True):
+        assert figure.why_not == ""
         caption = " ".join(drawing(figure)["title"]["subtitle"])
         assert f"{place} of Geva et al. 2022" in caption
         assert f"{MEASURED[0]} (another text)" in caption
@@ -54,12 +56,12 @@ def test_all_are_drawn_where_all_was_measured(figures: Mapping[str, GevaFigure])
 def test_models_stand_in_the_order_that_was_asked_for(whole_path: Path) -> None:
     asked = MEASURED[::-1]
     with Warehouse(whole_path).reader() as connection:
-        reversed_rows = GevaRows.of(connection, asked)
+        reversed_rows = GevaRows.of(connection, asked, Setting(LOOK))
     for rows in (reversed_rows.candidates, reversed_rows.dominant, reversed_rows.extremes):
         assert rows.get_column("model").unique(maintain_order=True).to_list() == asked
 
 
-def test_concepts_stand_beside_those_of_random_vectors(rows: GevaRows, figures: Mapping[str, GevaFigure]) -> None:
+def test_concepts_stand_beside_those_of_random_vectors(rows: GevaRows, figures: Mapping[str, Figure]) -> None:
     whole = drawing(figures["concepts"])
     shown = {name: set(rows.concepts.filter(model=name)["condition"]) for name in rows.concepts["model"].unique()}
     assert len(whole["concat"]) == whole["columns"] * len(shown)
@@ -89,11 +91,11 @@ def test_rules_stand_in_where_no_person_judged(rows: GevaRows, whole_path: Path)
     assert set(chosen.select("model", "annotator").unique().iter_rows()) == {
         (model, "rules" if model == MEASURED[0] else "all") for model in people["model"].unique()
     }
-    (figure, *_) = geva_figures(replace(rows, concepts=chosen), LOOK)
+    (figure, *_) = drawn(DRAWINGS, replace(rows, concepts=chosen))
     assert f"by no person: {MEASURED[0]}." in " ".join(drawing(figure)["title"]["subtitle"])
 
 
-def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, GevaFigure]) -> None:
+def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, Figure]) -> None:
     # Largest, mean and smallest are rows of their own, and so are the two shares.
     assert len(drawn_rows(figures["candidates"])) == 3 * rows.candidates.height
     assert len(drawn_rows(figures["extreme-updates"])) == 2 * rows.extremes.height
@@ -105,8 +107,9 @@ def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, G
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: GevaRows) -> None:
-    without = replace(rows, dominant=rows.dominant[:0], overlaps=rows.overlaps[:0], on=("--corpus", "builtin"))
-    missing = {one.slug: one.why_not for one in geva_figures(without, LOOK, corpus="builtin") if one.chart is None}
+    setting = Setting(LOOK, "builtin", ("--corpus", "builtin"))
+    without = replace(rows, dominant=rows.dominant[:0], overlaps=rows.overlaps[:0], setting=setting)
+    missing = {one.picture.slug: one.why_not for one in drawn(DRAWINGS, without) if one.chart is None}
     assert missing == {
         "dominant": "events were not measured on builtin;"
         " measure them with `neurothek ingest MODEL --corpus builtin --job events`",
@@ -117,6 +120,6 @@ def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: Gev
 
 def test_of_weights_alone_no_figure_of_events_is_drawn(weights_path: Path) -> None:
     with Warehouse(weights_path).reader() as connection:
-        figures = geva_figures(GevaRows.of(connection, NAMES), LOOK)
-    assert [figure.slug for figure in figures if figure.chart is None] == SLUGS
+        figures = drawn(DRAWINGS, GevaRows.of(connection, NAMES, Setting(LOOK)))
+    assert [figure.picture.slug for figure in figures if figure.chart is None] == SLUGS
     assert "annotate" in figures[0].why_not

@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from neurothek.dashboards.charts.models import Look
+from neurothek.dashboards.papers.figure import Setting
 from neurothek.dashboards.papers.material import Material
 from tests.support.tiny import CORPORA, MODELS
 
@@ -60,8 +61,8 @@ def test_what_was_seen_is_said_once_where_it_is_the_same(whole: Material) -> Non
 
 
 def test_a_star_marks_what_may_not_be_compared(whole: Material) -> None:
-    look = Look(whole.look.colours, {"gelu-1m": "another text"})
-    marked = replace(whole, look=look)
+    setting = Setting(Look(whole.look.colours, {"gelu-1m": "another text"}))
+    marked = replace(whole, setting=setting)
     assert [marked.mark(model) for model in ALL] == ["", "", " *", "", ""]
     (said,) = marked.not_comparable(ALL)
     assert "gelu-1m (another text)" in said
@@ -93,4 +94,4 @@ def test_checkpoints_stand_in_the_order_of_training_beside_their_plain_model(who
 
 def test_where_something_is_missing_is_said_of_the_asked_corpus(whole: Material) -> None:
     assert whole.there == ""
-    assert replace(whole, comparison=replace(whole.comparison, corpus="long")).there == " on long"
+    assert replace(whole, setting=Setting(whole.look, "long")).there == " on long"

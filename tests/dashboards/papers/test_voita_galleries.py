@@ -9,8 +9,8 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.positions import KIND_COLOURS
-from neurothek.dashboards.papers.figure import Figure
-from neurothek.dashboards.papers.voita_galleries import MOST_DETECTORS, STRENGTHS, GalleryRows, gallery_figures
+from neurothek.dashboards.papers.figure import Figure, Setting, figures
+from neurothek.dashboards.papers.voita_galleries import DRAWINGS, MOST_DETECTORS, STRENGTHS, GalleryRows
 from tests.support import detectors
 from tests.support import ngrams as oracle
 from tests.support.profiles import labels
@@ -18,7 +18,7 @@ from tests.support.tiny import MODELS, address
 from tests.support.warehouse import hand_made
 
 NAMES = [model.name for model in MODELS]
-LOOK = Look({}, {})
+SETTING = Setting(Look({}, {}))
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +27,13 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> GalleryRows:
     path = tmp_path_factory.mktemp("detectors") / "detectors.duckdb"
     detectors.publish(path)
     with Warehouse(path).reader() as connection:
-        return GalleryRows.of(connection, ["shuffled", "planted"])
+        return GalleryRows.of(connection, ["shuffled", "planted"], SETTING)
 
 
 @pytest.fixture(scope="module")
 def profiles(full_path: Path) -> GalleryRows:
     with Warehouse(full_path).reader() as connection:
-        return GalleryRows.of(connection, NAMES)
+        return GalleryRows.of(connection, NAMES, SETTING)
 
 
 def drawing(figure: Figure) -> dict[str, Any]:
@@ -56,22 +56,22 @@ def test_the_strongest_detectors_of_each_model_are_shown(planted: GalleryRows) -
     assert len(found) > MOST_DETECTORS
     addresses = [f"planted/L{layer}N{neuron}" for layer, neuron in expected]
     assert planted.detectors["address"].to_list() == addresses
-    figure, _ = gallery_figures(planted, LOOK)
+    figure, _ = figures(DRAWINGS, planted)
     texts = [row["text"] for data in drawing(figure)["datasets"].values() for row in data if "text" in row]
     assert [text for text in texts if text in addresses] == addresses
     assert f"{len(found)} in planted" in caption(figure)
     assert "There are none in shuffled." in caption(figure)
-    assert figure.name == "figure-05-detectors-in-words"
 
 
 def test_without_detectors_it_says_which_of_the_two_is_missing(planted: GalleryRows, profiles: GalleryRows) -> None:
-    none = replace(planted, detectors=planted.detectors[:0], on=("--corpus", "tale"))
-    assert gallery_figures(none, LOOK)[0].why_not.startswith("no model has a token detector on ")
+    setting = Setting(SETTING.look, "tale", ("--corpus", "tale"))
+    none = replace(planted, detectors=planted.detectors[:0], setting=setting)
+    assert figures(DRAWINGS, none)[0].why_not.startswith("no model has a token detector on ")
     not_counted = replace(none, counted=none.counted[:0])
-    assert gallery_figures(not_counted, LOOK, corpus="tale")[0].why_not == (
+    assert figures(DRAWINGS, not_counted)[0].why_not == (
         "n-grams were not counted on tale; measure them with `neurothek ingest MODEL --corpus tale --job ngrams`"
     )
-    assert gallery_figures(profiles, LOOK)[0].chart is None
+    assert figures(DRAWINGS, profiles)[0].chart is None
 
 
 def test_of_each_kind_the_most_informative_neuron_is_shown(profiles: GalleryRows) -> None:
@@ -99,7 +99,7 @@ def test_there_is_a_panel_for_every_kind_and_strength(profiles: GalleryRows) -> 
     kind = "oscillatory"
     without = replace(profiles, profiles=profiles.profiles.filter(position_kind="other", position_strength="strong"))
     for rows, n_empty in ((profiles, 0), (without, 7)):
-        figure = gallery_figures(rows, LOOK)[1]
+        figure = figures(DRAWINGS, rows)[1]
         whole = drawing(figure)
         assert whole["columns"] == len(KIND_COLOURS)
         assert len(whole["concat"]) == len(KIND_COLOURS) * len(STRENGTHS)
@@ -113,8 +113,8 @@ def test_there_is_a_panel_for_every_kind_and_strength(profiles: GalleryRows) -> 
 
 def test_without_positional_neurons_it_says_why(profiles: GalleryRows) -> None:
     none = replace(profiles, profiles=profiles.profiles[:0])
-    assert gallery_figures(none, LOOK)[1].why_not.startswith("no neuron of these models is positional on ")
+    assert figures(DRAWINGS, none)[1].why_not.startswith("no neuron of these models is positional on ")
     undecided = replace(none, positions=none.positions.filter(model="gelu-1m"))
-    assert "too few sequences of full length" in gallery_figures(undecided, LOOK)[1].why_not
+    assert "too few sequences of full length" in figures(DRAWINGS, undecided)[1].why_not
     not_measured = replace(none, positions=none.positions[:0])
-    assert "`neurothek ingest MODEL --job positions`" in gallery_figures(not_measured, LOOK)[1].why_not
+    assert "`neurothek ingest MODEL --job positions`" in figures(DRAWINGS, not_measured)[1].why_not

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from neurothek.dashboards.papers.figure import Setting
 from neurothek.dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
@@ -160,7 +161,7 @@ def test_where_nothing_is_detected_the_figure_says_how_much_could_have_been(ngra
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_a_model_that_may_not_be_compared_has_a_star(ngrams: Material, n_models: int) -> None:
     look = replace(ngrams.look, why_not=dict.fromkeys(planted.MODELS[:n_models], "another text"))
-    figure = figures(replace(ngrams, look=look))[14]
+    figure = figures(replace(ngrams, setting=Setting(look)))[14]
     (one,) = drawing(figure)["vconcat"][-1]["vconcat"][0]["concat"]
     assert one["title"]["subtitle"].endswith(" *")
     assert "Not comparable (dashed or *): planted (another text)" in caption(figure)

@@ -8,8 +8,10 @@ import pytest
 from docs.generators import claims as page
 from docs.generators.findings import with_block
 from neurothek import Neurothek
-from neurothek.queries.claims.claim import PAPERS, Paper
-from neurothek.queries.claims.verdicts import CLAIMS, JudgedClaim, JudgedClaims
+from neurothek.queries.papers.exhibit import PaperName
+from neurothek.queries.papers.registry import PAPERS
+from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims
+from neurothek.queries.papers.voita import VOITA
 from tests.support.claims import voita_family
 
 
@@ -18,7 +20,7 @@ class Made(Neurothek):
 
     def claims(self, *models: str, **_: object) -> JudgedClaims:
         made = voita_family(is_true=False)
-        judged = [JudgedClaim(one, one.on(made)) for one in CLAIMS if one.paper == "voita"]
+        judged = [JudgedClaim(VOITA, one, one.on(made)) for one in VOITA.claims]
         return JudgedClaims("made", made.sizes, tuple(judged))
 
 
@@ -32,9 +34,9 @@ def test_the_block_counts_its_verdicts() -> None:
 
 
 @pytest.mark.parametrize(("paper", "block"), list(zip(PAPERS, ("claims", "events", "shortcut claims"), strict=True)))
-def test_the_page_has_every_claim(paper: Paper, block: str) -> None:
+def test_the_page_has_every_claim(paper: PaperName, block: str) -> None:
     findings = (Path(__file__).parents[3] / "docs" / "findings.md").read_text("utf-8")
-    own = [one for one in CLAIMS if one.paper == paper]
+    own = PAPERS[paper].claims
     assert f"<!-- {block} -->\nOf {len(own)} claims: " in findings
     for one in own:
         assert f"| {one.section} | {one.text} | {one.rule} |" in findings

@@ -13,8 +13,7 @@ from neurothek.catalog.problems import Invalid, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import label
 from neurothek.catalog.upkeep.checks import check
-from neurothek.dashboards.papers.files import material_of
-from neurothek.dashboards.papers.voita import paper_figures
+from neurothek.dashboards.papers.reproduced import figures_of_comparison
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import model_name, split_revision
 from neurothek.ingest.models.tokenizer import load
@@ -213,8 +212,8 @@ def test_a_name_of_the_warehouse_stays_what_it_is(measured: Path, tmp_path: Path
 def titles(path: Path, number: int) -> list[str]:
     """The models of a figure's panels, in their order."""
     with Warehouse(path).reader() as connection:
-        material = material_of(connection, neurothek.open(path).compare())
-    (figure,) = [one for one in paper_figures(material) if one.number == number]
+        figures = figures_of_comparison(connection, neurothek.open(path).compare())
+    (figure,) = [one for one in figures if one.picture.title == f"figure {number}"]
     assert figure.chart is not None, figure.why_not
     drawn = figure.chart.to_dict()
     parts = drawn.get("hconcat", drawn.get("concat", [drawn]))

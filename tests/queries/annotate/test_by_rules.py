@@ -18,7 +18,7 @@ from neurothek.catalog.upkeep.checks import broken, checks
 from neurothek.queries.annotate.annotations import annotate
 from neurothek.queries.annotate.by_rules import annotate_by_rules
 from neurothek.queries.annotate.sample import Key, draw_sample
-from neurothek.queries.claims.lacking import without_rules
+from neurothek.queries.papers.prerequisites import without_rules
 from neurothek.queries.rules.chance import Pattern
 from neurothek.queries.rules.rulebook import Rulebook
 from neurothek.queries.views import install

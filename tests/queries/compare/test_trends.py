@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from neurothek.queries.claims.intervals import share_difference
 from neurothek.queries.compare.trends import (
     MEASURES,
     Direction,
@@ -18,6 +17,7 @@ from neurothek.queries.compare.trends import (
     percentages,
     step,
 )
+from neurothek.queries.papers.intervals import share_difference
 
 counted = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -1,0 +1,124 @@
+"""A paper as a warehouse tells it: the exhibits with their rows and drawings, and the claims judged on the models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from neurothek.dashboards.papers import din, geva, voita, voita_galleries
+from neurothek.dashboards.papers.figure import Figure, figures
+from neurothek.dashboards.papers.material import Material
+from neurothek.queries.ask.one_query import run_query
+from neurothek.queries.ask.statements import Asked
+from neurothek.queries.compare.comparison import Comparison, compare
+from neurothek.queries.papers.exhibit import Exhibit, Paper, PaperName, Picture, Sheet
+from neurothek.queries.papers.geva import GEVA
+from neurothek.queries.papers.registry import PAPERS
+from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims, judge_claims
+from neurothek.queries.papers.voita import VOITA
+from neurothek.queries.views.on_corpus import on_corpus
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a sheet."""
+
+    sheet: Sheet  # which
+    rows: pl.DataFrame  # its rows
+    sql: str  # the statement that yields them, with its values written out
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An exhibit with what was found for these models."""
+
+    exhibit: Exhibit  # which
+    tables: tuple[Table, ...]  # its numbers
+    figures: tuple[Figure, ...]  # its pictures
+    claims: tuple[JudgedClaim, ...]  # the paper's claims that it shows, judged
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A paper over again."""
+
+    paper: Paper  # which
+    models: tuple[str, ...]  # of which models, smallest first
+    corpus: str | None  # the corpus that was asked for; None: each model's shown one
+    claims: JudgedClaims  # the paper's claims, judged
+    shown: tuple[Shown, ...]  # its exhibits, in its order
+
+
+def collect(
+    connection: duckdb.DuckDBPyConnection,
+    name: PaperName,
+    models: Sequence[str] = (),
+    *,
+    family: str | None = None,
+    corpus: str | None = None,
+) -> Reproduced:
+    """Read what a paper shows, for some models of one family.
+
+    Args:
+        connection: a reader.
+        name: which paper.
+        models: names of models, variants included; none: all of the family.
+        family: the family; None: the only one there.
+        corpus: the corpus to tell of; None: each model's shown one.
+    """
+    paper = PAPERS[name]
+    claims = judge_claims(connection, models, papers=[name], family=family, corpus=corpus)
+    names = claims.everybody
+    pictures = _pictures(connection, paper, names, corpus)
+    with on_corpus(connection, names, corpus) as shown:
+        exhibits = tuple(_shown(shown, one, names, pictures, claims) for one in paper.exhibits)
+    return Reproduced(paper, names, corpus, claims, exhibits)
+
+
+def _pictures(
+    connection: duckdb.DuckDBPyConnection, paper: Paper, names: Sequence[str], corpus: str | None
+) -> Mapping[Picture, Figure]:
+    """The paper's pictures, drawn or not."""
+    material = Material.of(connection, compare(connection, names, corpus=corpus))
+    sizes, setting = material.sizes(), material.setting
+    drawn: list[Figure]
+    with on_corpus(connection, names, corpus) as shown:
+        if paper is VOITA:
+            gallery = voita_galleries.GalleryRows.of(shown, sizes, setting)
+            drawn = [*figures(voita.DRAWINGS, material), *figures(voita_galleries.DRAWINGS, gallery)]
+        elif paper is GEVA:
+            drawn = figures(geva.DRAWINGS, geva.GevaRows.of(shown, sizes, setting))
+        else:
+            drawn = figures(din.DRAWINGS, din.ShortcutRows.of(shown, names, setting))
+    return {one.picture: one for one in drawn}
+
+
+def figures_of_comparison(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> list[Figure]:
+    """The figures that show how models differ: of Voita et al. 2023 by layer and size, of Din et al. 2023 all."""
+    material = Material.of(connection, comparison)
+    names = material.everybody()
+    with on_corpus(connection, names, comparison.corpus) as shown:
+        shortcuts = din.ShortcutRows.of(shown, names, material.setting)
+    return [*figures(voita.DRAWINGS, material), *figures(din.DRAWINGS, shortcuts)]
+
+
+def _shown(
+    connection: duckdb.DuckDBPyConnection,
+    exhibit: Exhibit,
+    names: Sequence[str],
+    pictures: Mapping[Picture, Figure],
+    claims: JudgedClaims,
+) -> Shown:
+    parameters = {"models": list(names)}
+    tables = tuple(
+        Table(sheet, run_query(connection, sheet.sql, parameters), Asked(sheet.sql, parameters).sql)
+        for sheet in exhibit.sheets
+    )
+    judged = {one.claim: one for one in claims.judged}
+    return Shown(
+        exhibit,
+        tables,
+        tuple(pictures[one] for one in exhibit.pictures),
+        tuple(judged[claim] for claim in exhibit.claims),
+    )

@@ -1,0 +1,302 @@
+"""Din et al. 2023, Jump to Conclusions: its figures, table and claims; sentences are what is drawn again and again."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
+
+import polars as pl
+
+from neurothek.catalog.advice import command_line
+from neurothek.queries.papers.exhibit import Claim, Exhibit, Paper, Picture, Sheet
+from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.findings import Finding, NotApplicable, difference, in_all, signed
+from neurothek.queries.papers.intervals import Interval, mean, pooled, share_difference
+
+MAT, ID = "mat", "id"
+ATTENTION, OTHER_PARTS = "mat_attn", ("mat_ffn", "mat_ln1_ln2")
+PART_NAMES = {"mat_attn": "attention", "mat_ffn": "FFN", "mat_ln1_ln2": "norms"}
+
+
+def paired(rows: pl.DataFrame, model: str, pair: tuple[str, str], of: str) -> pl.DataFrame:
+    """One row a state and sentence, in order: `apart`, the first method minus the second."""
+    own = [rows.filter(model=model, method=method) for method in pair]
+    pairs = own[0].join(own[1], on=["state", "sentence_id"], suffix="_second", validate="1:1")
+    apart = (pl.col(of) - pl.col(f"{of}_second")).alias("apart")
+    return pairs.select("state", "sentence_id", apart).sort("state", "sentence_id")
+
+
+def by_state(pairs: pl.DataFrame) -> dict[int, Interval]:
+    """State -> mean difference over sentences."""
+    parts = pairs.partition_by("state", maintain_order=True)
+    return {int(part["state"][0]): mean(part.get_column("apart").to_list()) for part in parts}
+
+
+def over_states(pairs: pl.DataFrame) -> Interval:
+    """Mean difference over all states: sentences, which all of them share, are what is drawn."""
+    sentences = pairs.group_by("sentence_id").agg(pl.col("apart").mean()).sort("sentence_id")
+    return mean(sentences.get_column("apart").to_list())
+
+
+def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Finding]:
+    """A claim that differences are above 0 at every state of every size."""
+
+    def judge(family: Family) -> Finding:
+        rows = family.rows("claimed_readings")
+        parts: list[Interval] = []
+        wholes, told = [], {}
+        for model in family.sizes:
+            pairs = _require(paired(rows, model, (first, second), of), model, first, second)
+            found = by_state(pairs)
+            parts += found.values()
+            wholes.append(over_states(pairs))
+            told[model] = ", ".join(_shown(found))
+        n = sum(one.n for one in wholes)
+        return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+
+    return judge
+
+
+def _require(pairs: pl.DataFrame, model: str, *methods: str) -> pl.DataFrame:
+    """Refuse a model without both methods."""
+    if pairs.is_empty():
+        raise NotApplicable(f"{' and '.join(methods)} were not both measured on {model}")
+    return pairs
+
+
+def _parts_beat(family: Family) -> Finding:
+    """From some state on is up to the last one: what is said there decides, and the first of the run is told."""
+    rows = family.rows("claimed_readings")
+    parts, wholes, told = [], [], {}
+    for model in family.sizes:
+        at_last, own = [], []
+        for part, name in PART_NAMES.items():
+            pairs = _require(paired(rows, model, (part, "mat"), "is_first"), model, part, "mat")
+            found = by_state(pairs)
+            last = max(found)
+            parts.append(found[last])
+            at_last.append(pairs.filter(state=last))
+            own.append(f"{name} {_from(found)}, at {last} {signed(found[last])}")
+        wholes.append(over_states(pl.concat(at_last)))
+        told[model] = ", ".join(own)
+    n = sum(one.n for one in wholes)
+    return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+
+
+def _from(found: Mapping[int, Interval]) -> str:
+    """The state from which on the difference is above 0."""
+    run = list(takewhile(lambda state: found[state].is_positive == "holds", sorted(found, reverse=True)))
+    return f"from state {run[-1]} on" if run else "from no state on"
+
+
+def _shown(found: dict[int, Interval]) -> Iterator[str]:
+    for state, one in found.items():
+        yield f"{state}: {signed(one)}"
+
+
+def _fits(family: Family) -> Finding:
+    rows = family.rows("claimed_fits").to_dicts()
+    if not rows:
+        raise NotApplicable("no shortcuts were fitted")
+    numbers = family.told({row["model"]: f"{row['n_above']} of {row['n']}, least {row['least']:+.3f}" for row in rows})
+    return Finding("holds" if all(row["n_above"] == row["n"] for row in rows) else "does not hold", numbers)
+
+
+def _plausible(family: Family) -> Finding:
+    """Judgements count as independent, though the lists of one sentence are alike."""
+    rows = {(row["model"], row["method"]): row for row in family.rows("claimed_plausibility").to_dicts()}
+    found = {}
+    for model in family.sizes:
+        mapped, plain = (rows.get((model, method)) for method in (MAT, ID))
+        if mapped is None or plain is None:
+            begin = command_line("annotate", "--plausibility", model)
+            raise NotApplicable(f"nobody judged what shortcuts of {model} put first; begin with `{begin}`")
+        found[model] = share_difference((mapped["n_plausible"], mapped["n"]), (plain["n_plausible"], plain["n"]))
+    return family.in_each(found, difference)
+
+
+def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
+    def judge(family: Family) -> Finding:
+        rows = family.rows("claimed_savings").to_dicts()
+        saved = {(row["model"], row["method"]): row["layers_saved_at_95"] for row in rows}
+        pairs = {model: (saved.get((model, mapped)), saved.get((model, plain))) for model in family.sizes}
+        numbers = family.told(
+            {model: f"{_layers(with_map)} and {_layers(without)}" for model, (with_map, without) in pairs.items()}
+        )
+        known = [(one, other) for one, other in pairs.values() if one is not None and other is not None]
+        if len(known) < len(pairs):
+            raise NotApplicable(f"a curve does not cross 95% from below: {numbers}", "undecided")
+        return Finding("holds" if all(one > other for one, other in known) else "does not hold", numbers)
+
+    return judge
+
+
+def _layers(saved: float | None) -> str:
+    return "none" if saved is None else f"{saved:.2f} layers"
+
+
+_SHORTCUTS, _EXITS = ("shortcuts",), ("exits",)
+_ALONG_STATES = ("method", "state")
+_WHOLE = "method in ('mat', 'id')"
+
+FIT_MAT = Picture("fit-mat", 1, "shortcuts")
+FIT_ID = Picture("fit-id", 2, "shortcuts")
+PRECISION = Picture("precision", 3, "shortcuts")
+SURPRISAL = Picture("surprisal", 4, "shortcuts")
+PARTS = Picture("parts", 5, "shortcuts")
+EXITS_BY_SIZE = Picture("exits-by-size", 6, "shortcuts")
+EXITS_BY_METHOD = Picture("exits-by-method", 7, "shortcuts")
+PARTS_SURPRISAL = Picture("parts-surprisal", 8, "shortcuts")
+PARTS_5 = Picture("parts-5", 9, "shortcuts")
+PARTS_10 = Picture("parts-10", 10, "shortcuts")
+
+_FITS = Claim(
+    "3",
+    "mat tells a later state better than id does, whatever the two states.",
+    "r^2 of mat above that of id for every pair of states (no interval)",
+    _fits,
+    _SHORTCUTS,
+)
+
+DIN = Paper(
+    "din",
+    "Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations",
+    ("shortcuts", "exits"),
+    (
+        Exhibit(
+            "Fit of mat",
+            "How well each state predicts each one above it by its least-squares map: r^2 (section 3).",
+            (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'mat'", name="fit_mat"),),
+            claims=(_FITS,),
+            pictures=(FIT_MAT,),
+        ),
+        Exhibit(
+            "Fit of id",
+            "How well each state predicts each one above it as it is: r^2 (section 3).",
+            (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'id'", name="fit_id"),),
+            claims=(_FITS,),
+            pictures=(FIT_ID,),
+        ),
+        Exhibit(
+            "Precision",
+            "How often the token that a shortcut puts first is among the model's first 1, 5 and 10 (section 4).",
+            (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="precision"),),
+            claims=(
+                Claim(
+                    "4",
+                    "From every layer mat says the model's own token more often than id.",
+                    "precision@1 of mat minus that of id, at every state (paired bootstrap)",
+                    _at_every_state(MAT, ID, "is_first"),
+                    _SHORTCUTS,
+                ),
+            ),
+            pictures=(PRECISION,),
+        ),
+        Exhibit(
+            "Surprisal",
+            "How surprised the model is at the token that a shortcut puts first (section 4).",
+            (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="surprisal"),),
+            claims=(
+                Claim(
+                    "4",
+                    "What mat says surprises the model less than what id says.",
+                    "surprisal of id minus that of mat, at every state (paired bootstrap)",
+                    _at_every_state(ID, MAT, "surprisal"),
+                    _SHORTCUTS,
+                ),
+            ),
+            pictures=(SURPRISAL,),
+        ),
+        Exhibit(
+            "Table 1",
+            "The five tokens that mat and id put first from each state, sentence by sentence.",
+            (Sheet("shortcut_readings", ("sentence_id", "method", "state", "rank")),),
+            remark="State 0 is the embeddings.",
+        ),
+        Exhibit(
+            "Plausibility",
+            "How many lists of five tokens people find plausible, judged blind (section 4).",
+            (Sheet("plausibility", (*_ALONG_STATES, "annotator")),),
+            claims=(
+                Claim(
+                    "4",
+                    "People find the first five tokens of mat plausible more often than those of id (85.4% against"
+                    " 52.8%).",
+                    "share of plausible lists of mat above that of id, over all states below the last, in every size"
+                    " (Newcombe)",
+                    _plausible,
+                    _SHORTCUTS,
+                ),
+            ),
+            remark=f"People judge: `{command_line('annotate', '--plausibility', 'MODEL')}`.",
+        ),
+        Exhibit(
+            "Early exit by size",
+            "What leaving early by the confidence of mat costs, for models of several sizes (section 5).",
+            (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), "method = 'mat'", name="exits_by_size"),),
+            pictures=(EXITS_BY_SIZE,),
+        ),
+        Exhibit(
+            "Early exit by method",
+            "What leaving early costs by the confidence of mat and id, and at one state for all (section 5).",
+            (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), name="exits_by_method"),),
+            claims=(
+                Claim(
+                    "5",
+                    "Leaving early by the confidence of mat saves more layers at 95% precision than by that of id.",
+                    "layers saved of mat above those of id in every size (interpolated; no interval)",
+                    _saves("mat", "id"),
+                    _EXITS,
+                ),
+                Claim(
+                    "5",
+                    "Leaving where mat is confident saves more than leaving at one layer.",
+                    "layers saved at 95% precision by confidence above those at a fixed state, in every size"
+                    " (interpolated; no interval)",
+                    _saves("mat", "fixed_mat"),
+                    _EXITS,
+                ),
+                Claim(
+                    "5",
+                    "Leaving where id is confident saves more than leaving at one layer.",
+                    "the same for id (interpolated; no interval)",
+                    _saves("id", "fixed_id"),
+                    _EXITS,
+                ),
+            ),
+            pictures=(EXITS_BY_METHOD,),
+        ),
+        Exhibit(
+            "Parts",
+            "Linear maps in the place of attention, the FFN or the norms of every block above a state: precision at"
+            " 1, 5 and 10, and surprisal (section 6; figures 11, 34 and 35 among them, as we read the authors'"
+            " plotting code).",
+            (Sheet("shortcut_quality", _ALONG_STATES, "method <> 'id'", name="parts"),),
+            claims=(
+                Claim(
+                    "6",
+                    "From some layer on, replacing parts of the blocks says the model's own token more often than mat"
+                    " does.",
+                    "precision@1 of each part minus that of mat above 0 at the last state before the end, and so from"
+                    " some state on (paired bootstrap)",
+                    _parts_beat,
+                    _SHORTCUTS,
+                ),
+                *(
+                    Claim(
+                        "6",
+                        f"Attention tolerates a linear map better than {part}.",
+                        f"precision@1 of {ATTENTION} minus that of {other}, at every state (paired bootstrap)",
+                        _at_every_state(ATTENTION, other, "is_first"),
+                        _SHORTCUTS,
+                    )
+                    for other, part in zip(OTHER_PARTS, ("the FFN", "the norms"), strict=True)
+                ),
+            ),
+            pictures=(
+                PARTS,
+                PARTS_SURPRISAL,
+                PARTS_5,
+                PARTS_10,
+            ),
+        ),
+    ),
+)

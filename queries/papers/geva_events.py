@@ -1,0 +1,206 @@
+"""Rules for claims of Geva et al. 2022 on sub-updates and events (section 5), by the paired bootstrap."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.findings import Finding, NotApplicable, above_half, difference, in_all, points, signed
+from neurothek.queries.papers.intervals import Interval, mean, pooled, share
+
+NEAR_ZERO = 0.1
+"""A mean is near 0 below this share of the mean maximum at saturation [ours]."""
+
+FAR_BELOW = 0.2
+"""Absolute scores are far below others under this ratio [ours]."""
+
+FAR_ABOVE = 1.25
+"""The largest score is far above the smallest one in size from this ratio on, and alike where neither is so [ours]."""
+
+LAST_LAYERS = 8
+"""Of so many layers one is among the last, rounded up [ours]."""
+
+
+class Events:
+    """What the events of the sizes of a family look like."""
+
+    def __init__(self, family: Family) -> None:
+        """Read them."""
+        self.family = family
+        self.scores = family.rows("claimed_event_scores")
+
+    def at(self, model: str, event: str, kind: str = "dominant") -> pl.DataFrame:
+        """One row an event: the largest, the mean, the smallest, and the mean absolute score."""
+        own = self.scores.filter(model=model, event=event, kind=kind)
+        return own.select("example_id", "max", "mean", "min", "size")
+
+    def both(self, model: str) -> pl.DataFrame:
+        """One row an example with both events: those of the elimination end in `_eliminated`."""
+        eliminated = self.at(model, "elimination")
+        return self.at(model, "saturation").join(eliminated, on="example_id", suffix="_eliminated")
+
+    def against(self, model: str, kind: str) -> pl.DataFrame:
+        """One row a saturation: those of the other kind of sub-update end in `_other`."""
+        return self.at(model, "saturation").join(self.at(model, "saturation", kind), on="example_id", suffix="_other")
+
+
+def settled_late(family: Family) -> Finding:
+    """Settled predictions in the upper half of the layers, beside those in the lower half."""
+    rows = family.rows("claimed_saturation").to_dicts()
+    if not rows:
+        raise NotApplicable("no predictions are settled in these models")
+    counts = {row["model"]: (row["n_upper"], row["n"]) for row in rows}
+    numbers = family.told({model: points(share(*count)) for model, count in counts.items()})
+    return in_all([above_half(count) for count in counts.values()], numbers, show=difference)
+
+
+def ordering(of: Callable[[Events, str], Sequence[Interval]]) -> Callable[[Family], Finding]:
+    """A claim that quantities are above 0 in every size; of several of a size the smallest counts."""
+
+    def judge(family: Family) -> Finding:
+        events = Events(family)
+        found = {model: of(events, model) for model in family.sizes}
+        numbers = family.told({model: " and ".join(map(_shown, several)) for model, several in found.items()})
+        return in_all([min(several, key=_value) for several in found.values()], numbers, show=signed)
+
+    return judge
+
+
+def _value(one: Interval) -> float:
+    return one.value
+
+
+def _shown(one: Interval) -> str:
+    return f"{signed(one)}, n = {one.n:,}"
+
+
+def promotes(events: Events, model: str) -> Sequence[Interval]:
+    """The mean score at saturation."""
+    return [_column(events.at(model, "saturation"), "mean")]
+
+
+def promotes_more(events: Events, model: str) -> Sequence[Interval]:
+    """The largest score at saturation over that at elimination, of examples with both."""
+    rows = events.both(model)
+    return [mean((rows.get_column("max") - rows.get_column("max_eliminated")).to_list())]
+
+
+def far_above(events: Events, model: str) -> Sequence[Interval]:
+    """The largest score at saturation over the size of the smallest."""
+    largest, smallest = _ends(events.at(model, "saturation"))
+    return [mean((largest - FAR_ABOVE * smallest).tolist())]
+
+
+def alike(events: Events, model: str) -> Sequence[Interval]:
+    """The largest score at elimination beside the size of the smallest, both ways."""
+    largest, smallest = _ends(events.at(model, "elimination"))
+    return [mean((FAR_ABOVE * smallest - largest).tolist()), mean((FAR_ABOVE * largest - smallest).tolist())]
+
+
+def _ends(rows: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The largest score of each event, and the size of the smallest one."""
+    return rows.get_column("max").to_numpy(), np.abs(rows.get_column("min").to_numpy())
+
+
+def near_zero(events: Events, model: str) -> Sequence[Interval]:
+    """The mean score at elimination, within bounds on either side."""
+    rows = events.both(model)
+    bound = NEAR_ZERO * rows.get_column("max").to_numpy()
+    own = rows.get_column("mean_eliminated").to_numpy()
+    return [mean(np.subtract(bound, own).tolist()), mean(np.add(bound, own).tolist())]
+
+
+def far_below(kind: str) -> Callable[[Events, str], Sequence[Interval]]:
+    """The scores of another kind of sub-update under those of dominant ones."""
+
+    def of(events: Events, model: str) -> Sequence[Interval]:
+        rows = events.against(model, kind)
+        return [mean((FAR_BELOW * rows.get_column("size") - rows.get_column("size_other")).to_list())]
+
+    return of
+
+
+def _column(rows: pl.DataFrame, name: str) -> Interval:
+    return mean(rows.get_column(name).to_list())
+
+
+def candidates_by_layer(candidates: pl.DataFrame, model: str) -> dict[int, pl.DataFrame]:
+    """Layer -> one row an example: the largest, mean and smallest score for the candidate; in order."""
+    parts = candidates.filter(model=model).sort("layer").partition_by("layer", maintain_order=True)
+    return {int(part["layer"][0]): part for part in parts}
+
+
+def _parted(family: Family) -> dict[str, tuple[dict[int, pl.DataFrame], pl.DataFrame]]:
+    """Model -> its layers before the last ones, and the last ones averaged for each example."""
+    candidates = family.rows("claimed_candidates")
+    parted = {}
+    for model in family.sizes:
+        layers = candidates_by_layer(candidates, model)
+        n_last = ceil(len(layers) / LAST_LAYERS)
+        if len(layers) <= n_last:
+            raise NotApplicable(f"{model} has a single layer", "does not apply")
+        last = _averaged([*layers.values()][-n_last:])
+        parted[model] = (dict([*layers.items()][:-n_last]), last)
+    return parted
+
+
+def _averaged(layers: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """One row an example: its scores, averaged over the layers."""
+    scores = pl.concat(layers).select("example_id", "largest", "mean", "smallest")
+    return scores.group_by("example_id").mean().sort("example_id")
+
+
+def not_negative(family: Family) -> Finding:
+    """The mean score in each layer before the last ones."""
+    parts: list[Interval] = []
+    wholes, told = [], {}
+    for model, (layers, _) in _parted(family).items():
+        found = {layer: _column(rows, "mean") for layer, rows in layers.items()}
+        parts += found.values()
+        wholes.append(_column(_averaged([*layers.values()]), "mean"))
+        told[model] = ", ".join(f"{layer}: {signed(one)}" for layer, one in found.items())
+    n = sum(one.n for one in wholes)
+    return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+
+
+def spreading(family: Family) -> Finding:
+    """Against every earlier layer by itself; the whole is the weaker of both quantities, against these together."""
+    parts: list[Interval] = []
+    wholes: dict[str, list[Interval]] = {"spread": [], "minimum": []}
+    told = {}
+    for model, (layers, last) in _parted(family).items():
+        wider, lower = ({layer: of(last, rows) for layer, rows in layers.items()} for of in (_wider, _lower))
+        earlier = _averaged([*layers.values()])
+        wholes["spread"].append(_wider(last, earlier))
+        wholes["minimum"].append(_lower(last, earlier))
+        parts += [*wider.values(), *lower.values()]
+        largest, smallest = (last.get_column(name).to_numpy().mean() for name in ("largest", "smallest"))
+        nearest = ", ".join(
+            f"{what} {layer} {signed(one)}"
+            for what, (layer, one) in (("spread over layer", _least(wider)), ("minimum under layer", _least(lower)))
+        )
+        told[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {nearest}"
+    whole = min((pooled(several) for several in wholes.values()), key=_value)
+    n = sum(one.n for one in wholes["spread"])
+    return in_all(parts, family.told(told), show=signed, whole=whole, n=n)
+
+
+def _wider(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
+    spreads = [_numbers(one, "largest") - _numbers(one, "smallest") for one in (last, rows)]
+    return mean((spreads[0] - spreads[1]).tolist())
+
+
+def _lower(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
+    return mean((_numbers(rows, "smallest") - _numbers(last, "smallest")).tolist())
+
+
+def _numbers(rows: pl.DataFrame, name: str) -> NDArray[np.float64]:
+    """In the order of the examples, which all layers have."""
+    return rows.sort("example_id").get_column(name).to_numpy()
+
+
+def _least(found: Mapping[int, Interval]) -> tuple[int, Interval]:
+    return min(found.items(), key=lambda pair: pair[1].value)

@@ -1,0 +1,294 @@
+"""Rules for claims of Geva et al. 2022 on value vectors (section 4), extreme updates, and their uses (section 6)."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.tables.annotations import RULES
+from neurothek.catalog.tables.interventions import LEAST_SETS
+from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.findings import (
+    Finding,
+    NotApplicable,
+    Outcome,
+    decided,
+    difference,
+    in_all,
+    points,
+    signed,
+)
+from neurothek.queries.papers.intervals import (
+    Interval,
+    Moments,
+    Verdict,
+    all_of,
+    difference_of_means,
+    mean,
+    over,
+    share,
+    share_difference,
+)
+
+ANNOTATORS = ("people", RULES)
+
+LEAST_OVERLAP = 0.5
+"""The final norm leaves the highest tokens in place where more than half of them stay [ours]."""
+
+LEAST_ACCURACY = 0.9
+"""A rule that stops early and is right less often than that saves nothing worth having [ours]."""
+
+LEAST_UPDATES = 10
+"""Of fewer extreme updates nothing is said [ours]."""
+
+LEAST_TEXTS = 50
+"""Of fewer texts by each method, or fewer random sets than a percentile takes, an intervention says nothing [ours]."""
+
+MOST_PERPLEXITY = 1.25
+"""A change keeps the language if the perplexity grows by less than that [ours]: the paper's from 21.7 to 25.3."""
+
+NEAR = 0.1
+"""A share is near another one if it is larger by less than that [ours]."""
+
+
+def concepts_over(control: str, *, annotator: str, of: str = "share") -> Callable[[Family], Finding]:
+    """A claim that value vectors have more under concepts than the control, by the judgements of one side."""
+
+    def judge(family: Family) -> Finding:
+        rows = family.rows("claimed_concepts").filter(
+            (pl.col("annotator") == RULES) if annotator == RULES else (pl.col("annotator") != RULES)
+        )
+        found, told = {}, {}
+        for model in family.sizes:
+            value, other = (_moments(rows, model, condition, of) for condition in ("value", control))
+            if not value.n or not other.n:
+                raise NotApplicable(_not_judged(model, annotator))
+            found[model] = difference_of_means(value, other)
+            show = difference if of == "share" else signed
+            told[model] = f"{value.n} lists against {other.n:,}, {show(found[model])}"
+        return in_all([*found.values()], family.told(told), show=show)
+
+    return judge
+
+
+def _not_judged(model: str, annotator: str) -> str:
+    who, option = ("rules", "--auto") if annotator == RULES else ("people", "--sample")
+    return f"no vectors of {model} were judged by {who}; begin with `{command_line('annotate', option, model)}`"
+
+
+def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments:
+    """Over the lists that were judged, of the share that falls under a concept, or of the number of concepts."""
+    own = rows.filter(model=model, condition=condition)
+    numbers = own.get_column("n_concepts") if of == "concepts" else own["n_tokens"] / own["n_shown"]
+    numbers = numbers.cast(pl.Float64)
+    return Moments(numbers.len(), float(numbers.sum()), float((numbers**2).sum()))
+
+
+def _overlaps(family: Family) -> dict[str, pl.DataFrame]:
+    """Model -> its layers' mean overlaps."""
+    rows = family.rows("claimed_overlap")
+    own = {model: rows.filter(model=model) for model in family.sizes}
+    if missing := [model for model, layers in own.items() if layers.is_empty()]:
+        raise NotApplicable(f"{missing[0]} has no final norm", "does not apply")
+    return own
+
+
+def norm_keeps(family: Family) -> Finding:
+    """Overlaps of the highest tokens with and without the final norm."""
+    means = {model: _weighted(layers) for model, layers in _overlaps(family).items()}
+    numbers = family.told(
+        {
+            model: f"{found['norm_overlap']:.2f}, without the norm's bias {found['without_bias']:.2f}"
+            f" (random vectors {found['random']:.2f} and {found['random_without_bias']:.2f})"
+            for model, found in means.items()
+        }
+    )
+    holds = all(found["norm_overlap"] > LEAST_OVERLAP for found in means.values())
+    return Finding("holds" if holds else "does not hold", numbers)
+
+
+def _weighted(layers: pl.DataFrame) -> dict[str, float]:
+    """Means over the vectors of all layers."""
+    names = ("norm_overlap", "without_bias", "random", "random_without_bias")
+    weight = pl.col("n") / pl.col("n").sum()
+    return layers.select((pl.col(name) * weight).sum() for name in names).to_dicts()[0]
+
+
+def norm_keeps_more(family: Family) -> Finding:
+    """The same over that of random vectors, layer by layer."""
+    apart = pl.col("norm_overlap") - pl.col("random")
+    found = {
+        model: mean(layers.select(apart.alias("apart")).drop_nulls().get_column("apart").to_list())
+        for model, layers in _overlaps(family).items()
+    }
+    return family.in_each(found, signed)
+
+
+def dominate(family: Family) -> Finding:
+    """The share that dominant neurons hold over that of random ones."""
+    rows = family.rows("claimed_dominance")
+    found, told = {}, {}
+    for model in family.sizes:
+        own = rows.filter(model=model)
+        if own.is_empty():
+            raise NotApplicable(f"no sub-updates of {model} were kept")
+        found[model] = mean((own.get_column("dominant") - own.get_column("random")).to_list())
+        shares = [float(str(own.get_column(name).mean())) for name in ("dominant", "random")]
+        told[model] = f"{shares[0]:.1%} against {shares[1]:.1%}, {difference(found[model])}"
+    return in_all([*found.values()], family.told(told), show=difference)
+
+
+def few_clusters(family: Family) -> Finding:
+    """The clusters that make half of the extreme updates, beside their share of the neurons."""
+    rows = family.rows("claimed_extremes")
+    parts, told = [], {}
+    for model in family.sizes:
+        own = rows.filter(model=model)
+        if int(own.get_column("n_extreme").sum()) < LEAST_UPDATES:
+            raise NotApplicable(
+                f"{model} has fewer than {LEAST_UPDATES} extreme updates by clustered neurons", "needs more text"
+            )
+        total = int(own.get_column("n_extreme").sum())
+        cumulative = own.get_column("n_extreme").cum_sum().to_list()
+        most = next(place for place, so_far in enumerate(cumulative, start=1) if 2 * so_far >= total)
+        of_neurons = float(own.head(most).get_column("neuron_share").sum())
+        found = share(cumulative[most - 1], total)
+        parts.append(over(found, 10 * of_neurons))
+        told[model] = f"{most} clusters, {of_neurons:.2%} of the neurons, make {points(found)} of {total}"
+    return in_all(parts, family.told(told), show=difference)
+
+
+def rule_stops_early(family: Family) -> Finding:
+    """Over seeds: what is saved, and how often the token is the model's own."""
+    rows = family.rows("claimed_exit_rules")
+    told: dict[str, str] = {}
+    verdicts: list[Verdict] = []
+    n = 0
+    for model in family.sizes:
+        own = rows.filter(model=model)
+        rule = own.filter(method="cluster_ranks")
+        if rule.is_empty():
+            raise NotApplicable(f"early exits by clusters were not measured on {model}")
+        saved = mean(rule.get_column("saved_share").to_list())
+        accuracy = mean(rule.get_column("accuracy").to_list())
+        n += int(rule.get_column("n").sum())
+        right_often = mean([one - LEAST_ACCURACY for one in rule.get_column("accuracy").to_list()])
+        verdicts += [saved.is_positive, right_often.is_positive]
+        told[model] = f"{points(saved)} of the layers saved at an accuracy of {points(accuracy)}"
+    return decided(all_of(verdicts), n, family.told(told))
+
+
+@dataclass(frozen=True)
+class _Steered:
+    """The unwanted attribute in what a model wrote under one intervention."""
+
+    name: str  # model, intervention and attribute
+    counts: Mapping[str, tuple[int, int]]  # method -> texts with the attribute, and texts
+    n_sets: int  # random sets of neurons
+    least_random: float  # the least share of one of them
+    # that of the changed model over that of the untouched one, as the authors' code computes it
+    perplexity: float | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "_Steered":
+        """From the rows of one attribute."""
+        first, by_method = rows[0], {row["method"]: row for row in rows}
+        random = by_method.get("random", {"n_sets": 0, "share_least": 0.0})
+        known = first["perplexity"] is not None
+        return cls(
+            name=f"{first['model']}, {first['intervention']}, {first['attribute']}",
+            counts={
+                method: (round((row["share"] or 0.0) * row["n_continuations"]), row["n_continuations"])
+                for method, row in by_method.items()
+                if method != "random"
+            },
+            n_sets=random["n_sets"],
+            least_random=random["share_least"] or 0.0,
+            perplexity=first["perplexity"] / first["perplexity_untouched"] if known else None,
+        )
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough random sets, and texts of the changed model and of the untouched one."""
+        texts = [self.counts.get(method, (0, 0))[1] for method in ("changed", "untouched")]
+        return self.n_sets >= LEAST_SETS and min(texts) >= LEAST_TEXTS
+
+    def below(self, method: str) -> Interval:
+        """The share by a method minus that of the changed model."""
+        return share_difference(self.counts[method], self.counts["changed"])
+
+
+def _steered(family: Family) -> Iterator[_Steered]:
+    """Interventions on the unwanted attribute with enough sets and texts."""
+    rows = family.rows("claimed_steering").to_dicts()
+    own: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        asked = json.loads(row["parameters"]).get("continuations", {}).get(row["intervention"], {})
+        if row["attribute"] == asked.get("unwanted"):
+            own.setdefault((row["model"], row["intervention"], row["scorer"]), []).append(row)
+    found = [one for one in map(_Steered.of, own.values()) if "changed" in one.counts]
+    begin = command_line(
+        "intervene", family.sizes[0], "--search", "WORD", "--prompts", "FILE", "--sets", str(LEAST_SETS)
+    )
+    if not found:
+        raise NotApplicable(f"no model continued prompts with changed neurons; begin with `{begin}`")
+    if not any(one.is_enough for one in found):
+        raise NotApplicable(
+            f"that takes {LEAST_SETS} random sets and {LEAST_TEXTS} texts by each method; {found[0].name} has"
+            f" {found[0].n_sets} and {found[0].counts['changed'][1]}; write more with `{begin}`"
+        )
+    return (one for one in found if one.is_enough)
+
+
+def _in_one(judged: Sequence[tuple[Verdict, str, int]]) -> Finding:
+    """What holds in one intervention at least; it does not hold where it holds in none and none is open."""
+    verdicts = [verdict for verdict, _, _ in judged]
+    outcomes: tuple[Verdict, ...] = ("holds", "undecided", "does not hold")
+    verdict = next(one for one in outcomes if one in verdicts)
+    return decided(verdict, sum(n for _, _, n in judged), "; ".join(told for _, told, _ in judged))
+
+
+def steers(family: Family) -> Finding:
+    """Rarer than untouched by the interval, and than with every random set: these say what any neurons would do."""
+    judged: list[tuple[Verdict, str, int]] = []
+    for one in _steered(family):
+        found, changed = one.below("untouched"), share(*one.counts["changed"])
+        is_beyond = changed.value < one.least_random
+        verdict = found.is_positive if is_beyond else "does not hold"
+        told = (
+            f"{one.name}: {points(changed)}, untouched {difference(found)} more, the least of {one.n_sets} random sets"
+            f" {one.least_random:.2%}"
+        )
+        judged.append((verdict, told, found.n))
+    return _in_one(judged)
+
+
+def beats(method: str, *, by: float) -> Callable[[Family], Finding]:
+    """A claim that the attribute is rarer than by a baseline, or more frequent by less than `-by`."""
+
+    def judge(family: Family) -> Finding:
+        judged = []
+        for one in _steered(family):
+            if not one.counts.get(method, (0, 0))[1]:
+                continue
+            found = one.below(method)
+            told = f"{one.name}: {method.replace('_', ' ')} {difference(found)} more"
+            judged.append((over(found, by).is_positive, told, found.n))
+        if not judged:
+            raise NotApplicable(f"no texts were written with {method.replace('_', ' ')}")
+        return _in_one(judged)
+
+    return judge
+
+
+def keeps_language(family: Family) -> Finding:
+    """The perplexity of changed models over that of untouched ones."""
+    known = [(one.name, one.perplexity) for one in _steered(family) if one.perplexity is not None]
+    if not known:
+        raise NotApplicable("the perplexity of the changed models was not measured")
+    numbers = "; ".join(f"{name}: {ratio:.3f} times" for name, ratio in known)
+    outcome: Outcome = "holds" if any(ratio < MOST_PERPLEXITY for _, ratio in known) else "does not hold"
+    return Finding(outcome, numbers)

@@ -1,0 +1,135 @@
+"""The answer to `claims`: each claim of the papers with what these models say of it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import polars as pl
+
+from neurothek.catalog.tables.table import TEXT
+from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.papers.exhibit import Claim, Paper, PaperName
+from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.findings import Finding, Outcome
+from neurothek.queries.papers.registry import PAPERS
+from neurothek.queries.views.on_corpus import on_corpus
+
+COLUMNS = ("paper", "section", "claim", "verdict", "found", "rule", "shown in")
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim of a paper and what was found."""
+
+    paper: Paper
+    claim: Claim
+    finding: Finding
+
+
+@dataclass(frozen=True, repr=False)
+class JudgedClaims(TabularAnswer):
+    """Claims judged on the models of a family, paper by paper.
+
+    Attributes:
+        family: the family.
+        models: its sizes, smallest first.
+        judged: the claims in the order of the papers.
+        left_out: models that may not be compared with the others, with the reason.
+        everybody: all models that were asked about, variants and those left out included, smallest first.
+    """
+
+    family: str
+    models: tuple[str, ...]
+    judged: tuple[JudgedClaim, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+    everybody: tuple[str, ...] = ()
+
+    @property
+    def claims(self) -> pl.DataFrame:
+        """One row a claim."""
+        rows = [
+            {
+                "paper": one.paper.name,
+                "section": one.claim.section,
+                "claim": one.claim.text,
+                "verdict": one.finding.verdict,
+                "found": one.finding.numbers,
+                "rule": one.claim.rule,
+                "shown in": one.paper.shown_in(one.claim),
+            }
+            for one in self.judged
+        ]
+        return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, TEXT))
+
+    def by_paper(self) -> dict[Paper, tuple[JudgedClaim, ...]]:
+        """The claims of each paper of which any were judged."""
+        papers = dict.fromkeys(one.paper for one in self.judged)
+        return {paper: tuple(one for one in self.judged if one.paper is paper) for paper in papers}
+
+    @property
+    def summary(self) -> str:
+        """Which models were judged."""
+        return f"Claims judged on {', '.join(self.models) or 'no model'}, of the family {self.family}."
+
+    def remarks(self) -> list[str]:
+        """Which models were left out."""
+        return [f"{model} is left out: {why}" for model, why in self.left_out.items()]
+
+    def data(self) -> dict[str, pl.DataFrame]:
+        """The claims for programs."""
+        return {"claims": self.claims}
+
+    def sections(self) -> list[Section]:
+        """One table a paper."""
+        return [
+            Section(
+                paper.source,
+                self.claims.filter(paper=paper.name).select("section", "claim", "verdict", "found"),
+                tally(judged),
+            )
+            for paper, judged in self.by_paper().items()
+        ]
+
+
+def tally(judged: Sequence[JudgedClaim]) -> str:
+    """How many claims of each verdict there are, in a sentence."""
+    counts = Counter(one.finding.outcome for one in judged)
+    told = ", ".join(f"{n} {_PLURAL[outcome]}" for outcome in _PLURAL if (n := counts[outcome]))
+    return f"of {len(judged)} claims: {told}"
+
+
+_PLURAL: Mapping[Outcome, str] = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided": "undecided",
+    "needs more text": "need more text",
+    "needs larger models": "need larger models",
+    "does not apply": "do not apply",
+    "not measured": "not measured",
+}
+
+
+@with_its_sql
+def judge_claims(
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str] = (),
+    *,
+    papers: Sequence[PaperName] = (),
+    family: str | None = None,
+    corpus: str | None = None,
+) -> JudgedClaims:
+    """Judge the papers' claims on models of one family.
+
+    Args:
+        connection: a reader.
+        models: names of models; none: all of the family.
+        papers: which papers; none: all.
+        family: the family; None: the only one there.
+        corpus: the corpus to judge on; None: each model's shown one.
+    """
+    with on_corpus(connection, models, corpus) as shown:
+        own = Family.of(shown, models, family=family, corpus=corpus)
+        asked = [paper for name, paper in PAPERS.items() if not papers or name in papers]
+        judged = [JudgedClaim(paper, claim, claim.on(own)) for paper in asked for claim in paper.claims]
+    return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out), own.everybody)

@@ -1,0 +1,253 @@
+"""Rules for claims of Voita et al. 2023 on dead neurons, coverage and detectors (sections 3 and 4)."""
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import polars as pl
+
+from neurothek.queries.papers.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
+from neurothek.queries.papers.findings import (
+    LEAST_OBJECTS,
+    Finding,
+    NotApplicable,
+    above_half,
+    decided,
+    difference,
+    in_all,
+    points,
+    times,
+)
+from neurothek.queries.papers.intervals import (
+    Interval,
+    Moments,
+    all_of,
+    difference_of_means,
+    mean,
+    over,
+    share,
+    share_difference,
+)
+from neurothek.queries.rules.word_forms import are_one_word
+from neurothek.queries.views.contents import thresholds
+
+_NAMES = {2: "bigram", 3: "trigram"}
+
+SUBSTANTIAL = 0.05
+"""The paper's "substantial proportion" of the neurons is at least so much [ours]."""
+
+SUPPRESSING = 0.8
+"""The paper: "over 80% of token-detecting neurons"."""
+
+_LEAST_FREQUENT_SHARE = thresholds("corpus_ngrams")["least_frequent_share"]
+
+
+def dead_grow(family: Family) -> Finding:
+    """Dead shares from size to size."""
+    found = family.by_steps(
+        lambda small, large: share_difference(family.count(large, DEAD), family.count(small, DEAD)), difference
+    )
+    return _beside_seeds(
+        family,
+        found,
+        lambda plain, seed: difference(share_difference(family.count(seed, DEAD), family.count(plain, DEAD))),
+    )
+
+
+def rarer(family: Family) -> Finding:
+    """Frequencies of neurons that are alive from size to size."""
+
+    def apart(common: str, rare: str) -> str:
+        return difference(_frequencies_apart(family, common, rare))
+
+    found = family.by_steps(lambda small, large: _frequencies_apart(family, small, large), difference)
+    return _beside_seeds(family, found, apart)
+
+
+def _frequencies_apart(family: Family, common: str, rare: str) -> Interval:
+    return difference_of_means(*(family.moments(model, "frequency", ~DEAD) for model in (common, rare)))
+
+
+def _beside_seeds(family: Family, found: Finding, apart: Callable[[str, str], str]) -> Finding:
+    """What was found between sizes, beside the same between two seeds of one size."""
+    try:
+        seed, plain = family.variant("seed")
+        seeds = apart(plain, seed)
+    except NotApplicable:
+        return found
+    return Finding(found.outcome, f"{found.numbers}; between two seeds {seeds}", found.n)
+
+
+def first_half(family: Family) -> Finding:
+    """Dead shares of the first half of the layers over those of the second."""
+    found = {
+        model: share_difference(family.count(model, DEAD, FIRST_HALF), family.count(model, DEAD, ~FIRST_HALF))
+        for model in family.with_dead()
+    }
+    return family.in_each(found, difference)
+
+
+def second_half(family: Family) -> Finding:
+    """Dead neurons in the second half of the layers."""
+    found = {model: share(*family.count(model, DEAD, ~FIRST_HALF)) for model in family.with_dead()}
+    numbers = family.told({model: points(one) for model, one in found.items()})
+    return Finding("holds" if all(one.value == 0 for one in found.values()) else "does not hold", numbers)
+
+
+def dead_where_rare(family: Family) -> Finding:
+    """How rarely neurons fire in the layer with most dead ones, beside the rarest other layer."""
+    found, told = [], {}
+    for model in family.with_dead():
+        layers = sorted(set(family.of_model(model).get_column("layer")))
+        dead = {layer: share(*family.count(model, DEAD, pl.col("layer") == layer)).value for layer in layers}
+        alive = {layer: family.moments(model, "frequency", ~DEAD, pl.col("layer") == layer) for layer in layers}
+        deadest = max(layers, key=lambda layer: (dead[layer], -layer))
+        others = [layer for layer in layers if layer != deadest and alive[layer].n]
+        if not others:
+            continue
+        rarest = min(others, key=lambda layer: alive[layer].mean)
+        one = difference_of_means(alive[rarest], alive[deadest])
+        found.append(one)
+        told[model] = f"layer {deadest}, the rarest other {rarest}: {difference(one)}"
+    return in_all(found, family.told(told), show=difference)
+
+
+def covered_by_fewer(family: Family) -> Finding:
+    """Tokens that cover a neuron of the first half from size to size."""
+
+    def coverage(model: str) -> Moments:
+        return family.moments(model, "coverage", FIRST_HALF)
+
+    return family.by_steps(
+        lambda small, large: difference_of_means(coverage(small), coverage(large)),
+        times,
+    )
+
+
+def few_tokens(family: Family) -> Finding:
+    """Neurons of the first half that few tokens cover."""
+    found = {model: family.count(model, FEW, FIRST_HALF, _alive(family, model)) for model in family.sizes}
+    numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
+    largest = family.sizes[-1]
+    if found[largest][0] < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    return decided(over(share(*found[largest]), SUBSTANTIAL).is_positive, found[largest][1], numbers)
+
+
+def _alive(family: Family, model: str) -> pl.Expr:
+    """Neurons that are not dead; all, where none can be."""
+    known = family.of_model(model).get_column("is_dead").null_count() == 0
+    return ~DEAD if known else pl.lit(value=True)
+
+
+def detectors(family: Family) -> Finding:
+    """Token detectors from size to size."""
+    found = {model: family.count(model, DETECTOR) for model in family.sizes}
+    family.require_sizes()
+    numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
+    steps = [share_difference(found[large], found[small]) for small, large in pairwise(family.sizes)]
+    if found[family.sizes[-1]][0] < LEAST_OBJECTS:
+        return family.too_few(family.sizes[-1], numbers)
+    whole = share_difference(found[family.sizes[-1]], found[family.sizes[0]])
+    return in_all(steps, numbers, show=difference, whole=whole)
+
+
+def groups(family: Family) -> Finding:
+    """Detectors of several tokens, of which these are forms of one word."""
+    largest = family.sizes[-1]
+    groups = [tokens for _, _, tokens in family.rows("claimed_groups", [largest]).iter_rows()]
+    several = [tokens for tokens in groups if len(tokens) > 1]
+    alike = sum(are_one_word(tokens) for tokens in several)
+    numbers = (
+        f"{family.short(largest)}: {len(several)} of {len(groups)} detectors have several tokens, of one word in"
+        f" {alike}, {points(share(alike, len(several)))}"
+    )
+    if len(several) < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    return decided(above_half((alike, len(several))).is_positive, len(several), numbers)
+
+
+def new_tokens(family: Family) -> Finding:
+    """The first layer that detects anything is left out: all that it detects is new."""
+    largest = family.sizes[-1]
+    of_layers = family.rows("claimed_detected", [largest]).to_dicts()
+    following = [(int(row["n_new"]), int(row["n_detected"])) for row in of_layers[1:]]
+    new, detected = (sum(count[place] for count in following) for place in (0, 1))
+    told = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
+    numbers = f"{family.short(largest)}: {told or 'no layer detects any'}"
+    if detected < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    parts = [above_half(count) for count in following]
+    return in_all(parts, numbers, show=difference, whole=above_half((new, detected)))
+
+
+def suppress(family: Family) -> Finding:
+    """Detectors that suppress what triggers them, beside chance."""
+    largest = family.sizes[-1]
+    rows = family.rows("claimed_suppression", [largest])
+    over_chance = mean([float(is_so) - expected for is_so, expected in rows.iter_rows()])
+    k, chance = int(rows.get_column("suppresses").sum()), mean(rows.get_column("expected").to_list()).value
+    numbers = (
+        f"{family.short(largest)}: {k} of {rows.height} detectors, {points(share(k, rows.height))}; chance"
+        f" {'unknown' if math.isnan(chance) else f'{chance:.1%}'}, over it"
+        f" {difference(over_chance) if over_chance.n > 1 else 'no interval'}"
+    )
+    if rows.height < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    is_most = over(share(k, rows.height), SUPPRESSING).is_positive
+    return decided(all_of([is_most, over_chance.is_positive]), rows.height, numbers)
+
+
+def longer(family: Family) -> Finding:
+    """Detectors of bigrams and trigrams from size to size."""
+    family.require_sizes()
+    rows = family.rows("claimed_ngram_detectors").to_dicts()
+    counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
+    told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
+    most = max((int(row["n_detectors"] or 0) for key, row in counts.items() if key[0] == family.sizes[-1]), default=0)
+    unlabelled = [n for n in _NAMES if (family.sizes[-1], n) not in counts]
+    if most < LEAST_OBJECTS and unlabelled:
+        return Finding("needs more text", f"{family.told(told)}; {_tokens_for(family, unlabelled[0])}")
+    if most < LEAST_OBJECTS:
+        return family.too_few(family.sizes[-1], family.told(told))
+    smallest, *_, largest = family.sizes
+    parts = [_more(counts, n, *pair) for n in _NAMES for pair in pairwise(family.sizes)]
+    # Bigrams and trigrams are of the same neurons: the whole is the length with the weaker case.
+    ends = [one for n in _NAMES if (one := _more(counts, n, smallest, largest)) is not None]
+    return in_all(
+        [one for one in parts if one is not None],
+        family.told(told),
+        show=difference,
+        whole=min(ends, key=lambda one: one.low, default=None),
+    )
+
+
+def _tokens_for(family: Family, n: int) -> str:
+    """How much text of the kind would let n-grams be labelled.
+
+    In twice the text an n-gram occurs about twice as often, so that the share of positions that n-grams seen ten times
+    hold is what those seen five times hold now; from there on each doubling is taken to add as much [ours].
+    """
+    largest = family.sizes[-1]
+    rows = family.rows("claimed_frequent", [largest]).filter(n=n)
+    shares = dict(rows.select("least_occurrences", "frequent_share").iter_rows())
+    step = shares[5] - shares[10]
+    held = (
+        f"{_NAMES[n]}s seen ten times hold {shares[10]:.0%} of the positions, and it takes {_LEAST_FREQUENT_SHARE:.0%}"
+    )
+    if step <= 0:
+        return held
+    doublings = 1 + max(0, math.ceil((_LEAST_FREQUENT_SHARE - shares[5]) / step))
+    return f"{held}: about {family.texts[largest]['n_tokens'] * 2**doublings:,} tokens would do"
+
+
+def _more(counts: Mapping[tuple[str, int], Mapping[str, int]], n: int, small: str, large: str) -> Interval | None:
+    """By how much the share of detectors of n-grams is larger in the larger model; None where one is not labelled."""
+    rows = [counts.get((model, n)) for model in (large, small)]
+    first, second = ((row["n_detectors"], row["n_neurons"]) if row else None for row in rows)
+    return share_difference(first, second) if first and second else None
+
+
+def _of_length(row: dict[str, object]) -> str:
+    name = _NAMES[int(str(row["n"]))]
+    return f"{row['n_detectors']} {name} detectors" if row["status"] == "labelled" else f"{name}s {row['status']}"
