@@ -45,7 +45,7 @@ Drawn = Drawing | NotDrawn
 Rows = TypeVar("Rows")
 
 
-def figures(drawings: Mapping[Picture, Callable[[Rows], Drawn]], rows: Rows) -> list[Figure]:
+def draw_all(drawings: Mapping[Picture, Callable[[Rows], Drawn]], rows: Rows) -> list[Figure]:
     """Each picture, drawn of the rows; those that cannot be drawn say why."""
     drawn = {picture: draw(rows) for picture, draw in drawings.items()}
     return [

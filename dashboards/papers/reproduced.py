@@ -7,7 +7,7 @@ import duckdb
 import polars as pl
 
 from neurothek.dashboards.papers import din, geva, voita, voita_galleries
-from neurothek.dashboards.papers.figure import Figure, figures
+from neurothek.dashboards.papers.figure import Figure, draw_all
 from neurothek.dashboards.papers.material import Material
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import Asked
@@ -86,11 +86,11 @@ def _pictures(
     with on_corpus(connection, names, corpus) as shown:
         if paper is VOITA:
             gallery = voita_galleries.GalleryRows.of(shown, sizes, setting)
-            drawn = [*figures(voita.DRAWINGS, material), *figures(voita_galleries.DRAWINGS, gallery)]
+            drawn = [*draw_all(voita.DRAWINGS, material), *draw_all(voita_galleries.DRAWINGS, gallery)]
         elif paper is GEVA:
-            drawn = figures(geva.DRAWINGS, geva.GevaRows.of(shown, sizes, setting))
+            drawn = draw_all(geva.DRAWINGS, geva.GevaRows.of(shown, sizes, setting))
         else:
-            drawn = figures(din.DRAWINGS, din.ShortcutRows.of(shown, names, setting))
+            drawn = draw_all(din.DRAWINGS, din.ShortcutRows.of(shown, names, setting))
     return {one.picture: one for one in drawn}
 
 
@@ -100,7 +100,7 @@ def figures_of_comparison(connection: duckdb.DuckDBPyConnection, comparison: Com
     names = material.everybody()
     with on_corpus(connection, names, comparison.corpus) as shown:
         shortcuts = din.ShortcutRows.of(shown, names, material.setting)
-    return [*figures(voita.DRAWINGS, material), *figures(din.DRAWINGS, shortcuts)]
+    return [*draw_all(voita.DRAWINGS, material), *draw_all(din.DRAWINGS, shortcuts)]
 
 
 def _shown(

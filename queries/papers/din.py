@@ -115,8 +115,8 @@ def _plausible(family: Family) -> Finding:
 
 def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
     def judge(family: Family) -> Finding:
-        rows = family.rows("claimed_savings").to_dicts()
-        saved = {(row["model"], row["method"]): row["layers_saved_at_95"] for row in rows}
+        rows = family.view("exit_tradeoff", ("model", "method", "layers_saved_at_95"), ("size", "method"))
+        saved = {(model, method): layers for model, method, layers in rows.iter_rows()}
         pairs = {model: (saved.get((model, mapped)), saved.get((model, plain))) for model in family.sizes}
         numbers = family.told(
             {model: f"{_layers(with_map)} and {_layers(without)}" for model, (with_map, without) in pairs.items()}

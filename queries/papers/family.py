@@ -14,15 +14,16 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
 from neurothek.catalog.variants import POST_NORM, step_of
-from neurothek.queries.ask.statements import ask, ask_records
+from neurothek.queries.ask.statements import ask_records, frame_of, statement
 from neurothek.queries.compare.comparability import Way, why_not_comparable
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.papers.findings import Finding, NotApplicable, in_all
 from neurothek.queries.papers.intervals import Interval, Moments
 from neurothek.queries.views.contents import thresholds
+from neurothek.queries.views.neuron_facts import of_models
 
-Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
+Read = Callable[[str, str, Mapping[str, Any]], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Family:
     variants: tuple[tuple[str, str, str | None], ...]
     left_out: Mapping[str, str]  # models that may not be compared with the others, with the reason
     jobs: Mapping[str, frozenset[str]]  # model -> jobs that were run on it
-    read: Read  # the rows of a statement of this room
+    read: Read  # the rows of a statement or view by its name, the SQL that asks for them, and the values bound to it
     everybody: tuple[str, ...] = ()  # all of its models, smallest first
     n_parameters: Mapping[str, int] = field(default_factory=dict)  # model -> its parameters without embeddings
 
@@ -84,7 +85,7 @@ class Family:
             variants=tuple(one for one in _with_plain(own) if one[1] not in why_not),
             left_out={model.name: why_not[model.name] for model in own if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
-            read=lambda statement, parameters: ask(connection, statement, parameters),
+            read=lambda _, text, parameters: frame_of(connection, text, parameters),
             everybody=tuple(model.name for model in own),
             n_parameters={model.name: model.size for model in own},
         )
@@ -131,9 +132,22 @@ class Family:
         """The sizes beside which there is an untrained model of the same shape (variant 'step 0') -> that model."""
         return {plain: model for variant, model, plain in self.variants if step_of(variant) == 0 and plain is not None}
 
-    def rows(self, statement: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
-        """Rows of a statement about the models, the sizes unless given."""
-        return self.read(statement, {"models": list(self.sizes if models is None else models), **parameters})
+    def rows(self, name: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
+        """Rows of a statement of this room about the models, the sizes unless given."""
+        return self.read(name, statement(name), {"models": list(models or self.sizes), **parameters})
+
+    def view(
+        self,
+        name: str,
+        columns: Sequence[str],
+        order: Sequence[str],
+        *,
+        where: str = "",
+        models: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """Columns of a view's rows about the models, the sizes unless given."""
+        text = of_models(name, order, columns=columns, where=where)
+        return self.read(name, text, {"models": list(models or self.sizes)})
 
     @cached_property
     def neurons(self) -> pl.DataFrame:

@@ -108,7 +108,7 @@ GEVA = Paper(
                     "5.1",
                     "Where a token is eliminated, the largest and the smallest score for it are alike in size.",
                     f"mean over eliminations of {events.FAR_ABOVE:g} times either minus the other above 0 (bootstrap)",
-                    events.ordering(events.alike),
+                    events.ordering(events.alike_in_size),
                     _EVENTS,
                 ),
                 Claim(

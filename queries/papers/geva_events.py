@@ -49,10 +49,12 @@ class Events:
 
 def settled_late(family: Family) -> Finding:
     """Settled predictions in the upper half of the layers, beside those in the lower half."""
-    rows = family.rows("claimed_saturation").to_dicts()
-    if not rows:
+    rows = family.view("saturation_by_layer", ("model", "depth", "n_saturated"), ("size", "layer"))
+    if rows.is_empty():
         raise NotApplicable("no predictions are settled in these models")
-    counts = {row["model"]: (row["n_upper"], row["n"]) for row in rows}
+    upper = pl.col("n_saturated").filter(pl.col("depth") > 0.5).sum().alias("upper")
+    sums = rows.group_by("model", maintain_order=True).agg(upper, pl.col("n_saturated").sum())
+    counts = {model: (n_upper, n) for model, n_upper, n in sums.iter_rows()}
     numbers = family.told({model: points(share(*count)) for model, count in counts.items()})
     return in_all([above_half(count) for count in counts.values()], numbers, show=difference)
 
@@ -94,7 +96,7 @@ def far_above(events: Events, model: str) -> Sequence[Interval]:
     return [mean((largest - FAR_ABOVE * smallest).tolist())]
 
 
-def alike(events: Events, model: str) -> Sequence[Interval]:
+def alike_in_size(events: Events, model: str) -> Sequence[Interval]:
     """The largest score at elimination beside the size of the smallest, both ways."""
     largest, smallest = _ends(events.at(model, "elimination"))
     return [mean((FAR_ABOVE * smallest - largest).tolist()), mean((FAR_ABOVE * largest - smallest).tolist())]

@@ -143,7 +143,8 @@ def dominate(family: Family) -> Finding:
 
 def few_clusters(family: Family) -> Finding:
     """The clusters that make half of the extreme updates, beside their share of the neurons."""
-    rows = family.rows("claimed_extremes")
+    columns = ("model", "n_extreme", "neuron_share")
+    rows = family.view("extreme_clusters", columns, ("model", "n_extreme desc", "cluster_id"))
     parts, told = [], {}
     for model in family.sizes:
         own = rows.filter(model=model)

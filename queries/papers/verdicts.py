@@ -130,6 +130,6 @@ def judge_claims(
     """
     with on_corpus(connection, models, corpus) as shown:
         own = Family.of(shown, models, family=family, corpus=corpus)
-        asked = [paper for name, paper in PAPERS.items() if not papers or name in papers]
-        judged = [JudgedClaim(paper, claim, claim.on(own)) for paper in asked for claim in paper.claims]
+        chosen = [paper for name, paper in PAPERS.items() if not papers or name in papers]
+        judged = [JudgedClaim(paper, claim, claim.on(own)) for paper in chosen for claim in paper.claims]
     return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out), own.everybody)

@@ -66,7 +66,7 @@ VOITA = Paper(
         Exhibit(
             "Figure 1",
             "The share of dead neurons by layer, and how often the others fire.",
-            (Sheet("layer_activity", _BY_LAYER), Sheet("dead_by_tokens", ("n_tokens",))),
+            (Sheet("layer_activity", _BY_LAYER), Sheet("dead_by_tokens", ("n_tokens", "domain", "region", "layer"))),
             claims=(
                 Claim(
                     "3",

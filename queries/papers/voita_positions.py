@@ -163,7 +163,9 @@ def teams(family: Family) -> Finding:
     numbers = f"{n} strong oscillatory neurons in {len(family.sizes)} sizes"
     if n < 2:
         return Finding("needs larger models", numbers)
-    teams = family.rows("claimed_teams").get_column("is_one")
+    is_one = "covered_share = 1 and n_redundant = 0 as is_one"
+    several = "team = 'oscillatory' and n_neurons > 1"
+    teams = family.view("position_teams", (is_one,), ("model", "layer"), where=several).get_column("is_one")
     numbers += f"; {teams.sum()} of {teams.len()} layers with two or more of them are such teams"
     return Finding("holds" if teams.any() else "does not hold", numbers)
 

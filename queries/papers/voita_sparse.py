@@ -155,7 +155,8 @@ def detectors(family: Family) -> Finding:
 def groups(family: Family) -> Finding:
     """Detectors of several tokens, of which these are forms of one word."""
     largest = family.sizes[-1]
-    groups = [tokens for _, _, tokens in family.rows("claimed_groups", [largest]).iter_rows()]
+    rows = family.view("token_detectors", ("detected_tokens",), ("layer", "neuron"), models=[largest])
+    groups = rows.get_column("detected_tokens").to_list()
     several = [tokens for tokens in groups if len(tokens) > 1]
     alike = sum(are_one_word(tokens) for tokens in several)
     numbers = (
@@ -170,7 +171,8 @@ def groups(family: Family) -> Finding:
 def new_tokens(family: Family) -> Finding:
     """The first layer that detects anything is left out: all that it detects is new."""
     largest = family.sizes[-1]
-    of_layers = family.rows("claimed_detected", [largest]).to_dicts()
+    columns, detect = ("layer", "n_detected", "n_new"), "n = 1 and n_detected > 0"
+    of_layers = family.view("detected_by_layer", columns, ("layer",), where=detect, models=[largest]).to_dicts()
     following = [(int(row["n_new"]), int(row["n_detected"])) for row in of_layers[1:]]
     new, detected = (sum(count[place] for count in following) for place in (0, 1))
     told = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
@@ -184,7 +186,7 @@ def new_tokens(family: Family) -> Finding:
 def suppress(family: Family) -> Finding:
     """Detectors that suppress what triggers them, beside chance."""
     largest = family.sizes[-1]
-    rows = family.rows("claimed_suppression", [largest])
+    rows = family.view("suppression", ("suppresses", "expected"), ("layer", "neuron"), models=[largest])
     over_chance = mean([float(is_so) - expected for is_so, expected in rows.iter_rows()])
     k, chance = int(rows.get_column("suppresses").sum()), mean(rows.get_column("expected").to_list()).value
     numbers = (
@@ -201,7 +203,10 @@ def suppress(family: Family) -> Finding:
 def longer(family: Family) -> Finding:
     """Detectors of bigrams and trigrams from size to size."""
     family.require_sizes()
-    rows = family.rows("claimed_ngram_detectors").to_dicts()
+    columns = ("model", "n", "status", "n_detectors", "n_neurons")
+    of_layers = family.view("detectors_by_layer", columns, ("n", "model", "layer"), where="n > 1")
+    of_models = of_layers.group_by("model", "n", maintain_order=True)
+    rows = of_models.agg(pl.col("status").first(), pl.col("n_detectors", "n_neurons").sum()).to_dicts()
     counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
     told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
     most = max((int(row["n_detectors"] or 0) for key, row in counts.items() if key[0] == family.sizes[-1]), default=0)
@@ -229,8 +234,14 @@ def _tokens_for(family: Family, n: int) -> str:
     hold is what those seen five times hold now; from there on each doubling is taken to add as much [ours].
     """
     largest = family.sizes[-1]
-    rows = family.rows("claimed_frequent", [largest]).filter(n=n)
-    shares = dict(rows.select("least_occurrences", "frequent_share").iter_rows())
+    rows = family.view(
+        "detectors_by_minimum",
+        ("n", "least_occurrences", "frequent_share"),
+        ("n", "least_occurrences"),
+        where="least_occurrences in (5, 10)",
+        models=[largest],
+    )
+    shares = dict(rows.filter(n=n).select("least_occurrences", "frequent_share").iter_rows())
     step = shares[5] - shares[10]
     held = (
         f"{_NAMES[n]}s seen ten times hold {shares[10]:.0%} of the positions, and it takes {_LEAST_FREQUENT_SHARE:.0%}"

@@ -98,20 +98,28 @@ SMALLEST_FIRST = (
 
 
 def of_models(
-    name: str, order: Sequence[str], *, without: Collection[str] = (), where: str = "", first: Sequence[str] = ()
+    name: str,
+    order: Sequence[str],
+    *,
+    columns: Sequence[str] = (),
+    without: Collection[str] = (),
+    where: str = "",
+    first: Sequence[str] = (),
 ) -> str:
     """The statement that yields a view's rows of the models `$models`.
 
     Args:
         name: of the view, which has a column `model`.
         order: expressions over its columns.
+        columns: expressions over its columns, of which the rows consist; none: all columns.
         without: columns to leave out.
         where: a condition beside that of the models.
         first: columns that stand before the others.
     """
-    columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
+    if without or first:
+        columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
     return (
-        f"select {', '.join(columns) if without or first else '*'},\n"
+        f"select {', '.join(columns) or '*'},\n"
         f"from {name}\n"
         f"where list_contains($models::varchar[], model){f' and {where}' if where else ''}\n"
         f"order by {', '.join(order)}"

@@ -272,6 +272,20 @@ print(drawn(quartiles(neurons, Number("kurtosis", is_log=False), "#2f5d8a"), "sv
     assert "kurtosis" in done.stdout
 
 
+def test_a_figure_is_an_exhibit(asked: Copy) -> None:
+    models = ("tiny-1m", "tiny-2m")
+    out = asked.outside / "geva"
+    asked.neurothek("reproduce", "geva", *models, "--no-measuring", "--to", str(out))
+    assert (out / "lengths.svg").is_file()
+    assert [line.partition(",")[0] for line in (out / "vector_lengths.csv").read_text("utf-8").splitlines()[1:]] == [
+        row["model"] for row in asked.rows("select model from vector_lengths where model in ('tiny-1m', 'tiny-2m')")
+    ]
+    judged = json.loads(asked.neurothek("claims", *models, "--paper", "geva", "--format", "json"))["claims"]
+    (claim,) = [one for one in judged if one["shown in"] == "Lengths"]
+    assert claim["verdict"] in ("holds", "does not hold")
+    assert claim["claim"] in (out / "index.html").read_text("utf-8")
+
+
 def test_a_law_is_a_sentence_and_its_query(asked: Copy, tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     made.create(path)

@@ -1,4 +1,4 @@
-"""Made-up families for claims: rows by the name of the statement that would be asked for them."""
+"""Made-up families for claims: rows by the name of the statement or view that would be asked."""
 
 import math
 import random
@@ -33,14 +33,14 @@ def family(
     variants: Sequence[tuple[str, str, str | None]] = (),
     jobs: frozenset[str] = ALL_JOBS,
 ) -> Family:
-    """A family that knows the rows of some statements, and refuses others."""
+    """A family that knows the rows of some statements and views, and refuses others."""
     return Family(
         name="made",
         sizes=tuple(sizes),
         variants=tuple(variants),
         left_out={},
         jobs=dict.fromkeys((*sizes, *(model for _, model, _ in variants)), jobs),
-        read=lambda statement, _: rows[statement],
+        read=lambda name, *_: rows[name],
     )
 
 
@@ -50,17 +50,17 @@ def voita_family(*, is_true: bool) -> Family:
     group = [" Walk", "walked"] if is_true else [" Walk", "house"]
     rows = {
         "claimed_neurons": counted(_neurons(is_true=is_true)),
-        "claimed_suppression": suppressing.with_columns(pl.lit(0.5 if is_true else 0.9).alias("expected")),
-        "claimed_groups": pl.DataFrame(
+        "suppression": suppressing.with_columns(pl.lit(0.5 if is_true else 0.9).alias("expected")),
+        "token_detectors": pl.DataFrame(
             {"model": ["made-5m"] * 40, "address": ["a"] * 40, "detected_tokens": [group] * 40}
         ),
-        "claimed_detected": pl.DataFrame(
+        "detected_by_layer": pl.DataFrame(
             {"model": ["made-5m"] * 2, "layer": [0, 1], "n_detected": [60, 60], "n_new": [60, 50 if is_true else 10]}
         ),
-        "claimed_frequent": pl.DataFrame(
+        "detectors_by_minimum": pl.DataFrame(
             {"model": ["made-5m"] * 2, "n": [2, 2], "least_occurrences": [5, 10], "frequent_share": [0.4, 0.3]}
         ),
-        "claimed_ngram_detectors": pl.DataFrame(
+        "detectors_by_layer": pl.DataFrame(
             [
                 {"model": f"made-{name}", "n": n, "status": "labelled" if is_true else "cannot be labelled"}
                 | {"n_detectors": 20 * size if is_true else None, "n_neurons": 2_000}
@@ -75,7 +75,7 @@ def voita_family(*, is_true: bool) -> Family:
                 for layer in range(2)
             ]
         ),
-        "claimed_teams": pl.DataFrame({"is_one": [is_true, False]}),
+        "position_teams": pl.DataFrame({"is_one": [is_true, False]}),
         "claimed_text": texts([f"made-{name}" for name, *_ in (*SIZES, *VARIANTS)]),
     }
     return family(

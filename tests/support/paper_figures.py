@@ -5,8 +5,7 @@ from typing import Any
 
 import duckdb
 
-from neurothek.dashboards.papers.figure import Figure
-from neurothek.dashboards.papers.figure import figures as drawn
+from neurothek.dashboards.papers.figure import Figure, draw_all
 from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.papers.voita import DRAWINGS
 from neurothek.queries.compare.comparison import compare
@@ -19,7 +18,7 @@ def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
 
 def figures(of: Material) -> Mapping[int, Figure]:
     """The figures of Voita et al. 2023, by number."""
-    return {figure.picture.number or 0: figure for figure in drawn(DRAWINGS, of)}
+    return {figure.picture.number or 0: figure for figure in draw_all(DRAWINGS, of)}
 
 
 def drawing(figure: Figure) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
+"""Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, figures, laws."""
 
 from neurothek.catalog.tables.versions import VERSION
 from tests.support.walks import Walk
@@ -149,6 +149,79 @@ def sample(''',
     },
 )
 
+FIGURE = Walk(
+    title="Add a figure of a paper",
+    lines={
+        "queries/papers/geva.py": (
+            ('DOMINANT = Picture("dominant")\n', 'DOMINANT = Picture("dominant")\nLENGTHS = Picture("lengths")\n'),
+            (
+                """\
+        Exhibit(
+            "Table 9, Table 10",
+""",
+                """\
+        Exhibit(
+            "Lengths",
+            "How long the value vectors of each layer are.",
+            (Sheet("vector_lengths", ("layer",)),),
+            claims=(
+                Claim(
+                    "ours",
+                    "Value vectors of the last layer are longer than those of the first.",
+                    "mean norm of the last layer above that of the first, in every size (no interval)",
+                    vectors.lengthen,
+                    ("projections",),
+                ),
+            ),
+            pictures=(LENGTHS,),
+        ),
+        Exhibit(
+            "Table 9, Table 10",
+""",
+            ),
+        ),
+        "queries/papers/geva_vectors.py": (
+            (
+                "def dominate(",
+                '''\
+def lengthen(family: Family) -> Finding:
+    """Mean norms of the last layer beside those of the first."""
+    rows = family.view("vector_lengths", ("model", "mean_norm"), ("layer",))
+    norms = {model: rows.filter(model=model).get_column("mean_norm").to_list() for model in family.sizes}
+    holds = all(of[-1] > of[0] for of in norms.values())
+    numbers = family.told({model: f"{of[0]:.3f} to {of[-1]:.3f}" for model, of in norms.items()})
+    return Finding("holds" if holds else "does not hold", numbers)
+
+
+def dominate(''',
+            ),
+        ),
+        "dashboards/papers/geva.py": (
+            ("    setting: Setting\n", "    lengths: pl.DataFrame  # of `vector_lengths`\n    setting: Setting\n"),
+            (
+                "            setting=setting,\n",
+                '            lengths=rows("vector_lengths", "layer"),\n            setting=setting,\n',
+            ),
+            (
+                "def _source(",
+                """\
+def _lengths(rows: GevaRows) -> Drawn:
+    if rows.lengths.is_empty():
+        return rows.setting.not_measured("projections were not measured", "projections")
+    return captioned(
+        model_panels(rows.lengths, lambda of: alt.Chart(of).mark_line().encode(alt.X("layer:O"), alt.Y("mean_norm:Q"))),
+        "How long value vectors are",
+        *not_comparable(rows.lengths, rows.setting.look),
+    )
+
+
+def _source(""",
+            ),
+            ("    paper.DOMINANT:", "    paper.LENGTHS: _lengths,\n    paper.DOMINANT:"),
+        ),
+    },
+)
+
 LAW = Walk(
     title="Add a law",
     new={
@@ -161,4 +234,4 @@ where n_neurons <> n_layers * d_ffn
     },
 )
 
-ASKED = (TABLE, VIEW, OPTION, PAGE, CHART, LAW)
+ASKED = (TABLE, VIEW, OPTION, PAGE, CHART, FIGURE, LAW)

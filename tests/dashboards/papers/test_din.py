@@ -11,7 +11,7 @@ from neurothek import main
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.papers.din import DRAWINGS, ShortcutRows
-from neurothek.dashboards.papers.figure import Figure, Setting, figures
+from neurothek.dashboards.papers.figure import Figure, Setting, draw_all
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 
@@ -34,7 +34,7 @@ def caption(figure: Figure) -> str:
 
 
 def test_all_are_drawn_where_all_was_measured(rows: ShortcutRows) -> None:
-    drawn_figures = figures(DRAWINGS, rows)
+    drawn_figures = draw_all(DRAWINGS, rows)
     assert [figure.picture.slug for figure in drawn_figures] == SLUGS
     for figure in drawn_figures:
         assert figure.why_not == ""
@@ -46,7 +46,7 @@ def test_all_are_drawn_where_all_was_measured(rows: ShortcutRows) -> None:
 
 
 def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
-    fit, *_ = figures(DRAWINGS, rows)
+    fit, *_ = draw_all(DRAWINGS, rows)
     assert fit.chart is not None
     found = [row for data in fit.chart.to_dict()["datasets"].values() for row in data]
     assert {row["method"] for row in found} == {"mat"}
@@ -54,7 +54,7 @@ def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
 
 
 def test_parts_are_drawn_by_each_number(rows: ShortcutRows) -> None:
-    charts = {figure.picture.slug: figure.chart for figure in figures(DRAWINGS, rows)}
+    charts = {figure.picture.slug: figure.chart for figure in draw_all(DRAWINGS, rows)}
     for slug, number in {"parts": "precision_1", **MORE_PARTS}.items():
         chart = charts[slug]
         assert chart is not None
@@ -66,13 +66,13 @@ def test_parts_are_drawn_by_each_number(rows: ShortcutRows) -> None:
 def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> None:
     whole = rows.quality.filter(pl.col("method").is_in(["id", "mat"]))
     without_parts = replace(rows, quality=whole, exits=rows.exits[:0])
-    missing = {one.picture.slug: one.why_not for one in figures(DRAWINGS, without_parts) if one.chart is None}
+    missing = {one.picture.slug: one.why_not for one in draw_all(DRAWINGS, without_parts) if one.chart is None}
     assert missing == {
         **dict.fromkeys(["parts", *MORE_PARTS], "no parts were replaced by linear maps"),
         **dict.fromkeys(OF_EXITS, "early exits were not measured"),
     }
     nothing = replace(rows, fit=rows.fit[:0], quality=rows.quality[:0], exits=rows.exits[:0])
-    assert all(one.chart is None for one in figures(DRAWINGS, nothing))
+    assert all(one.chart is None for one in draw_all(DRAWINGS, nothing))
 
 
 @pytest.mark.long

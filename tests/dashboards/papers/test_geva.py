@@ -10,8 +10,7 @@ import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
-from neurothek.dashboards.papers.figure import Figure, Setting
-from neurothek.dashboards.papers.figure import figures as drawn
+from neurothek.dashboards.papers.figure import Figure, Setting, draw_all
 from neurothek.dashboards.papers.geva import DRAWINGS, GevaRows, judged
 from neurothek.queries.views.neuron_facts import rows_of_models
 from tests.support import event_warehouse
@@ -32,7 +31,7 @@ def rows(whole_path: Path) -> GevaRows:
 
 @pytest.fixture(scope="module")
 def figures(rows: GevaRows) -> Mapping[str, Figure]:
-    return {figure.picture.slug: figure for figure in drawn(DRAWINGS, rows)}
+    return {figure.picture.slug: figure for figure in draw_all(DRAWINGS, rows)}
 
 
 def drawing(figure: Figure) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def test_rules_stand_in_where_no_person_judged(rows: GevaRows, whole_path: Path)
     assert set(chosen.select("model", "annotator").unique().iter_rows()) == {
         (model, "rules" if model == MEASURED[0] else "all") for model in people["model"].unique()
     }
-    (figure, *_) = drawn(DRAWINGS, replace(rows, concepts=chosen))
+    (figure, *_) = draw_all(DRAWINGS, replace(rows, concepts=chosen))
     assert f"by no person: {MEASURED[0]}." in " ".join(drawing(figure)["title"]["subtitle"])
 
 
@@ -109,7 +108,7 @@ def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, F
 def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: GevaRows) -> None:
     setting = Setting(LOOK, "builtin", ("--corpus", "builtin"))
     without = replace(rows, dominant=rows.dominant[:0], overlaps=rows.overlaps[:0], setting=setting)
-    missing = {one.picture.slug: one.why_not for one in drawn(DRAWINGS, without) if one.chart is None}
+    missing = {one.picture.slug: one.why_not for one in draw_all(DRAWINGS, without) if one.chart is None}
     assert missing == {
         "dominant": "events were not measured on builtin;"
         " measure them with `neurothek ingest MODEL --corpus builtin --job events`",
@@ -120,6 +119,6 @@ def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: Gev
 
 def test_of_weights_alone_no_figure_of_events_is_drawn(weights_path: Path) -> None:
     with Warehouse(weights_path).reader() as connection:
-        figures = drawn(DRAWINGS, GevaRows.of(connection, NAMES, Setting(LOOK)))
+        figures = draw_all(DRAWINGS, GevaRows.of(connection, NAMES, Setting(LOOK)))
     assert [figure.picture.slug for figure in figures if figure.chart is None] == SLUGS
     assert "annotate" in figures[0].why_not

@@ -9,7 +9,7 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.positions import KIND_COLOURS
-from neurothek.dashboards.papers.figure import Figure, Setting, figures
+from neurothek.dashboards.papers.figure import Figure, Setting, draw_all
 from neurothek.dashboards.papers.voita_galleries import DRAWINGS, MOST_DETECTORS, STRENGTHS, GalleryRows
 from tests.support import detectors
 from tests.support import ngrams as oracle
@@ -56,7 +56,7 @@ def test_the_strongest_detectors_of_each_model_are_shown(planted: GalleryRows) -
     assert len(found) > MOST_DETECTORS
     addresses = [f"planted/L{layer}N{neuron}" for layer, neuron in expected]
     assert planted.detectors["address"].to_list() == addresses
-    figure, _ = figures(DRAWINGS, planted)
+    figure, _ = draw_all(DRAWINGS, planted)
     texts = [row["text"] for data in drawing(figure)["datasets"].values() for row in data if "text" in row]
     assert [text for text in texts if text in addresses] == addresses
     assert f"{len(found)} in planted" in caption(figure)
@@ -66,12 +66,12 @@ def test_the_strongest_detectors_of_each_model_are_shown(planted: GalleryRows) -
 def test_without_detectors_it_says_which_of_the_two_is_missing(planted: GalleryRows, profiles: GalleryRows) -> None:
     setting = Setting(SETTING.look, "tale", ("--corpus", "tale"))
     none = replace(planted, detectors=planted.detectors[:0], setting=setting)
-    assert figures(DRAWINGS, none)[0].why_not.startswith("no model has a token detector on ")
+    assert draw_all(DRAWINGS, none)[0].why_not.startswith("no model has a token detector on ")
     not_counted = replace(none, counted=none.counted[:0])
-    assert figures(DRAWINGS, not_counted)[0].why_not == (
+    assert draw_all(DRAWINGS, not_counted)[0].why_not == (
         "n-grams were not counted on tale; measure them with `neurothek ingest MODEL --corpus tale --job ngrams`"
     )
-    assert figures(DRAWINGS, profiles)[0].chart is None
+    assert draw_all(DRAWINGS, profiles)[0].chart is None
 
 
 def test_of_each_kind_the_most_informative_neuron_is_shown(profiles: GalleryRows) -> None:
@@ -99,7 +99,7 @@ def test_there_is_a_panel_for_every_kind_and_strength(profiles: GalleryRows) -> 
     kind = "oscillatory"
     without = replace(profiles, profiles=profiles.profiles.filter(position_kind="other", position_strength="strong"))
     for rows, n_empty in ((profiles, 0), (without, 7)):
-        figure = figures(DRAWINGS, rows)[1]
+        figure = draw_all(DRAWINGS, rows)[1]
         whole = drawing(figure)
         assert whole["columns"] == len(KIND_COLOURS)
         assert len(whole["concat"]) == len(KIND_COLOURS) * len(STRENGTHS)
@@ -113,8 +113,8 @@ def test_there_is_a_panel_for_every_kind_and_strength(profiles: GalleryRows) -> 
 
 def test_without_positional_neurons_it_says_why(profiles: GalleryRows) -> None:
     none = replace(profiles, profiles=profiles.profiles[:0])
-    assert figures(DRAWINGS, none)[1].why_not.startswith("no neuron of these models is positional on ")
+    assert draw_all(DRAWINGS, none)[1].why_not.startswith("no neuron of these models is positional on ")
     undecided = replace(none, positions=none.positions.filter(model="gelu-1m"))
-    assert "too few sequences of full length" in figures(DRAWINGS, undecided)[1].why_not
+    assert "too few sequences of full length" in draw_all(DRAWINGS, undecided)[1].why_not
     not_measured = replace(none, positions=none.positions[:0])
-    assert "`neurothek ingest MODEL --job positions`" in figures(DRAWINGS, not_measured)[1].why_not
+    assert "`neurothek ingest MODEL --job positions`" in draw_all(DRAWINGS, not_measured)[1].why_not

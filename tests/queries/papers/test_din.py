@@ -37,7 +37,7 @@ def judge(kind: str) -> dict[str, Finding]:
             "claimed_fits": pl.DataFrame(
                 [{"model": model, "n": 3, "n_above": n_above, "least": 0.5} for model in MODELS]
             ),
-            "claimed_savings": pl.DataFrame(saved),
+            "exit_tradeoff": pl.DataFrame(saved),
             "claimed_plausibility": pl.DataFrame(
                 [
                     {"model": model, "method": method, "n_plausible": n_plausible, "n": 100}

@@ -139,7 +139,9 @@ def test_groups_and_layers_of_detectors_are_those_of_the_stored_triggers(tmp_pat
         known = {(0, 0): {3, 5}, (0, 3): {11, 12, 13, 14, 15}}
         groups = {key: {ids[0] for ids in one.detected} for key, one in detectors("planted", 1).items()}
         assert known.items() <= groups.items()
-        rows = own.rows("claimed_groups", ["planted"]).to_dicts()
+        rows = own.view(
+            "token_detectors", ("address", "detected_tokens"), ("layer", "neuron"), models=["planted"]
+        ).to_dicts()
         found = {row["address"]: set(row["detected_tokens"]) for row in rows}
         assert found == {f"planted/L{at}N{n}": {text[token] for token in group} for (at, n), group in groups.items()}
         below: set[int] = set()
@@ -148,7 +150,9 @@ def test_groups_and_layers_of_detectors_are_those_of_the_stored_triggers(tmp_pat
             here = set().union(*(group for (at, _), group in groups.items() if at == layer))
             expected.append((layer, len(here), len(here - below)))
             below |= here
-        layers = own.rows("claimed_detected", ["planted"]).select("layer", "n_detected", "n_new")
+        layers = own.view(
+            "detected_by_layer", ("layer", "n_detected", "n_new"), ("layer",), where="n = 1 and n_detected > 0"
+        )
         assert layers.rows() == expected
 
 

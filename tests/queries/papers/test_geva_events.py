@@ -30,7 +30,13 @@ def judge(kind: str) -> dict[str, Finding]:
     scores = [row for model in MODELS for number in range(n) for row in events(model, number, sign, noise[number])]
     made = family(
         {
-            "claimed_saturation": pl.DataFrame([{"model": model, "n": n, "n_upper": upper} for model in MODELS]),
+            "saturation_by_layer": pl.DataFrame(
+                [
+                    {"model": model, "depth": depth, "n_saturated": number}
+                    for model in MODELS
+                    for depth, number in ((0.25, n - upper), (0.75, upper))
+                ]
+            ),
             "claimed_candidates": pl.DataFrame(candidates),
             "claimed_event_scores": pl.DataFrame(scores),
         },

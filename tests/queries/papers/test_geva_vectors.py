@@ -54,7 +54,7 @@ def rows(kind: str) -> dict[str, pl.DataFrame]:
                 for place, sign in enumerate(signs)
             ]
         ),
-        "claimed_extremes": pl.DataFrame(
+        "extreme_clusters": pl.DataFrame(
             [
                 {"model": model, "n_extreme": n, "neuron_share": size if n == 60 else 0.3}
                 for model in MODELS

@@ -91,7 +91,7 @@ def test_without_a_variant_its_claims_do_not_apply(variant: str) -> None:
     rows["claimed_positional_values"] = pl.DataFrame(
         {"model": "made-5m", "layer": [0], "n": [3], "difference": [0.1], "half": [0.2]}
     )
-    rows["claimed_teams"] = pl.DataFrame({"is_one": [True]})
+    rows["position_teams"] = pl.DataFrame({"is_one": [True]})
     without = family(rows, whole.sizes, variants=[one for one in whole.variants if not one[0].startswith(variant)])
     reasons = [found.numbers for one in POSITIONS if (found := one.on(without)).outcome == "does not apply"]
     assert any(variant in reason for reason in reasons)

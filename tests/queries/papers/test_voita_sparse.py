@@ -85,7 +85,7 @@ def claim(text: str) -> Claim:
 
 def suppressing(n: int, of: int, *, expected: float) -> Finding:
     rows = pl.DataFrame({"suppresses": [i < n for i in range(of)], "expected": [expected] * of})
-    return claim("suppress").on(family({"claimed_suppression": rows, "claimed_text": texts(["made-5m"])}, ["made-5m"]))
+    return claim("suppress").on(family({"suppression": rows, "claimed_text": texts(["made-5m"])}, ["made-5m"]))
 
 
 def test_suppression_asks_for_80_percent_and_for_more_than_chance() -> None:
@@ -102,7 +102,7 @@ def test_suppression_asks_for_80_percent_and_for_more_than_chance() -> None:
 
 def test_too_little_text_is_told_from_too_small_models() -> None:
     few = pl.DataFrame({"suppresses": [True] * 3, "expected": [0.5] * 3})
-    rows = {"claimed_suppression": few, "claimed_text": texts(["made-5m"], n_active_enough=400)}
+    rows = {"suppression": few, "claimed_text": texts(["made-5m"], n_active_enough=400)}
     found = claim("suppress").on(family(rows, ["made-5m"]))
     assert found.outcome == "needs more text"
     # Half of the neurons fired 40 times on 100,000 tokens, and it takes 100.
@@ -121,7 +121,7 @@ def test_how_much_text_n_grams_take(untrue: dict[str, Finding]) -> None:
 def test_the_first_layer_that_detects_is_left_out() -> None:
     def new(*layers: tuple[int, int]) -> Finding:
         of = [{"model": "a", "layer": place, "n_detected": n, "n_new": k} for place, (k, n) in enumerate(layers)]
-        rows = {"claimed_detected": pl.DataFrame(of), "claimed_text": texts(["a"])}
+        rows = {"detected_by_layer": pl.DataFrame(of), "claimed_text": texts(["a"])}
         return claim("no layer below").on(family(rows, ["a"]))
 
     assert new((900, 900), (5, 40)).outcome == "does not hold"
@@ -134,7 +134,7 @@ def test_the_first_layer_that_detects_is_left_out() -> None:
 def test_groups_of_one_token_have_no_variants() -> None:
     def groups(*of: list[str]) -> Finding:
         rows = pl.DataFrame({"model": ["a"] * len(of), "address": ["a"] * len(of), "detected_tokens": list(of)})
-        return claim("variants of one word").on(family({"claimed_groups": rows, "claimed_text": texts(["a"])}, ["a"]))
+        return claim("variants of one word").on(family({"token_detectors": rows, "claimed_text": texts(["a"])}, ["a"]))
 
     assert groups(*[["the"]] * 40).outcome == "needs larger models"
     assert groups(*[["the", " The"]] * 40, *[["the"]] * 99).outcome == "holds"
