@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.arguments import require
 from neurothek.catalog.files import expanded
 from neurothek.catalog.progress import Progress
 from neurothek.opened import Opened, checked
+from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
     from neurothek.catalog.exchange.manifest import Manifest
@@ -132,7 +133,7 @@ class Keeping(Opened):
     @checked
     def reproduce(
         self,
-        paper: Literal["voita", "geva", "din"],
+        paper: PaperName,
         *models: str,
         to: str | Path,
         family: str | None = None,

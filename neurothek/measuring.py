@@ -1,10 +1,11 @@
 """What is measured from Python, and measured again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from neurothek.catalog.arguments import bad_argument
 from neurothek.opened import Opened, checked
+from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
     from neurothek.catalog.upkeep.verification import Agreement
@@ -84,9 +85,7 @@ class Measuring(Opened):
             return [plan_model(self.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
 
     @checked
-    def lacking(
-        self, paper: Literal["voita", "geva", "din"], *models: str, corpus: str | None = None
-    ) -> "list[MissingJobs]":
+    def lacking(self, paper: PaperName, *models: str, corpus: str | None = None) -> "list[MissingJobs]":
         """What has to be measured before a paper can be reproduced.
 
         Args:

@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from neurothek.catalog.arguments import require
 from neurothek.opened import Opened, checked
+from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
     import polars as pl
@@ -247,7 +248,7 @@ class Questions(Opened):
     def claims(
         self,
         *models: str,
-        paper: Literal["voita", "geva", "din"] | Sequence[Literal["voita", "geva", "din"]] = (),
+        paper: PaperName | Sequence[PaperName] = (),
         family: str | None = None,
         corpus: str | None = None,
     ) -> "JudgedClaims":

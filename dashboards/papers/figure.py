@@ -79,9 +79,9 @@ def captioned(chart: Drawing, title: str, *lines: str) -> Drawing:
     return captioned
 
 
-def source(number: str) -> str:
+def source(picture: Picture) -> str:
     """Which figure of the paper it is."""
-    return f"Figure {number} of Voita et al. 2023, for these models."
+    return f"Figure {picture.number} of Voita et al. 2023, for these models."
 
 
 PANEL_WIDTH, PANEL_HEIGHT = 260, 240

@@ -12,8 +12,9 @@ from neurothek.dashboards.papers.material import Material
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import Asked
 from neurothek.queries.compare.comparison import Comparison, compare
-from neurothek.queries.papers.exhibit import Exhibit, Paper, PaperName, Picture, Sheet
+from neurothek.queries.papers.exhibit import Exhibit, Paper, Picture, Sheet
 from neurothek.queries.papers.geva import GEVA
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims, judge_claims
 from neurothek.queries.papers.voita import VOITA

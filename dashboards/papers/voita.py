@@ -24,7 +24,9 @@ from neurothek.queries.views.contents import thresholds
 
 def positional_neurons_by_layer(material: Material) -> Drawn:
     """Figure 8: every positional neuron over its layer."""
-    return _circles(material, material.measured(material.kinds.positions), "Positional neurons by layer", "8")
+    return _circles(
+        material, material.measured(material.kinds.positions), "Positional neurons by layer", paper.POSITIONAL_NEURONS
+    )
 
 
 def without_positions(material: Material) -> Drawn:
@@ -33,7 +35,9 @@ def without_positions(material: Material) -> Drawn:
     if base is None:
         return NotDrawn("there is no variant 'no-position' with a plain model of its size")
     models = material.measured(material.kinds.positions, [base, *variants])
-    return _circles(material, models, "Positional neurons with and without position embeddings", "10")
+    return _circles(
+        material, models, "Positional neurons with and without position embeddings", paper.WITHOUT_POSITIONS
+    )
 
 
 def during_training(material: Material) -> Drawn:
@@ -42,7 +46,7 @@ def during_training(material: Material) -> Drawn:
     if base is None:
         return NotDrawn("there is no early checkpoint (variant 'step N') with its trained model")
     models = material.measured(material.kinds.positions, [*variants, base])
-    return _circles(material, models, "Positional neurons during training", "11")
+    return _circles(material, models, "Positional neurons during training", paper.DURING_TRAINING)
 
 
 def norms_after(material: Material) -> Drawn:
@@ -51,10 +55,10 @@ def norms_after(material: Material) -> Drawn:
     if rows.is_empty():
         return NotDrawn("there is no variant 'post-norm', a model with norms after its blocks")
     models = material.measured(material.kinds.positions, rows.get_column("model").to_list())
-    return _circles(material, models, "Positional neurons of a model with norms after its blocks", "16")
+    return _circles(material, models, "Positional neurons of a model with norms after its blocks", paper.NORMS_AFTER)
 
 
-def _circles(material: Material, models: Sequence[str], title: str, number: str) -> Drawn:
+def _circles(material: Material, models: Sequence[str], title: str, picture: Picture) -> Drawn:
     positions = material.kinds.positions
     if not models:
         return NotDrawn(f"positions were not measured{material.there}")
@@ -78,7 +82,7 @@ def _circles(material: Material, models: Sequence[str], title: str, number: str)
         f"On {sequences} full-length sequences of {material.corpora(decided)}.",
         *left_out,
         *material.not_comparable(decided),
-        source(number),
+        source(picture),
     )
 
 
@@ -112,7 +116,7 @@ def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words:
         f"Covered: active in more than half of {team.get_column('n_sequences')[0]:,} full-length sequences of"
         f" {material.corpora([model])}.",
         "" if words == _TEAMS[0][2] else f"The paper draws strong oscillatory neurons; there are none here: {which}.",
-        source("9"),
+        source(paper.POSITION_RANGES),
     )
 
 
@@ -138,11 +142,11 @@ def _dead(material: Material) -> Drawn:
         "Dead neurons and activation frequency by layer",
         f"Dead: never active on {material.seen(models)}. Frequency: mean over the neurons that fired.",
         *material.look.caption(models),
-        source("1"),
+        source(paper.DEAD_NEURONS),
     )
 
 
-def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
+def _coverage(n: int, picture: Picture) -> Callable[[Material], Drawn]:
     def draw(material: Material) -> Drawn:
         coverage = material.kinds.coverage
         of_layers = coverage.filter((pl.col("region") == "layer") & (pl.col("n") == n))
@@ -160,7 +164,7 @@ def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
             f"Alive neurons of the first half by the number of {NAMES[n][1]} that cover them",
             f"Fewest {NAMES[n][1]} that hold 95% of a neuron's activations, on {material.seen(models)}; for all"
             f" positions it takes {reference}.",
-            f"Too few: fewer than {thresholds('coverage_bins')['min_activations']:.0f} activations. {source(number)}",
+            f"Too few: fewer than {thresholds('coverage_bins')['min_activations']:.0f} activations. {source(picture)}",
             *material.not_comparable(models),
         )
 
@@ -169,15 +173,15 @@ def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
 
 DRAWINGS: Mapping[Picture, Callable[[Material], Drawn]] = {
     paper.DEAD_NEURONS: _dead,
-    paper.TOKENS_THAT_COVER: _coverage(1, "2"),
+    paper.TOKENS_THAT_COVER: _coverage(1, paper.TOKENS_THAT_COVER),
     paper.TOKEN_DETECTORS: token_detectors,
     paper.NEW_TOKENS: new_tokens,
     paper.POSITIONAL_NEURONS: positional_neurons_by_layer,
     paper.POSITION_RANGES: position_ranges,
     paper.WITHOUT_POSITIONS: without_positions,
     paper.DURING_TRAINING: during_training,
-    paper.BIGRAMS_THAT_COVER: _coverage(2, "12"),
-    paper.TRIGRAMS_THAT_COVER: _coverage(3, "13"),
+    paper.BIGRAMS_THAT_COVER: _coverage(2, paper.BIGRAMS_THAT_COVER),
+    paper.TRIGRAMS_THAT_COVER: _coverage(3, paper.TRIGRAMS_THAT_COVER),
     paper.NGRAM_DETECTORS: ngram_detectors,
     paper.NEW_NGRAMS: new_longer_ngrams,
     paper.NORMS_AFTER: norms_after,

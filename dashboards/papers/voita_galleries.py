@@ -105,7 +105,7 @@ def _positions(rows: GalleryRows) -> Drawn:
         f"On {number_in(profiles, 'n_sequences')} full-length sequences of {corpora_in(profiles)}.",
         f"None in these models: {', '.join(missing)}." if missing else "",
         *not_comparable(profiles, rows.setting.look),
-        source("7"),
+        source(paper.KINDS_OF_POSITIONS),
     )
 
 

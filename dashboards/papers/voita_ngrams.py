@@ -10,6 +10,8 @@ from neurothek.dashboards.charts.layers import OfLayer
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.papers.figure import Drawn, NotDrawn, captioned, depth_panels, source
 from neurothek.dashboards.papers.material import Material
+from neurothek.queries.papers import voita as paper
+from neurothek.queries.papers.exhibit import Picture
 from neurothek.queries.views.contents import thresholds
 
 NAMES = {1: ("token", "tokens"), 2: ("bigram", "bigrams"), 3: ("trigram", "trigrams")}
@@ -28,7 +30,7 @@ def token_detectors(material: Material) -> Drawn:
         _counted(material, 1),
         f"On {material.seen(models)}. {_rule(1, 'tokens')}",
         *material.look.caption(models),
-        source("3"),
+        source(paper.TOKEN_DETECTORS),
     )
 
 
@@ -56,13 +58,13 @@ def ngram_detectors(material: Material) -> Drawn:
         f"On {material.seen(models)}. {_rule(2, 'bigrams or trigrams')}",
         f"Below {_enough()} occurrences a count is a lower bound.",
         f"Not comparable ({signs}): {told}." if told else "",
-        source("14"),
+        source(paper.NGRAM_DETECTORS),
     )
 
 
 def new_tokens(material: Material) -> Drawn:
     """Figure 4: the tokens that each layer detects, and how many of them are new there."""
-    return _new(material, 1, "4")
+    return _new(material, 1, paper.NEW_TOKENS)
 
 
 def new_longer_ngrams(material: Material) -> Drawn:
@@ -74,7 +76,7 @@ def new_longer_ngrams(material: Material) -> Drawn:
             f"bigrams and trigrams cannot be labelled{material.there}: bigrams that occur {_enough()} times hold"
             f" {bigrams} of the positions and such trigrams {trigrams}, and it takes {_least_share():.0%}"
         )
-    return _new(material, longest or max(_LONGER), "15")
+    return _new(material, longest or max(_LONGER), paper.NEW_NGRAMS)
 
 
 def _by_layer(material: Material, n: int) -> alt.HConcatChart:
@@ -148,7 +150,7 @@ def _none_at_all(material: Material, models: Sequence[str]) -> str:
     )
 
 
-def _new(material: Material, n: int, number: str) -> Drawn:
+def _new(material: Material, n: int, picture: Picture) -> Drawn:
     detected = material.kinds.detected.filter((pl.col("n") == n) & pl.col("n_detected").is_not_null())
     models = material.measured(detected)
     if not models:
@@ -164,7 +166,7 @@ def _new(material: Material, n: int, number: str) -> Drawn:
         "Bigrams, because trigrams cannot be labelled: too few positions carry frequent ones." if n == 2 else "",
         f"On {material.seen(models)}. {_rule(n, NAMES[n][1])}",
         *material.not_comparable(models),
-        source(number),
+        source(picture),
     )
 
 

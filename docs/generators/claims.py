@@ -2,7 +2,7 @@
 
 from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
-from neurothek.queries.papers.exhibit import PaperName
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.verdicts import tally
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from neurothek.queries.papers.exhibit import Exhibit, Paper, PaperName
+from neurothek.queries.papers.exhibit import Exhibit, Paper
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.install import all_views
 

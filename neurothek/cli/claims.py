@@ -12,9 +12,9 @@ from neurothek.catalog.terminal.console import console, say_in_the_answer, whoev
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
 from neurothek.front_door import Neurothek
+from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 
 if TYPE_CHECKING:
-    from neurothek.queries.papers.exhibit import PaperName
     from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims
 
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--paper",
     "papers",
     multiple=True,
-    type=click.Choice(["voita", "geva", "din"]),
+    type=click.Choice(PAPER_NAMES),
     help="Only the claims of this paper (repeatable).  [default: all]",
 )
 @click.option("--family", metavar="NAME", help="Judge this family.  [default: the only one in the warehouse]")

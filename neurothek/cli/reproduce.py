@@ -10,13 +10,14 @@ import click
 from neurothek.catalog.terminal.console import complain, console_progress, note, say_in_the_answer
 from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
 from neurothek.front_door import Neurothek
+from neurothek.queries.papers.paper_names import PAPER_NAMES
 
 if TYPE_CHECKING:
     from neurothek.queries.papers.prerequisites import Unsteered
 
 
 @click.command()
-@click.argument("paper", type=click.Choice(["voita", "geva", "din"]))
+@click.argument("paper", type=click.Choice(PAPER_NAMES))
 @click.argument("models", nargs=-1)
 @click.option(
     "--to",

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from neurothek.queries.papers.findings import Finding, NotApplicable
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.views.install import view
 from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 if TYPE_CHECKING:
     from neurothek.queries.papers.family import Family
-
-PaperName = Literal["voita", "geva", "din"]
-PAPER_NAMES: tuple[PaperName, ...] = get_args(PaperName)
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class Picture:
     """A drawing of an exhibit, the key under which `neurothek.dashboards.papers` knows how it is drawn."""
 
     slug: str  # what it shows, the name of its files in a reproduced paper
-    number: int | None = None  # of the paper's figure, or in its series; None where `compare` does not draw it
+    number: int | None = None  # of the paper's figure, or in its series; None where `compare` draws none of the paper
     series: str = ""  # what it is counted among, if not among the paper's figures
 
     @property

@@ -9,9 +9,10 @@ import polars as pl
 
 from neurothek.catalog.tables.table import TEXT
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
-from neurothek.queries.papers.exhibit import Claim, Paper, PaperName
+from neurothek.queries.papers.exhibit import Claim, Paper
 from neurothek.queries.papers.family import Family
 from neurothek.queries.papers.findings import Finding, Outcome
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.on_corpus import on_corpus
 

@@ -10,7 +10,7 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.papers.reproduced import Reproduced, collect
-from neurothek.queries.papers.exhibit import PAPER_NAMES, PaperName
+from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from neurothek.queries.views import install
 from tests.support import detectors
 from tests.support.paper_figures import material

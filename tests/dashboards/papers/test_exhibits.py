@@ -3,7 +3,8 @@
 import pytest
 
 from neurothek.dashboards.papers import din, geva, voita, voita_galleries
-from neurothek.queries.papers.exhibit import PAPER_NAMES, Exhibit, PaperName, Sheet
+from neurothek.queries.papers.exhibit import Exhibit, Sheet
+from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.install import view
 from tests.dashboards.papers.conftest import NAMES, Readers

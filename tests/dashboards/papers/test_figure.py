@@ -28,4 +28,4 @@ def test_a_caption_has_the_lines_that_say_something(lines: tuple[str, ...], show
 
 
 def test_the_source_names_the_figure_of_the_paper() -> None:
-    assert "Figure 9 " in source("9")
+    assert "Figure 9 " in source(Picture("x", 9))

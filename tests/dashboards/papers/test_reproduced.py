@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from neurothek.dashboards.papers.reproduced import Shown
-from neurothek.queries.papers.exhibit import PAPER_NAMES, PaperName
+from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from tests.dashboards.papers.conftest import CASES, FAMILY, NAMES, Found, Readers
 
 

@@ -8,7 +8,7 @@ import pytest
 from docs.generators import claims as page
 from docs.generators.findings import with_block
 from neurothek import Neurothek
-from neurothek.queries.papers.exhibit import PaperName
+from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims
 from neurothek.queries.papers.voita import VOITA
