@@ -1,10 +1,8 @@
 """The figures of Din et al. 2023 for the models of a warehouse: linear shortcuts, parts replaced, leaving early."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
@@ -16,57 +14,25 @@ from neurothek.dashboards.charts.predictions.shortcuts import heat_map
 from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    Drawn,
-    NotDrawn,
+    Figure,
     Setting,
+    Sketch,
     captioned,
     corpora_in,
+    draw_sheets,
     model_panels,
     models_in,
     not_comparable,
     number_in,
 )
 from neurothek.queries.papers import din as paper
-from neurothek.queries.papers.exhibit import Picture
-from neurothek.queries.views.neuron_facts import rows_of_models
+from neurothek.queries.papers.exhibit import Picture, Sheet
 
-WHOLE = ("mat", "id")
 PARTS = ("mat", "mat_attn", "mat_ffn", "mat_ln1_ln2")
 
-_OF_PAIRS = (
-    "list_position($models::varchar[], model)",
-    "list_position(['mat', 'id'], method)",
-    "source_state",
-    "target_state",
-)
-_ALONG_CURVES = ("size", "model", "method", "layers_run", "parameter")
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
-_NOT_FITTED = "no linear shortcuts were fitted"
-_NOT_LEFT = "early exits were not measured"
-
-
-@dataclass(frozen=True)
-class ShortcutRows:
-    """What these figures are drawn from: rows of the views of the same names, of the models compared."""
-
-    fit: pl.DataFrame  # of `shortcut_fit`
-    quality: pl.DataFrame  # of `shortcut_quality`
-    exits: pl.DataFrame  # of `exit_tradeoff`
-    setting: Setting
-
-    @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "ShortcutRows":
-        """Read them."""
-        return cls(
-            fit=rows_of_models(connection, "shortcut_fit", models, order=_OF_PAIRS).filter(
-                pl.col("method").is_in(WHOLE)
-            ),
-            quality=rows_of_models(connection, "shortcut_quality", models, order=("size", "model", "method", "state")),
-            exits=rows_of_models(connection, "exit_tradeoff", models, order=_ALONG_CURVES),
-            setting=setting,
-        )
 
 
 def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
@@ -122,7 +88,7 @@ def _parts(number: str) -> Callable[[pl.DataFrame, Look], Drawing]:
 
 
 def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
-    chart = exit_charts.tradeoff_by_model(exits.filter(pl.col("method") == "mat"), look, orient="right")
+    chart = exit_charts.tradeoff_by_model(exits, look, orient="right")
     return captioned(
         chart.properties(width=2 * PANEL_WIDTH),
         "What leaving early by the confidence of mat costs",
@@ -143,14 +109,11 @@ def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     )
 
 
-def _of(rows: pl.DataFrame, *methods: str) -> pl.DataFrame:
-    return rows.filter(pl.col("method").is_in(methods))
-
-
 def _with_parts(quality: pl.DataFrame) -> pl.DataFrame:
     """Rows of the models of which some part was replaced."""
-    replaced = _of(quality, *PARTS[1:]).select("model").unique()
-    return _of(quality, *PARTS).join(replaced, on="model", how="semi", maintain_order="left")
+    replaced = quality.filter(pl.col("method").is_in(PARTS[1:])).select("model").unique()
+    parts = quality.filter(pl.col("method").is_in(PARTS))
+    return parts.join(replaced, on="model", how="semi", maintain_order="left")
 
 
 def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], look: Look) -> alt.HConcatChart:
@@ -164,36 +127,38 @@ def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], loo
     return whole
 
 
-def _drawn(
-    draw: Callable[[pl.DataFrame, Look], Drawing], of: Callable[[ShortcutRows], pl.DataFrame], why_not: str
-) -> Callable[[ShortcutRows], Drawn]:
-    """A drawing of some of the rows; where there are none at all, the command that brings them."""
-
-    def drawn(rows: ShortcutRows) -> Drawn:
-        if not of(rows).is_empty():
-            return draw(of(rows), rows.setting.look)
-        there = rows.setting.there
-        if not (rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()):
-            return NotDrawn(f"{why_not}{there}")
-        brings = command_line("ingest", "MODEL", *rows.setting.on, "--job", "shortcuts", "--job", "exits")
-        return NotDrawn(f"none were fitted{there}; fit them with `{brings}`")
-
-    return drawn
+def _fitted(draw: Callable[[pl.DataFrame, Look], Drawing]) -> Sketch:
+    return Sketch(draw, lambda setting: f"no linear shortcuts were fitted{setting.there}")
 
 
-def _drawn_parts(number: str) -> Callable[[ShortcutRows], Drawn]:
-    return _drawn(_parts(number), lambda rows: _with_parts(rows.quality), "no parts were replaced by linear maps")
+def _left(draw: Callable[[pl.DataFrame, Look], Drawing]) -> Sketch:
+    return Sketch(draw, lambda setting: f"early exits were not measured{setting.there}")
 
 
-DRAWINGS: Mapping[Picture, Callable[[ShortcutRows], Drawn]] = {
-    paper.FIT_MAT: _drawn(_fits("mat"), lambda rows: _of(rows.fit, "mat"), _NOT_FITTED),
-    paper.FIT_ID: _drawn(_fits("id"), lambda rows: _of(rows.fit, "id"), _NOT_FITTED),
-    paper.PRECISION: _drawn(_precision, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
-    paper.SURPRISAL: _drawn(_surprisal, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
-    paper.PARTS: _drawn_parts("precision_1"),
-    paper.EXITS_BY_SIZE: _drawn(_by_size, lambda rows: _of(rows.exits, "mat"), _NOT_LEFT),
-    paper.EXITS_BY_METHOD: _drawn(_by_method, lambda rows: rows.exits, _NOT_LEFT),
-    paper.PARTS_SURPRISAL: _drawn_parts("surprisal"),
-    paper.PARTS_5: _drawn_parts("precision_5"),
-    paper.PARTS_10: _drawn_parts("precision_10"),
+def _replaced(number: str) -> Sketch:
+    nothing = "no parts were replaced by linear maps"
+    return Sketch(_parts(number), lambda setting: f"{nothing}{setting.there}", of=_with_parts)
+
+
+SKETCHES: Mapping[Picture, Sketch] = {
+    paper.FIT_MAT: _fitted(_fits("mat")),
+    paper.FIT_ID: _fitted(_fits("id")),
+    paper.PRECISION: _fitted(_precision),
+    paper.SURPRISAL: _fitted(_surprisal),
+    paper.EXITS_BY_SIZE: _left(_by_size),
+    paper.EXITS_BY_METHOD: _left(_by_method),
+    paper.PARTS: _replaced("precision_1"),
+    paper.PARTS_SURPRISAL: _replaced("surprisal"),
+    paper.PARTS_5: _replaced("precision_5"),
+    paper.PARTS_10: _replaced("precision_10"),
 }
+
+
+def draw_shortcuts(sheets: Mapping[Sheet, pl.DataFrame], setting: Setting) -> list[Figure]:
+    """All of them by number; where nothing was fitted at all, with the command that brings them."""
+    figures = draw_sheets(paper.DIN.exhibits, SKETCHES, sheets, setting)
+    if all(one.chart is None for one in figures):
+        brings = command_line("ingest", "MODEL", *setting.on, "--job", "shortcuts", "--job", "exits")
+        why_not = f"none were fitted{setting.there}; fit them with `{brings}`"
+        figures = [Figure(one.picture, None, why_not) for one in figures]
+    return sorted(figures, key=lambda one: one.picture.number or 0)

@@ -11,7 +11,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.dashboards.charts.layers import OfLayer, by_depth
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
-from neurothek.queries.papers.exhibit import Picture
+from neurothek.queries.papers.exhibit import Exhibit, Picture, Sheet
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,32 @@ def draw_all(drawings: Mapping[Picture, Callable[[Rows], Drawn]], rows: Rows) ->
 
 
 @dataclass(frozen=True)
+class Sketch:
+    """A picture of the rows of its exhibit's first sheet."""
+
+    draw: Callable[[pl.DataFrame, Look], Drawing]  # draws them, with the models' look
+    why_not: Callable[["Setting"], str]  # says what is missing where there are none
+    of: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows  # those of them that are drawn
+
+
+def draw_sheets(
+    exhibits: Sequence[Exhibit],
+    sketches: Mapping[Picture, Sketch],
+    sheets: Mapping[Sheet, pl.DataFrame],
+    setting: "Setting",
+) -> list[Figure]:
+    """The pictures of exhibits, drawn of the rows of their sheets; those that cannot be drawn say why."""
+    figures = []
+    for picture, sheet in ((picture, one.sheets[0]) for one in exhibits for picture in one.pictures):
+        sketch = sketches[picture]
+        rows = sketch.of(sheets[sheet])
+        is_drawn = not rows.is_empty()
+        chart = sketch.draw(rows, setting.look) if is_drawn else None
+        figures.append(Figure(picture, chart, "" if is_drawn else sketch.why_not(setting)))
+    return figures
+
+
+@dataclass(frozen=True)
 class Setting:
     """The models of some figures, side by side."""
 
@@ -67,10 +93,10 @@ class Setting:
         """Where something was not measured: on the corpus that was asked for, or anywhere."""
         return "" if self.corpus is None else f" on {self.corpus}"
 
-    def not_measured(self, what: str, job: str) -> NotDrawn:
+    def not_measured(self, what: str, job: str) -> str:
         """What is missing, with the command that measures it."""
         again = command_line("ingest", "MODEL", *self.on, "--job", job)
-        return NotDrawn(f"{what}{self.there}; measure them with `{again}`")
+        return f"{what}{self.there}; measure them with `{again}`"
 
 
 def captioned(chart: Drawing, title: str, *lines: str) -> Drawing:

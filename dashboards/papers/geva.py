@@ -1,10 +1,8 @@
 """The figures of Geva et al. 2022 for the models of a warehouse: concepts, candidates, norms, dominant neurons."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
@@ -21,9 +19,8 @@ from neurothek.dashboards.charts.predictions.events import (
 from neurothek.dashboards.papers.figure import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    Drawn,
-    NotDrawn,
     Setting,
+    Sketch,
     captioned,
     corpora_in,
     model_panels,
@@ -34,55 +31,17 @@ from neurothek.dashboards.papers.figure import (
 from neurothek.queries.papers import geva as paper
 from neurothek.queries.papers.exhibit import Picture
 from neurothek.queries.views.contents import thresholds
-from neurothek.queries.views.neuron_facts import rows_of_models
-
-_IN_ORDER = ("list_position($models::varchar[], model)",)
-
-
-@dataclass(frozen=True)
-class GevaRows:
-    """What these figures are drawn from: rows of views, of the models compared and in their order."""
-
-    # of `concepts_by_layer`, by all people together; where nobody judged a model, by the program's rules
-    concepts: pl.DataFrame
-    candidates: pl.DataFrame  # of `top_candidate_scores`
-    overlaps: pl.DataFrame  # of `norm_overlap`, of models that have a final norm
-    dominant: pl.DataFrame  # of `dominant_share`
-    extremes: pl.DataFrame  # of `extreme_updates`
-    setting: Setting
-
-    @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "GevaRows":
-        """Read them."""
-
-        def rows(view: str, *then: str) -> pl.DataFrame:
-            return rows_of_models(connection, view, models, *then, order=_IN_ORDER)
-
-        return cls(
-            concepts=judged(rows("concepts_by_layer", "layer", "condition", "class")),
-            candidates=rows("top_candidate_scores", "layer", "kind"),
-            overlaps=rows("norm_overlap", "layer", "kind").filter(pl.col("norm_overlap").is_not_null()),
-            dominant=rows("dominant_share", "layer"),
-            extremes=rows("extreme_updates", "kind"),
-            setting=setting,
-        )
 
 
 def judged(concepts: pl.DataFrame) -> pl.DataFrame:
-    """Of each model the rows of all people together, or of the rules where no person judged it."""
+    """Of each model the rows of all people together, or of the program's rules where no person judged it."""
     by_people = concepts.filter(annotator=POOLED)
     by_rules = concepts.filter(annotator=RULES).join(by_people, on="model", how="anti", maintain_order="left")
     chosen = pl.concat([by_people, by_rules]).select("model", "annotator").unique()
     return concepts.join(chosen, on=["model", "annotator"], how="semi", maintain_order="left")
 
 
-def _concepts(rows: GevaRows) -> Drawn:
-    concepts = rows.concepts
-    if concepts.is_empty():
-        by_program, by_people = (command_line("annotate", option, "MODEL") for option in ("--auto", "--sample"))
-        return NotDrawn(
-            f"no vectors were judged; a program's rules judge them with `{by_program}`, people with `{by_people}`"
-        )
+def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
     conditions = [name for name in concept_charts.CONDITION_NAMES if name in set(concepts.get_column("condition"))]
     heights = concepts.group_by("model", "condition", "layer").agg(pl.col("token_share").sum())
     # One axis for all, that random vectors are seen to be lower; where nobody named a concept it is empty, not missing.
@@ -99,7 +58,7 @@ def _concepts(rows: GevaRows) -> Drawn:
         f"{number_in(concepts, 'n_judgements')} judgements for each layer and kind of vector. A token of two classes"
         " counts in both.",
         f"Judged by the rules of a program and by no person: {', '.join(by_rules)}." if by_rules else "",
-        *not_comparable(concepts, rows.setting.look),
+        *not_comparable(concepts, look),
         _source("Figure 2"),
     )
 
@@ -125,18 +84,14 @@ def _candidates(candidates: pl.DataFrame, look: Look) -> Drawing:
     )
 
 
-def _overlaps(rows: GevaRows) -> Drawn:
-    overlaps = rows.overlaps
-    if overlaps.is_empty():
-        controls = command_line("ingest", "MODEL", "--job", "controls")
-        return NotDrawn(f"the final norm was not compared, or there is none; compare it with `{controls}`")
+def _overlaps(overlaps: pl.DataFrame, look: Look) -> Drawing:
     n_value, n_random = (number_in(overlaps.filter(kind=kind), "n") for kind in ("value", "random"))
     return captioned(
         model_panels(overlaps, lambda of: against_random(of, "norm_overlap", title="overlap")),
         "How many of the 30 highest tokens stay where vectors go through the final norm",
         "Intersection over union with and without the norm, mean over"
         f" {n_value} value vectors and {n_random} random ones a layer.",
-        *not_comparable(overlaps, rows.setting.look),
+        *not_comparable(overlaps, look),
         _source("Figure 4"),
     )
 
@@ -175,23 +130,24 @@ def _source(place: str) -> str:
     return f"{place} of Geva et al. 2022, for these models."
 
 
-def _events(
-    draw: Callable[[pl.DataFrame, Look], Drawing], of: Callable[[GevaRows], pl.DataFrame]
-) -> Callable[[GevaRows], Drawn]:
-    """A drawing of rows that the job events measures."""
-
-    def drawn(rows: GevaRows) -> Drawn:
-        if of(rows).is_empty():
-            return rows.setting.not_measured("events were not measured", "events")
-        return draw(of(rows), rows.setting.look)
-
-    return drawn
+def _not_judged(_: Setting) -> str:
+    by_program, by_people = (command_line("annotate", option, "MODEL") for option in ("--auto", "--sample"))
+    return f"no vectors were judged; a program's rules judge them with `{by_program}`, people with `{by_people}`"
 
 
-DRAWINGS: Mapping[Picture, Callable[[GevaRows], Drawn]] = {
-    paper.CONCEPTS: _concepts,
-    paper.CANDIDATES: _events(_candidates, lambda rows: rows.candidates),
-    paper.FINAL_NORM: _overlaps,
-    paper.DOMINANT: _events(_dominant, lambda rows: rows.dominant),
-    paper.EXTREME_UPDATES: _events(_extremes, lambda rows: rows.extremes),
+def _no_norm(_: Setting) -> str:
+    controls = command_line("ingest", "MODEL", "--job", "controls")
+    return f"the final norm was not compared, or there is none; compare it with `{controls}`"
+
+
+def _no_events(setting: Setting) -> str:
+    return setting.not_measured("events were not measured", "events")
+
+
+SKETCHES: Mapping[Picture, Sketch] = {
+    paper.CONCEPTS: Sketch(_concepts, _not_judged, of=judged),
+    paper.CANDIDATES: Sketch(_candidates, _no_events),
+    paper.FINAL_NORM: Sketch(_overlaps, _no_norm, of=lambda rows: rows.filter(pl.col("norm_overlap").is_not_null())),
+    paper.DOMINANT: Sketch(_dominant, _no_events),
+    paper.EXTREME_UPDATES: Sketch(_extremes, _no_events),
 }

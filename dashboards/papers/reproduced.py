@@ -7,17 +7,17 @@ import duckdb
 import polars as pl
 
 from neurothek.dashboards.papers import din, geva, voita, voita_galleries
-from neurothek.dashboards.papers.figure import Figure, draw_all
+from neurothek.dashboards.papers.figure import Figure, draw_all, draw_sheets
 from neurothek.dashboards.papers.material import Material
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import Asked
 from neurothek.queries.compare.comparison import Comparison, compare
-from neurothek.queries.papers.exhibit import Exhibit, Paper, Picture, Sheet
+from neurothek.queries.papers.din import DIN
+from neurothek.queries.papers.exhibit import Exhibit, Paper, Sheet
 from neurothek.queries.papers.geva import GEVA
 from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims, judge_claims
-from neurothek.queries.papers.voita import VOITA
 from neurothek.queries.views.on_corpus import on_corpus
 
 
@@ -70,56 +70,47 @@ def collect(
     """
     paper = PAPERS[name]
     claims = judge_claims(connection, models, papers=[name], family=family, corpus=corpus)
-    names = claims.everybody
-    pictures = _pictures(connection, paper, names, corpus)
+    names, judged = claims.everybody, {one.claim: one for one in claims.judged}
+    material = Material.of(connection, compare(connection, names, corpus=corpus))
     with on_corpus(connection, names, corpus) as shown:
-        exhibits = tuple(_shown(shown, one, names, pictures, claims) for one in paper.exhibits)
+        tables = {sheet: _table(shown, sheet, names) for one in paper.exhibits for sheet in one.sheets}
+        figures = {one.picture: one for one in _figures(shown, paper, material, tables)}
+    exhibits = tuple(
+        Shown(
+            one,
+            tuple(tables[sheet] for sheet in one.sheets),
+            tuple(figures[picture] for picture in one.pictures),
+            tuple(judged[claim] for claim in one.claims),
+        )
+        for one in paper.exhibits
+    )
     return Reproduced(paper, names, corpus, claims, exhibits)
 
 
-def _pictures(
-    connection: duckdb.DuckDBPyConnection, paper: Paper, names: Sequence[str], corpus: str | None
-) -> Mapping[Picture, Figure]:
+def _table(connection: duckdb.DuckDBPyConnection, sheet: Sheet, models: Sequence[str]) -> Table:
+    parameters = {"models": list(models)}
+    return Table(sheet, run_query(connection, sheet.sql, parameters), Asked(sheet.sql, parameters).sql)
+
+
+def _figures(
+    connection: duckdb.DuckDBPyConnection, paper: Paper, material: Material, tables: Mapping[Sheet, Table]
+) -> list[Figure]:
     """The paper's pictures, drawn or not."""
-    material = Material.of(connection, compare(connection, names, corpus=corpus))
-    sizes, setting = material.sizes(), material.setting
-    drawn: list[Figure]
-    with on_corpus(connection, names, corpus) as shown:
-        if paper is VOITA:
-            gallery = voita_galleries.GalleryRows.of(shown, sizes, setting)
-            drawn = [*draw_all(voita.DRAWINGS, material), *draw_all(voita_galleries.DRAWINGS, gallery)]
-        elif paper is GEVA:
-            drawn = draw_all(geva.DRAWINGS, geva.GevaRows.of(shown, sizes, setting))
-        else:
-            drawn = draw_all(din.DRAWINGS, din.ShortcutRows.of(shown, names, setting))
-    return {one.picture: one for one in drawn}
+    rows = {sheet: table.rows for sheet, table in tables.items()}
+    if paper is DIN:
+        return din.draw_shortcuts(rows, material.setting)
+    if paper is GEVA:
+        of_sizes = {sheet: frame.filter(pl.col("model").is_in(material.sizes())) for sheet, frame in rows.items()}
+        return draw_sheets(paper.exhibits, geva.SKETCHES, of_sizes, material.setting)
+    gallery = voita_galleries.GalleryRows.of(connection, material.sizes(), material.setting)
+    return [*draw_all(voita.DRAWINGS, material), *draw_all(voita_galleries.DRAWINGS, gallery)]
 
 
 def figures_of_comparison(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> list[Figure]:
     """The figures that show how models differ: of Voita et al. 2023 by layer and size, of Din et al. 2023 all."""
     material = Material.of(connection, comparison)
     names = material.everybody()
+    sheets = [sheet for one in DIN.exhibits if one.pictures for sheet in one.sheets]
     with on_corpus(connection, names, comparison.corpus) as shown:
-        shortcuts = din.ShortcutRows.of(shown, names, material.setting)
-    return [*draw_all(voita.DRAWINGS, material), *draw_all(din.DRAWINGS, shortcuts)]
-
-
-def _shown(
-    connection: duckdb.DuckDBPyConnection,
-    exhibit: Exhibit,
-    names: Sequence[str],
-    pictures: Mapping[Picture, Figure],
-    claims: JudgedClaims,
-) -> Shown:
-    parameters = {"models": list(names)}
-    tables = tuple(
-        Table(sheet, run_query(connection, sheet.sql, parameters), Asked(sheet.sql, parameters).sql)
-        for sheet in exhibit.sheets
-    )
-    judged = {one.claim: one for one in claims.judged}
-    return Shown(
-        exhibit,
-        tables,
-        tuple(pictures[one] for one in exhibit.pictures),
-        tuple(judged[claim] for claim in exhibit.claims),
-    )
+        rows = {sheet: run_query(shown, sheet.sql, {"models": names}) for sheet in sheets}
+    return [*draw_all(voita.DRAWINGS, material), *din.draw_shortcuts(rows, material.setting)]

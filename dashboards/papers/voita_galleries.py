@@ -62,7 +62,7 @@ class GalleryRows:
 def _detectors(rows: GalleryRows) -> Drawn:
     detectors = rows.detectors
     if rows.counted.is_empty():
-        return rows.setting.not_measured("n-grams were not counted", "ngrams")
+        return NotDrawn(rows.setting.not_measured("n-grams were not counted", "ngrams"))
     if detectors.is_empty():
         return NotDrawn(f"no model has a token detector on {corpora_in(rows.counted)}")
     totals = dict(rows.counted.group_by("model", maintain_order=True).agg(pl.col("n_detectors").sum()).iter_rows())
@@ -84,7 +84,7 @@ def _detectors(rows: GalleryRows) -> Drawn:
 def _positions(rows: GalleryRows) -> Drawn:
     profiles, positions = rows.profiles, rows.positions
     if positions.is_empty():
-        return rows.setting.not_measured("positions were not measured", "positions")
+        return NotDrawn(rows.setting.not_measured("positions were not measured", "positions"))
     if profiles.is_empty() and positions.get_column("n_positional").null_count() == positions.height:
         return NotDrawn("the corpus has too few sequences of full length to tell which neurons are positional")
     if profiles.is_empty():

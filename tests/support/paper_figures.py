@@ -4,16 +4,31 @@ from collections.abc import Mapping
 from typing import Any
 
 import duckdb
+import polars as pl
 
 from neurothek.dashboards.papers.figure import Figure, draw_all
 from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.papers.voita import DRAWINGS
+from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.compare.comparison import compare
+from neurothek.queries.papers.exhibit import Paper, Picture, Sheet
 
 
 def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
     """What the figures of the models are drawn from; of all, if none is named."""
     return Material.of(connection, compare(connection, models))
+
+
+def sheets(connection: duckdb.DuckDBPyConnection, paper: Paper, *models: str) -> dict[Sheet, pl.DataFrame]:
+    """The rows that the pictures of a paper are drawn from."""
+    pictured = [one for one in paper.exhibits if one.pictures]
+    return {sheet: run_query(connection, sheet.sql, {"models": models}) for one in pictured for sheet in one.sheets}
+
+
+def sheet_of(paper: Paper, picture: Picture) -> Sheet:
+    """The sheet that a picture is drawn from."""
+    (sheet,) = (one.sheets[0] for one in paper.exhibits if picture in one.pictures)
+    return sheet
 
 
 def figures(of: Material) -> Mapping[int, Figure]:

@@ -197,27 +197,25 @@ def dominate(''',
             ),
         ),
         "dashboards/papers/geva.py": (
-            ("    setting: Setting\n", "    lengths: pl.DataFrame  # of `vector_lengths`\n    setting: Setting\n"),
-            (
-                "            setting=setting,\n",
-                '            lengths=rows("vector_lengths", "layer"),\n            setting=setting,\n',
-            ),
             (
                 "def _source(",
                 """\
-def _lengths(rows: GevaRows) -> Drawn:
-    if rows.lengths.is_empty():
-        return rows.setting.not_measured("projections were not measured", "projections")
+def _lengths(lengths: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
-        model_panels(rows.lengths, lambda of: alt.Chart(of).mark_line().encode(alt.X("layer:O"), alt.Y("mean_norm:Q"))),
+        model_panels(lengths, lambda of: alt.Chart(of).mark_line().encode(alt.X("layer:O"), alt.Y("mean_norm:Q"))),
         "How long value vectors are",
-        *not_comparable(rows.lengths, rows.setting.look),
+        *not_comparable(lengths, look),
     )
 
 
 def _source(""",
             ),
-            ("    paper.DOMINANT:", "    paper.LENGTHS: _lengths,\n    paper.DOMINANT:"),
+            (
+                "    paper.DOMINANT:",
+                """\
+    paper.LENGTHS: Sketch(_lengths, lambda setting: setting.not_measured("there are no vectors", "projections")),
+    paper.DOMINANT:""",
+            ),
         ),
     },
 )

@@ -24,7 +24,7 @@ def test_files_of_a_paper_have_names_of_their_own() -> None:
 
 
 def test_every_picture_is_drawn() -> None:
-    drawings = {"voita": {**voita.DRAWINGS, **voita_galleries.DRAWINGS}, "geva": geva.DRAWINGS, "din": din.DRAWINGS}
+    drawings = {"voita": {**voita.DRAWINGS, **voita_galleries.DRAWINGS}, "geva": geva.SKETCHES, "din": din.SKETCHES}
     for name, paper in PAPERS.items():
         assert {picture for one in paper.exhibits for picture in one.pictures} == set(drawings[name])
 
