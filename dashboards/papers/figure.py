@@ -55,32 +55,6 @@ def draw_all(drawings: Mapping[Picture, Callable[[Rows], Drawn]], rows: Rows) ->
 
 
 @dataclass(frozen=True)
-class Sketch:
-    """A picture of the rows of its exhibit's first sheet."""
-
-    draw: Callable[[pl.DataFrame, Look], Drawing]  # draws them, with the models' look
-    why_not: Callable[["Setting"], str]  # says what is missing where there are none
-    of: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows  # those of them that are drawn
-
-
-def draw_sheets(
-    exhibits: Sequence[Exhibit],
-    sketches: Mapping[Picture, Sketch],
-    sheets: Mapping[Sheet, pl.DataFrame],
-    setting: "Setting",
-) -> list[Figure]:
-    """The pictures of exhibits, drawn of the rows of their sheets; those that cannot be drawn say why."""
-    figures = []
-    for picture, sheet in ((picture, one.sheets[0]) for one in exhibits for picture in one.pictures):
-        sketch = sketches[picture]
-        rows = sketch.of(sheets[sheet])
-        is_drawn = not rows.is_empty()
-        chart = sketch.draw(rows, setting.look) if is_drawn else None
-        figures.append(Figure(picture, chart, "" if is_drawn else sketch.why_not(setting)))
-    return figures
-
-
-@dataclass(frozen=True)
 class Setting:
     """The models of some figures, side by side."""
 
@@ -97,6 +71,32 @@ class Setting:
         """What is missing, with the command that measures it."""
         again = command_line("ingest", "MODEL", *self.on, "--job", job)
         return f"{what}{self.there}; measure them with `{again}`"
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A picture of the rows of its exhibit's first sheet."""
+
+    draw: Callable[[pl.DataFrame, Look], Drawing]  # draws them, with the models' look
+    why_not: Callable[[Setting], str]  # says what is missing where there are none
+    of: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows  # those of them that are drawn
+
+
+def draw_sheets(
+    exhibits: Sequence[Exhibit],
+    sketches: Mapping[Picture, Sketch],
+    sheets: Mapping[Sheet, pl.DataFrame],
+    setting: Setting,
+) -> list[Figure]:
+    """The pictures of exhibits, drawn of the rows of their sheets; those that cannot be drawn say why."""
+    figures = []
+    for picture, sheet in ((picture, one.sheets[0]) for one in exhibits for picture in one.pictures):
+        sketch = sketches[picture]
+        rows = sketch.of(sheets[sheet])
+        is_drawn = not rows.is_empty()
+        chart = sketch.draw(rows, setting.look) if is_drawn else None
+        figures.append(Figure(picture, chart, "" if is_drawn else sketch.why_not(setting)))
+    return figures
 
 
 def captioned(chart: Drawing, title: str, *lines: str) -> Drawing:

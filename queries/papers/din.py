@@ -156,147 +156,147 @@ _FITS = Claim(
     _SHORTCUTS,
 )
 
+EXHIBITS = (
+    Exhibit(
+        "Fit of mat",
+        "How well each state predicts each one above it by its least-squares map: r^2 (section 3).",
+        (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'mat'", name="fit_mat"),),
+        claims=(_FITS,),
+        pictures=(FIT_MAT,),
+    ),
+    Exhibit(
+        "Fit of id",
+        "How well each state predicts each one above it as it is: r^2 (section 3).",
+        (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'id'", name="fit_id"),),
+        claims=(_FITS,),
+        pictures=(FIT_ID,),
+    ),
+    Exhibit(
+        "Precision",
+        "How often the token that a shortcut puts first is among the model's first 1, 5 and 10 (section 4).",
+        (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="precision"),),
+        claims=(
+            Claim(
+                "4",
+                "From every layer mat says the model's own token more often than id.",
+                "precision@1 of mat minus that of id, at every state (paired bootstrap)",
+                _at_every_state(MAT, ID, "is_first"),
+                _SHORTCUTS,
+            ),
+        ),
+        pictures=(PRECISION,),
+    ),
+    Exhibit(
+        "Surprisal",
+        "How surprised the model is at the token that a shortcut puts first (section 4).",
+        (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="surprisal"),),
+        claims=(
+            Claim(
+                "4",
+                "What mat says surprises the model less than what id says.",
+                "surprisal of id minus that of mat, at every state (paired bootstrap)",
+                _at_every_state(ID, MAT, "surprisal"),
+                _SHORTCUTS,
+            ),
+        ),
+        pictures=(SURPRISAL,),
+    ),
+    Exhibit(
+        "Table 1",
+        "The five tokens that mat and id put first from each state, sentence by sentence.",
+        (Sheet("shortcut_readings", ("sentence_id", "method", "state", "rank")),),
+        remark="State 0 is the embeddings.",
+    ),
+    Exhibit(
+        "Plausibility",
+        "How many lists of five tokens people find plausible, judged blind (section 4).",
+        (Sheet("plausibility", (*_ALONG_STATES, "annotator")),),
+        claims=(
+            Claim(
+                "4",
+                "People find the first five tokens of mat plausible more often than those of id (85.4% against 52.8%).",
+                "share of plausible lists of mat above that of id, over all states below the last, in every size"
+                " (Newcombe)",
+                _plausible,
+                _SHORTCUTS,
+            ),
+        ),
+        remark=f"People judge: `{command_line('annotate', '--plausibility', 'MODEL')}`.",
+    ),
+    Exhibit(
+        "Early exit by size",
+        "What leaving early by the confidence of mat costs, for models of several sizes (section 5).",
+        (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), "method = 'mat'", name="exits_by_size"),),
+        pictures=(EXITS_BY_SIZE,),
+    ),
+    Exhibit(
+        "Early exit by method",
+        "What leaving early costs by the confidence of mat and id, and at one state for all (section 5).",
+        (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), name="exits_by_method"),),
+        claims=(
+            Claim(
+                "5",
+                "Leaving early by the confidence of mat saves more layers at 95% precision than by that of id.",
+                "layers saved of mat above those of id in every size (interpolated; no interval)",
+                _saves("mat", "id"),
+                _EXITS,
+            ),
+            Claim(
+                "5",
+                "Leaving where mat is confident saves more than leaving at one layer.",
+                "layers saved at 95% precision by confidence above those at a fixed state, in every size"
+                " (interpolated; no interval)",
+                _saves("mat", "fixed_mat"),
+                _EXITS,
+            ),
+            Claim(
+                "5",
+                "Leaving where id is confident saves more than leaving at one layer.",
+                "the same for id (interpolated; no interval)",
+                _saves("id", "fixed_id"),
+                _EXITS,
+            ),
+        ),
+        pictures=(EXITS_BY_METHOD,),
+    ),
+    Exhibit(
+        "Parts",
+        "Linear maps in the place of attention, the FFN or the norms of every block above a state: precision at 1, 5"
+        " and 10, and surprisal (section 6; figures 11, 34 and 35 among them, as we read the authors' plotting code).",
+        (Sheet("shortcut_quality", _ALONG_STATES, "method <> 'id'", name="parts"),),
+        claims=(
+            Claim(
+                "6",
+                "From some layer on, replacing parts of the blocks says the model's own token more often than mat"
+                " does.",
+                "precision@1 of each part minus that of mat above 0 at the last state before the end, and so from"
+                " some state on (paired bootstrap)",
+                _parts_beat,
+                _SHORTCUTS,
+            ),
+            *(
+                Claim(
+                    "6",
+                    f"Attention tolerates a linear map better than {part}.",
+                    f"precision@1 of {ATTENTION} minus that of {other}, at every state (paired bootstrap)",
+                    _at_every_state(ATTENTION, other, "is_first"),
+                    _SHORTCUTS,
+                )
+                for other, part in zip(OTHER_PARTS, ("the FFN", "the norms"), strict=True)
+            ),
+        ),
+        pictures=(
+            PARTS,
+            PARTS_SURPRISAL,
+            PARTS_5,
+            PARTS_10,
+        ),
+    ),
+)
+
 DIN = Paper(
     "din",
     "Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations",
     ("shortcuts", "exits"),
-    (
-        Exhibit(
-            "Fit of mat",
-            "How well each state predicts each one above it by its least-squares map: r^2 (section 3).",
-            (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'mat'", name="fit_mat"),),
-            claims=(_FITS,),
-            pictures=(FIT_MAT,),
-        ),
-        Exhibit(
-            "Fit of id",
-            "How well each state predicts each one above it as it is: r^2 (section 3).",
-            (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'id'", name="fit_id"),),
-            claims=(_FITS,),
-            pictures=(FIT_ID,),
-        ),
-        Exhibit(
-            "Precision",
-            "How often the token that a shortcut puts first is among the model's first 1, 5 and 10 (section 4).",
-            (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="precision"),),
-            claims=(
-                Claim(
-                    "4",
-                    "From every layer mat says the model's own token more often than id.",
-                    "precision@1 of mat minus that of id, at every state (paired bootstrap)",
-                    _at_every_state(MAT, ID, "is_first"),
-                    _SHORTCUTS,
-                ),
-            ),
-            pictures=(PRECISION,),
-        ),
-        Exhibit(
-            "Surprisal",
-            "How surprised the model is at the token that a shortcut puts first (section 4).",
-            (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="surprisal"),),
-            claims=(
-                Claim(
-                    "4",
-                    "What mat says surprises the model less than what id says.",
-                    "surprisal of id minus that of mat, at every state (paired bootstrap)",
-                    _at_every_state(ID, MAT, "surprisal"),
-                    _SHORTCUTS,
-                ),
-            ),
-            pictures=(SURPRISAL,),
-        ),
-        Exhibit(
-            "Table 1",
-            "The five tokens that mat and id put first from each state, sentence by sentence.",
-            (Sheet("shortcut_readings", ("sentence_id", "method", "state", "rank")),),
-            remark="State 0 is the embeddings.",
-        ),
-        Exhibit(
-            "Plausibility",
-            "How many lists of five tokens people find plausible, judged blind (section 4).",
-            (Sheet("plausibility", (*_ALONG_STATES, "annotator")),),
-            claims=(
-                Claim(
-                    "4",
-                    "People find the first five tokens of mat plausible more often than those of id (85.4% against"
-                    " 52.8%).",
-                    "share of plausible lists of mat above that of id, over all states below the last, in every size"
-                    " (Newcombe)",
-                    _plausible,
-                    _SHORTCUTS,
-                ),
-            ),
-            remark=f"People judge: `{command_line('annotate', '--plausibility', 'MODEL')}`.",
-        ),
-        Exhibit(
-            "Early exit by size",
-            "What leaving early by the confidence of mat costs, for models of several sizes (section 5).",
-            (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), "method = 'mat'", name="exits_by_size"),),
-            pictures=(EXITS_BY_SIZE,),
-        ),
-        Exhibit(
-            "Early exit by method",
-            "What leaving early costs by the confidence of mat and id, and at one state for all (section 5).",
-            (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), name="exits_by_method"),),
-            claims=(
-                Claim(
-                    "5",
-                    "Leaving early by the confidence of mat saves more layers at 95% precision than by that of id.",
-                    "layers saved of mat above those of id in every size (interpolated; no interval)",
-                    _saves("mat", "id"),
-                    _EXITS,
-                ),
-                Claim(
-                    "5",
-                    "Leaving where mat is confident saves more than leaving at one layer.",
-                    "layers saved at 95% precision by confidence above those at a fixed state, in every size"
-                    " (interpolated; no interval)",
-                    _saves("mat", "fixed_mat"),
-                    _EXITS,
-                ),
-                Claim(
-                    "5",
-                    "Leaving where id is confident saves more than leaving at one layer.",
-                    "the same for id (interpolated; no interval)",
-                    _saves("id", "fixed_id"),
-                    _EXITS,
-                ),
-            ),
-            pictures=(EXITS_BY_METHOD,),
-        ),
-        Exhibit(
-            "Parts",
-            "Linear maps in the place of attention, the FFN or the norms of every block above a state: precision at"
-            " 1, 5 and 10, and surprisal (section 6; figures 11, 34 and 35 among them, as we read the authors'"
-            " plotting code).",
-            (Sheet("shortcut_quality", _ALONG_STATES, "method <> 'id'", name="parts"),),
-            claims=(
-                Claim(
-                    "6",
-                    "From some layer on, replacing parts of the blocks says the model's own token more often than mat"
-                    " does.",
-                    "precision@1 of each part minus that of mat above 0 at the last state before the end, and so from"
-                    " some state on (paired bootstrap)",
-                    _parts_beat,
-                    _SHORTCUTS,
-                ),
-                *(
-                    Claim(
-                        "6",
-                        f"Attention tolerates a linear map better than {part}.",
-                        f"precision@1 of {ATTENTION} minus that of {other}, at every state (paired bootstrap)",
-                        _at_every_state(ATTENTION, other, "is_first"),
-                        _SHORTCUTS,
-                    )
-                    for other, part in zip(OTHER_PARTS, ("the FFN", "the norms"), strict=True)
-                ),
-            ),
-            pictures=(
-                PARTS,
-                PARTS_SURPRISAL,
-                PARTS_5,
-                PARTS_10,
-            ),
-        ),
-    ),
+    EXHIBITS,
 )

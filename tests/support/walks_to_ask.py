@@ -156,27 +156,27 @@ FIGURE = Walk(
             ('DOMINANT = Picture("dominant")\n', 'DOMINANT = Picture("dominant")\nLENGTHS = Picture("lengths")\n'),
             (
                 """\
-        Exhibit(
-            "Table 9, Table 10",
+    Exhibit(
+        "Table 9, Table 10",
 """,
                 """\
-        Exhibit(
-            "Lengths",
-            "How long the value vectors of each layer are.",
-            (Sheet("vector_lengths", ("layer",)),),
-            claims=(
-                Claim(
-                    "ours",
-                    "Value vectors of the last layer are longer than those of the first.",
-                    "mean norm of the last layer above that of the first, in every size (no interval)",
-                    vectors.lengthen,
-                    ("projections",),
-                ),
+    Exhibit(
+        "Lengths",
+        "How long the value vectors of each layer are.",
+        (Sheet("vector_lengths", ("layer",)),),
+        claims=(
+            Claim(
+                "ours",
+                "Value vectors of the last layer are longer than those of the first.",
+                "mean norm of the last layer above that of the first, in every size (no interval)",
+                vectors.lengthen,
+                ("projections",),
             ),
-            pictures=(LENGTHS,),
         ),
-        Exhibit(
-            "Table 9, Table 10",
+        pictures=(LENGTHS,),
+    ),
+    Exhibit(
+        "Table 9, Table 10",
 """,
             ),
         ),
