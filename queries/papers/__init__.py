@@ -1,1 +1,1 @@
-"""Claims of the papers judged on a family of models; may import compare, views, names, ask and catalog."""
+"""The papers: each figure, table and claim as one object, and the claims judged on a family of models."""

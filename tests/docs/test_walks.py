@@ -277,9 +277,9 @@ def test_a_figure_is_an_exhibit(asked: Copy) -> None:
     out = asked.outside / "geva"
     asked.neurothek("reproduce", "geva", *models, "--no-measuring", "--to", str(out))
     assert (out / "lengths.svg").is_file()
-    assert [line.partition(",")[0] for line in (out / "vector_lengths.csv").read_text("utf-8").splitlines()[1:]] == [
-        row["model"] for row in asked.rows("select model from vector_lengths where model in ('tiny-1m', 'tiny-2m')")
-    ]
+    models_of_rows = [line.partition(",")[0] for line in (out / "vector_lengths.csv").read_text("utf-8").splitlines()]
+    rows = asked.rows("select model from vector_lengths where model in ('tiny-1m', 'tiny-2m') order by model, layer")
+    assert models_of_rows == ["model", *(row["model"] for row in rows)]
     judged = json.loads(asked.neurothek("claims", *models, "--paper", "geva", "--format", "json"))["claims"]
     (claim,) = [one for one in judged if one["shown in"] == "Lengths"]
     assert claim["verdict"] in ("holds", "does not hold")

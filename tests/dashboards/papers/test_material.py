@@ -70,11 +70,11 @@ def test_a_star_marks_what_may_not_be_compared(whole: Material) -> None:
 
 
 def with_variants(whole: Material, variants: list[str | None]) -> Material:
-    """The models as variants of one size of a family, but for the first, which is of another."""
+    """The models as variants of one size and build of a family, but for the first, which is of another."""
     family: list[str | None] = ["other", "tiny", "tiny", "tiny", "tiny"]
     models = with_models(whole, variant=variants, family=family)
     sized = models.comparison.models.with_columns(size=pl.lit(1))
-    return replace(whole, comparison=replace(models.comparison, models=sized))
+    return replace(whole, comparison=replace(models.comparison, models=sized), built={})
 
 
 def test_a_model_without_positions_stands_beside_its_plain_model(whole: Material) -> None:
