@@ -1,4 +1,4 @@
-"""A warehouse of language-model neurons: `open` one and ask; `main` is the command line."""
+"""A warehouse of language-model neurons: `open` one and query it; `main` is the command line."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What becomes of a model whose neurons are changed, planned and measured from Python."""
+"""Interventions on a model's neurons from Python: planned, then measured."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,40 +48,39 @@ class Changing(Opened):
         described: str | None = None,
         one_by_one: bool = False,
     ) -> "Planned":
-        """Choose neurons of a model and what becomes of them, without measuring anything.
+        """Choose neurons of a model and how to change them, without measuring anything.
 
         Args:
             model: name of the model.
             where: a condition on the view `neurons` that they meet.
             words: words that they promote.
-            limit: how many of them, for words; None: 10.
-            neurons: their addresses, or a file with one a line.
-            each: "kind" for every kind of neurons in its turn.
-            set: 0, another number, "mean", or "x0.5" to scale. Of a gated model a number is the coefficient at the pole
-                at which a neuron promotes `words`: 3 sets it to -3 where that is the negative one.
+            limit: number of neurons for `words`; None: 10.
+            neurons: their addresses, or a file with one per line.
+            each: "kind" for each kind of neurons, one at a time.
+            set: 0, another number, "mean", or "x0.5" to scale. In a gated model a number is the coefficient at the pole
+                at which a neuron promotes `words`: 3 sets it to -3 if that is the negative pole.
             pre: set them before the non-linearity instead of after it.
             at: positions at which they are changed, such as "0-7" or "5-", from 0, a BOS counted; None: all.
-            name: what the intervention is called; None: what was asked.
+            name: name of the intervention; None: made from the arguments.
             corpus: name of the corpus to measure on; None: the shown one.
             tokens: token ids of each domain to read.
             sets: random sets of as many neurons to compare with; None: 20.
-            force: replace an intervention of the name.
-            weights: folder of the weights, if they are no longer where they were.
-            watch: words whose probability is asked for; none: those of `words`.
-            prompts: texts that the changed model continues, or a file of them; None: it continues none.
-            continuation: tokens that are written after each prompt at most; None: 20.
+            force: replace an intervention of this name.
+            weights: folder of the weights, if they have moved.
+            watch: words whose probability is measured; none: those of `words`.
+            prompts: texts that the changed model continues, or a file of them; None: none.
+            continuation: most tokens to write after each prompt; None: 20.
             score: what scores the continuations, such as "domains", "words:FILE" or "hf:REPO"; none: "domains".
             temperature: 0, or None, for the most probable tokens, else what logits are divided by before a token is
                 drawn.
-            seed: of the draws; None: 0.
+            seed: seed of the draws; None: 0.
             unwanted: the scored attribute that the word filter and self-debiasing work against.
-            banned: words of the word filter, or a file of them; None: those that the scorer knows.
+            banned: words for the word filter, or a file of them; None: those of the scorer.
             described: the unwanted attribute in words, for self-debiasing; None: its name.
             one_by_one: turn each neuron off alone instead of all together.
 
         Raises:
-            Invalid: neurons are chosen in no way or in several, they cannot be changed so, or prompts cannot be
-                continued or scored so.
+            Invalid: the neurons are chosen in no way or in several, or the change, prompts or scorers are invalid.
             NotFound: there are no such neurons.
 
         Example:
@@ -181,16 +180,16 @@ class Changing(Opened):
 
     @checked
     def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
-        """Measure planned interventions, keep their effects, and say what they are.
+        """Measure planned interventions, store their effects, and return them.
 
-        Of neurons that are turned off one by one it says what each is worth.
+        If neurons are turned off one by one, the effects are those of each neuron.
 
         Args:
-            planned: what `plan_intervention` put together.
-            progress: told how far it is.
+            planned: a plan that `plan_intervention` returned.
+            progress: receives progress reports.
 
         Raises:
-            NeurothekError: the model cannot be measured so; what was measured by then is kept for the next attempt.
+            NeurothekError: the model cannot be measured in this way; finished work is kept for the next attempt.
 
         Example:
             >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3", sets=3)

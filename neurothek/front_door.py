@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 @dataclass(frozen=True, repr=False)
 class Neurothek(Questions, Reading, Running, Measuring, Changing, Keeping):
-    """A warehouse that can be asked; it holds a path, and no connection between calls.
+    """A warehouse to query; it holds a path, and no connection between calls.
 
     Attributes:
         path: the DuckDB file.
@@ -28,13 +28,12 @@ class Neurothek(Questions, Reading, Running, Measuring, Changing, Keeping):
 
 @checked
 def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
-    """A warehouse, by its path; the file is not opened before something is asked.
+    """A warehouse, by its path; the file is not opened before the first call.
 
-    A warehouse that does not exist yet shows itself as such, and refuses every question; `ingest`, `import_` and
-    `merge` create it.
+    A warehouse that does not exist yet says so and answers no queries; `ingest`, `import_` and `merge` create it.
 
     Args:
-        path: the DuckDB file; None: what the variable NEUROTHEK_WAREHOUSE names, else ./neurothek.duckdb.
+        path: the DuckDB file; None: that of the variable NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb.
 
     Raises:
         Invalid: that is not a path.

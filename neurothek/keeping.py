@@ -1,4 +1,4 @@
-"""What is written, drawn, taken out and brought in from Python."""
+"""Figures, annotations, labels, exports, imports and merges from Python."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Keeping(Opened):
-    """What changes or copies rows without a model, and what is drawn of them."""
+    """Operations that change, copy or draw rows without a model."""
 
     @checked
     def draw_neuron(self, page: "NeuronPage", path: str | Path) -> Path:
-        """Write a neuron's figure as PNG or SVG, as the file's name says.
+        """Write a neuron's figure as PNG or SVG, according to the file's name.
 
         Args:
-            page: what `neuron` answered.
+            page: an answer of `neuron`.
             path: the file.
 
         Returns:
@@ -36,7 +36,7 @@ class Keeping(Opened):
 
         Raises:
             NotMeasured: its positions were not measured.
-            Invalid: the file is called neither .png nor .svg.
+            Invalid: the file's name ends in neither .png nor .svg.
             Unreadable: nothing can be written there.
 
         Example:
@@ -56,14 +56,14 @@ class Keeping(Opened):
 
     @checked
     def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":
-        """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
+        """Write the figures of Voita et al. 2023 and Din et al. 2023 for these models, each as PNG and SVG.
 
         Args:
-            comparison: what `compare` answered.
-            folder: where to write them; it is made if it is not there.
+            comparison: an answer of `compare`.
+            folder: where to write them; created if missing.
 
         Returns:
-            All figures in order; those that cannot be drawn say why.
+            All figures in order; those that cannot be drawn have the reason.
 
         Raises:
             NotMeasured: nothing can be drawn.
@@ -86,17 +86,17 @@ class Keeping(Opened):
 
     @checked
     def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":
-        """Publish what people see in vectors, all of them or none.
+        """Publish annotations of vectors by people, all of them or none.
 
         Args:
             annotations: dicts with the fields of a line that `neurothek annotate` reads.
-            annotator: who judged, where a dict does not say.
+            annotator: name of the annotator of dicts that give none.
 
         Returns:
-            How many rows and vectors were saved, and how many earlier ones they replaced.
+            The numbers of rows and vectors saved, and of earlier rows replaced.
 
         Raises:
-            NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing is.
+            NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing was saved.
 
         Example:
             >>> saved = warehouse.annotate([{"address": "mini-opt-2m/L2N17", "concept": None}], annotator="anna")
@@ -109,14 +109,14 @@ class Keeping(Opened):
 
     @checked
     def annotate_by_rules(self, *models: str, seed: int = 0) -> "Saved":
-        """Judge the samples of some models by rules, as the annotator `rules`, whose earlier annotations give way.
+        """Judge the samples of models by rules, as the annotator `rules`, and replace its earlier annotations.
 
         Args:
-            models: their names; all that have controls where none is named.
-            seed: of the samples.
+            models: their names; none: all that have controls.
+            seed: seed of the samples.
 
         Returns:
-            How many rows and vectors were saved, and how many earlier ones they replaced.
+            The numbers of rows and vectors saved, and of earlier rows replaced.
 
         Raises:
             NeurothekError: there is no such model, it has no controls, or the warehouse cannot be written.
@@ -141,21 +141,21 @@ class Keeping(Opened):
     ) -> "list[Path]":
         """Write a paper's figures and tables for other models, and a page that shows them with the paper's claims.
 
-        What was not measured is said on the page; `lacking` tells it before.
+        The page says what was not measured; `lacking` lists it beforehand.
 
         Args:
             paper: "voita", "geva" or "din".
             models: names of models, variants included; none: all of the family.
-            to: folder to write to; it is made if it is not there.
+            to: folder to write to; created if missing.
             family: the family; None: the only one in the warehouse.
-            corpus: name of the corpus that it is about; None: each model's shown one.
+            corpus: name of the corpus to use; None: each model's shown one.
 
         Returns:
             The files: pictures as PNG and SVG, tables as CSV and Markdown with their SQL, and the page, which is last.
 
         Raises:
             NotFound: there are no such models.
-            Invalid: they are of several families.
+            Invalid: they belong to several families.
             Unreadable: nothing can be written there.
 
         Example:
@@ -173,18 +173,18 @@ class Keeping(Opened):
     def export(
         self, folder: str | Path, *, dialects: str | Sequence[str] = (), progress: Progress | None = None
     ) -> "Manifest":
-        """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
+        """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot.
 
         Args:
-            folder: where to write; it must not hold anything.
-            dialects: names of sqlglot's dialects besides Spark's, such as "trino".
-            progress: told how far it is.
+            folder: where to write; it must be empty or new.
+            dialects: names of sqlglot dialects to write besides Spark's, such as "trino".
+            progress: receives progress reports.
 
         Returns:
-            What was written: every file with its rows and fingerprint.
+            The manifest of the export: every file with its rows and fingerprint.
 
         Raises:
-            NeurothekError: the folder holds something, or there is no such dialect or warehouse.
+            NeurothekError: the folder is not empty, or there is no such dialect or warehouse.
 
         Example:
             >>> manifest = warehouse.export("catalog")
@@ -198,17 +198,17 @@ class Keeping(Opened):
 
     @checked
     def import_(self, folder: str | Path, *, progress: Progress | None = None) -> "Manifest":
-        """Read an exported folder into this warehouse, which is new or empty; one that holds its rows stays as it is.
+        """Import an exported folder into this warehouse, which is new or empty; does nothing if the rows are there.
 
         Args:
-            folder: what `export` wrote.
-            progress: told how far it is.
+            folder: a folder that `export` wrote.
+            progress: receives progress reports.
 
         Returns:
-            What was read.
+            The manifest of the export.
 
         Raises:
-            Unreadable: the folder is no export or is damaged, or the warehouse takes no writing.
+            Unreadable: the folder is not an export or is damaged, or the warehouse cannot be written.
             Conflict: the warehouse has other rows.
 
         Example:
@@ -222,19 +222,19 @@ class Keeping(Opened):
 
     @checked
     def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> "Label":
-        """Say which family a model is of, which variant of its size, or both.
+        """Set the family of a model, the variant that distinguishes it from the plain model of its size, or both.
 
         Args:
             model: name of the model.
-            family: name of the family; None: as it is.
-            variant: "step 1000", "seed 2", "no-position", "post-norm", or "plain" for a plain size; None: as it is.
+            family: name of the family; None: unchanged.
+            variant: "step 1000", "seed 2", "no-position", "post-norm", or "plain" for a plain size; None: unchanged.
 
         Returns:
-            What the model is now.
+            The family and variant of the model.
 
         Raises:
             NotFound: there is no such model.
-            Invalid: it cannot be labelled so.
+            Invalid: the family or variant is invalid.
 
         Example:
             >>> warehouse.label("mini-opt-2m", family="mini-opt")
@@ -246,14 +246,14 @@ class Keeping(Opened):
 
     @checked
     def merge(self, other: str | Path, *, progress: Progress | None = None) -> "Merged":
-        """Add the models, texts, runs and annotations of another warehouse; what both hold is taken once.
+        """Add the models, texts, runs and annotations of another warehouse, without duplicates.
 
         Args:
             other: path of the other warehouse.
-            progress: told how far it is.
+            progress: receives progress reports.
 
         Returns:
-            What was added.
+            A summary of the rows added.
 
         Raises:
             Conflict: the two contradict each other; nothing is written.

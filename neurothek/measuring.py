@@ -1,4 +1,4 @@
-"""What is measured from Python, and measured again."""
+"""Measurements from Python, and their verification."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
 
 
 class Measuring(Opened):
-    """Jobs on models, and whether a warehouse says what they find."""
+    """Jobs on models, and the verification of their results."""
 
     @checked
     def ingest(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[Outcome]":
-        """Measure models and publish what was measured, as the command `ingest` does.
+        """Measure models and publish the results, as the command `ingest` does.
 
-        The keywords are its options: `job`, `corpus`, `tokens`, `device`, `memory` and so on, and `force`. Where an
-        option is repeated on the command line, give a list.
+        The keywords are its options: `job`, `corpus`, `tokens`, `device`, `memory` and so on, and `force`. For an
+        option that can be repeated on the command line, give a list.
 
         Args:
-            models: folders, hub ids, shipped models or models of the warehouse, each with `NAME=` before it or without.
+            models: folders, hub ids, shipped models or models in the warehouse, each optionally with `NAME=` before it.
             progress: show bars on stderr.
-            wishes: what to measure, and how.
+            wishes: what to measure and how.
 
         Returns:
-            One outcome a model, with its `report`, or with a `problem` in a sentence; one that fails does not stop the
-            others.
+            One outcome per model, with its `report`, or a `problem` as a sentence; a failure does not stop the others.
 
         Raises:
-            NeurothekError: the request makes no sense, whatever the model, or the warehouse takes no writing.
+            NeurothekError: the request is invalid for any model, or the warehouse cannot be written.
 
         Example:
             >>> (outcome,) = warehouse.ingest("mini-opt-0.7m", job="projections")
@@ -55,15 +54,15 @@ class Measuring(Opened):
 
     @checked
     def plan(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[ModelPlan]":
-        """What measuring models would take, without measuring them: memory, disk and hours, in `lines()`.
+        """The cost of measuring models, without measuring them: memory, disk and hours, in `lines()`.
 
         Args:
-            models: as `ingest` takes them.
+            models: as for `ingest`.
             progress: show bars on stderr.
-            wishes: what to measure, and how, as `ingest` takes it.
+            wishes: what to measure and how, as for `ingest`.
 
         Raises:
-            NeurothekError: a model could not be measured so.
+            NeurothekError: a model could not be measured in this way.
 
         Example:
             >>> (plan,) = warehouse.plan("mini-opt-0.7m", job="projections")
@@ -86,12 +85,12 @@ class Measuring(Opened):
 
     @checked
     def lacking(self, paper: PaperName, *models: str, corpus: str | None = None) -> "list[MissingJobs]":
-        """What has to be measured before a paper can be reproduced.
+        """Jobs to run before a paper can be reproduced.
 
         Args:
             paper: "voita", "geva" or "din".
-            models: names of models of the warehouse, or what `ingest` takes for new ones; none: all there are.
-            corpus: the corpus that it is about; None: each model's shown one.
+            models: names of models in the warehouse, or new models as for `ingest`; none: all in the warehouse.
+            corpus: name of the corpus to use; None: each model's shown one.
 
         Returns:
             Jobs by model, and the keywords of `ingest` that measure them: `ingest(one.model, **one.wishes)`.
@@ -120,18 +119,18 @@ class Measuring(Opened):
     def verify(
         self, model: str, *, sample: int = 1, weights: str | Path | None = None, progress: bool = False
     ) -> "list[Agreement | Skipped]":
-        """Tokenize a model's texts again, measure some of its layers, and say how the warehouse's rows agree.
+        """Tokenize a model's texts again, measure some of its layers again, and compare with the warehouse.
 
         Args:
             model: name of the model.
-            sample: how many layers of each job.
-            weights: hub id or folder of its weights, if they are no longer where they were.
+            sample: number of layers to measure again, for each job.
+            weights: hub id or folder of its weights, if they have moved.
             progress: show bars on stderr.
 
         Raises:
             NotFound: there is no such model.
-            Unavailable: its weights are not there.
-            Conflict: they are others.
+            Unavailable: its weights are missing.
+            Conflict: the weights differ from those that were measured.
 
         Example:
             >>> agreements = warehouse.verify("mini-opt-0.7m")

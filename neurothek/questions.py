@@ -1,4 +1,4 @@
-"""What a warehouse is asked from Python: each answer joins it, where needed, with the weights of a model."""
+"""Queries of a warehouse from Python, joined with a model's weights where needed."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Questions(Opened):
-    """Every question that the commands ask."""
+    """The queries of the commands."""
 
     @checked
     def sql(
@@ -36,14 +36,14 @@ class Questions(Opened):
     ) -> "pl.DataFrame":
         """Rows of one query over the views and tables, as a polars frame.
 
-        It runs in this process, without limits; with `limits` it runs as `ask` does, which is meant for queries of
-        others, and a warning says where the limit on rows cuts it.
+        It runs in this process, without limits; with `limits` it runs as by `ask`, which is meant for untrusted
+        queries, and warns if the limit on rows cuts the answer.
 
         Args:
             query: one statement of DuckDB's SQL that only reads.
             parameters: values for each `$name` in the query.
             limits: bounds, as `neurothek.queries.sql.processes.Limits`.
-            corpus: name of the corpus that every view tells of, as though it were pinned; None: the shown ones.
+            corpus: name of the corpus that every view shows, as if it were pinned; None: each model's shown one.
 
         Raises:
             NeurothekError: the query does more than read, or names what does not exist.
@@ -61,7 +61,7 @@ class Questions(Opened):
         if limits is not None:
             answer = self.ask(query, parameters, limits=limits, corpus=corpus)
             if answer.is_truncated:
-                warnings.warn(f"these are {answer.shown}, as its limits say", stacklevel=3)
+                warnings.warn(f"showing {answer.shown}; raise the limits for more", stacklevel=3)
             return answer.frame
         with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
             if corpus is not None and shown is not connection:
@@ -77,13 +77,13 @@ class Questions(Opened):
         limits: "Limits | None" = None,
         corpus: str | None = None,
     ) -> "Answer":
-        """Rows of one query that somebody else typed: judged first, then run in a process of its own within limits.
+        """Rows of one untrusted query: checked first, then run in a separate process within limits.
 
         Args:
             query: one statement of DuckDB's SQL that only reads, without files, settings and macros.
             parameters: values for each `$name` in the query.
-            limits: bounds, as `neurothek.queries.sql.processes.Limits`; None: the usual ones.
-            corpus: name of the corpus that every view tells of; None: the shown ones.
+            limits: bounds, as `neurothek.queries.sql.processes.Limits`; None: the defaults.
+            corpus: name of the corpus that every view shows; None: each model's shown one.
 
         Returns:
             An answer with `frame`, the rows, and `is_truncated`.
@@ -107,7 +107,7 @@ class Questions(Opened):
 
     @checked
     def explain(self, query: str) -> "Provenance":
-        """The views and tables that a query reads, what its columns are made of, and the runs behind them.
+        """The views and tables that a query reads, the origins of its columns, and the runs behind them.
 
         Args:
             query: one statement of DuckDB's SQL that only reads.
@@ -131,22 +131,22 @@ class Questions(Opened):
     def search(
         self, *words: str, like: str | None = None, **conditions: Unpack["Conditions"]
     ) -> "SearchResult | TriggeredResult | AlikeResult":
-        """Neurons that promote or suppress words, as the command `search` finds them.
+        """Neurons that promote or suppress words, as found by the command `search`.
 
-        Of one word all neurons are scored where the weights are on this machine and small; the notes say so.
+        For a single word, all neurons are scored if the weights are small and on this machine; the notes say so.
 
-        Without words, `triggered_by` finds neurons by what they fire on, and `like` by the address of one of them.
+        Without words, `triggered_by` finds neurons by what they fire on, and `like` by their similarity to a neuron.
 
         Args:
-            words: words, groups of words of which any will do ("he,him,his"), or tokens if `exact`.
-            like: address of a neuron whose lists the others are compared with.
-            conditions: what is asked of the neurons.
+            words: words, groups of alternative words ("he,him,his"), or tokens if `exact`.
+            like: address of a neuron with whose token lists the others are compared.
+            conditions: conditions on the neurons.
 
         Returns:
-            An answer with `neurons`, a polars frame, one row each; it shows itself as the command does.
+            An answer with `neurons`, a polars frame, one row each; it displays like the command's output.
 
         Raises:
-            NeurothekError: a word is not a token, or a condition makes no sense.
+            NeurothekError: a word is not a token, or a condition is invalid.
 
         Example:
             >>> answer = warehouse.search("return", model="mini-opt-0.7m", limit=3)
@@ -165,11 +165,11 @@ class Questions(Opened):
     def answer(
         self, question: "Question", *, like: str | None = None
     ) -> "SearchResult | TriggeredResult | AlikeResult":
-        """Answer a search that has been put together, such as one that is asked of several warehouses.
+        """Answer a prepared search, such as one for several warehouses.
 
         Args:
             question: a `neurothek.queries.search.question.Question`.
-            like: address of a neuron whose lists the others are compared with.
+            like: address of a neuron with whose token lists the others are compared.
 
         Raises:
             NeurothekError: it cannot be answered.
@@ -199,11 +199,11 @@ class Questions(Opened):
 
         Args:
             address: model, layer and neuron, such as "opt-125m/L3N1702".
-            corpus: name of the corpus that it tells of; None: the shown one.
-            show_all: list neurons of other models that are no more like it than random vectors are, too.
+            corpus: name of the corpus to use; None: the shown one.
+            show_all: also list neurons of other models that are no more similar to it than random vectors are.
 
         Returns:
-            An answer with `facts`, a dict of the view `neurons`, and the frames `tokens`, `contexts` and others.
+            An answer with `facts`, its row of the view `neurons` as a dict, and frames such as `tokens` and `contexts`.
 
         Raises:
             NotFound: there is no such neuron.
@@ -226,7 +226,7 @@ class Questions(Opened):
 
         Args:
             models: names of models; none: all of the warehouse.
-            corpus: name of the corpus that it tells of; None: the shown ones.
+            corpus: name of the corpus to use; None: each model's shown one.
 
         Returns:
             An answer with a frame for each table that the command `compare` prints.
@@ -252,7 +252,7 @@ class Questions(Opened):
         family: str | None = None,
         corpus: str | None = None,
     ) -> "JudgedClaims":
-        """Judge what the papers claim on models of one family.
+        """Judge the papers' claims on models of one family.
 
         Args:
             models: names of models; none: all of the family.
@@ -265,7 +265,7 @@ class Questions(Opened):
 
         Raises:
             NotFound: there are no such models.
-            Invalid: they are of several families.
+            Invalid: they belong to several families.
 
         Example:
             >>> warehouse.claims(paper="voita").claims["section"].to_list()[:2]

@@ -1,4 +1,4 @@
-"""What is asked of a model's own files from Python: its weights, and the matrices that were kept of it."""
+"""Queries of a model's own files from Python: its weights, and the matrices that were kept of it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -26,16 +26,16 @@ class Reading(Opened):
         progress: Progress | None = None,
         **conditions: Unpack["Conditions"],
     ) -> "ScoredResult":
-        """Every neuron's exact score of a word, computed from the weights of the models asked about.
+        """Every neuron's exact score of a word, computed from the weights of the selected models.
 
         Args:
-            question: a word, or a search that has been put together.
-            weights: folder of the weights of one model, if they are no longer where they were.
-            progress: told how far it is.
-            conditions: what is asked of the neurons, beside a word, as in `search`.
+            question: a word, or a prepared search.
+            weights: folder of the weights of one model, if they have moved.
+            progress: receives progress reports.
+            conditions: further conditions on the neurons, as in `search`.
 
         Raises:
-            NeurothekError: it cannot be answered, or weights are not at hand.
+            NeurothekError: it cannot be answered, or weights are not available.
 
         Example:
             >>> scored = warehouse.score("school", model="mini-opt-0.7m", limit=2)

@@ -1,4 +1,4 @@
-"""What a model does with a prompt, asked from Python: it runs for each answer, and stays open for the next."""
+"""Runs of a model on a prompt, from Python: the model stays in memory for the next answer."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,29 +37,29 @@ class Running(Opened):
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> "TracePage":
-        """How a model builds its prediction at one position of a prompt.
+        """Trace how a model builds its prediction at one position of a prompt.
 
         Args:
             model: name of the model.
-            prompt: the text that it reads.
+            prompt: the text.
             position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
             top: how many tokens to list before and after each FFN.
             token: a token whose rank to follow through the layers.
             raising: how many of the neurons of all layers that raise the token most, or the predicted one, to list.
-            sort: what they are sorted by: `centred`, what each adds to the token's score less the mean over all tokens;
+            sort: the order of these: `centred`, what each adds to the token's score less the mean over all tokens;
                 `score`, that mean included; `share`, of the layer's update.
             effects: whether to switch each of the first ten off by itself and list what becomes of the token.
             lens: `id` reads the states as they are; `mat` reads them through the matrices to the last one too, as
                 `shortcut` gives them.
             corpus: name of the corpus that the matrices and the facts about neurons come from; None: the shown one.
-            weights: folder of the weights, if they are no longer where they were.
+            weights: folder of the weights, if they have moved.
             allow_pickle: whether pickled weights may be read.
 
         Returns:
             An answer with the polars frames `layers`, `neurons`, `raising` and `states`.
 
         Raises:
-            NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
+            NeurothekError: there is no such model or token, its weights or matrices are not available, or the prompt
                 does not fit.
 
         Example:
@@ -129,26 +129,26 @@ class Running(Opened):
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> "GridPage":
-        """What a model predicts after each layer at each position of a prompt, from one forward pass.
+        """Predictions of a model after each layer at each position of a prompt, from one forward pass.
 
         Args:
             model: name of the model.
-            prompt: the text that it reads.
-            top: how many tokens to list a cell.
+            prompt: the text.
+            top: how many tokens to list per cell.
             most: how many positions to read, from the end of the prompt; None: all.
-            neuron: address of a neuron that is set to a value meanwhile, as `switch` does it; None: none.
-            set: what it is set to, at every position: 0 turns it off.
-            lens: what the states are read through, as `trace` does.
+            neuron: address of a neuron to set to a value, as by `switch`; None: none.
+            set: value to set it to, at every position; 0 turns it off.
+            lens: how the states are read, as for `trace`.
             corpus: name of the corpus that the matrices of `mat` come from; None: the shown one.
-            weights: folder of the weights, if they are no longer where they were.
+            weights: folder of the weights, if they have moved.
             allow_pickle: whether pickled weights may be read.
 
         Returns:
             An answer with the polars frame `cells`, one row per layer and position.
 
         Raises:
-            NeurothekError: there is no such model, its weights or matrices are not at hand, the prompt does not fit, or
-                the model predicts no next token.
+            NeurothekError: there is no such model, its weights or matrices are not available, the prompt does not fit,
+                or the model predicts no next token.
 
         Example:
             >>> page = warehouse.trace_grid("mini-opt-0.7m", "The river is near the")
@@ -200,15 +200,15 @@ class Running(Opened):
 
         Args:
             neuron: address of the neuron, such as "opt-125m/L3N17".
-            prompt: the text that its model reads.
-            weights: folder of the weights, if they are no longer where they were.
+            prompt: the text.
+            weights: folder of the weights, if they have moved.
             allow_pickle: whether pickled weights may be read.
 
         Returns:
             An answer with the polars frame `tokens`, one row per position.
 
         Raises:
-            NeurothekError: there is no such neuron, its weights are not at hand, or the prompt does not fit.
+            NeurothekError: there is no such neuron, its weights are not available, or the prompt does not fit.
 
         Example:
             >>> page = warehouse.activations("mini-opt-0.7m/L2N17", "The river is near the")
@@ -245,28 +245,28 @@ class Running(Opened):
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> "SwitchPage":
-        """What the next token of a prompt becomes when one neuron is set to a value, and when random ones are.
+        """The next token of a prompt when one neuron is set to a value, compared with random neurons.
 
-        The random neurons are drawn from those of its layer that fire on the shown corpus, from all where activity was
+        The random neurons are drawn from those of its layer that fire on the shown corpus, or from all if activity was
         not measured.
 
         Args:
             model: name of the model.
-            prompt: the text that it reads.
+            prompt: the text.
             neuron: address of the neuron, such as "L3N17" or "opt-125m/L3N17".
-            set: what it is set to, at every position: 0 turns it off.
+            set: value to set it to, at every position; 0 turns it off.
             pre: set it before the non-linearity instead of after it.
             position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
             n_random: how many random neurons to compare it with.
-            seed: of their draw.
-            weights: folder of the weights, if they are no longer where they were.
+            seed: seed of the random draw.
+            weights: folder of the weights, if they have moved.
             allow_pickle: whether pickled weights may be read.
 
         Returns:
-            An answer with the polars frames `neurons` and `changes`, the random neurons in both.
+            An answer with the polars frames `neurons` and `changes`; both include the random neurons.
 
         Raises:
-            NeurothekError: there is no such model or neuron, its weights are not at hand, the prompt does not fit, or
+            NeurothekError: there is no such model or neuron, its weights are not available, the prompt does not fit, or
                 the model predicts no next token.
 
         Example:
@@ -309,27 +309,27 @@ class Running(Opened):
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> "TogetherPage":
-        """What the next token of a prompt becomes when some neurons are set to a value: each alone, and all together.
+        """The next token of a prompt when several neurons are set to a value, each alone and all together.
 
-        Beside them stand random sets of as many neurons of each layer, drawn as `switch` draws them.
+        They are compared with random sets of as many neurons of each layer, drawn as by `switch`.
 
         Args:
             model: name of the model.
-            prompt: the text that it reads.
+            prompt: the text.
             neurons: addresses of the neurons, such as "L3N17" or "opt-125m/L3N17".
-            set: what they are set to, at every position: 0 turns them off.
+            set: value to set them to, at every position; 0 turns them off.
             pre: set them before the non-linearity instead of after it.
             position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
             n_random: how many random sets to compare them with.
-            seed: of their draw.
-            weights: folder of the weights, if they are no longer where they were.
+            seed: seed of the random draw.
+            weights: folder of the weights, if they have moved.
             allow_pickle: whether pickled weights may be read.
 
         Returns:
             An answer with the polars frames `sets` and `changes`.
 
         Raises:
-            NeurothekError: there is no such model or neuron, its weights are not at hand, the prompt does not fit, or
+            NeurothekError: there is no such model or neuron, its weights are not available, the prompt does not fit, or
                 the model predicts no next token.
 
         Example:

@@ -358,7 +358,7 @@ class Unkind(NeurothekError):
     ("error", "status", "said"),
     [
         (Unkind(), 2, "Error: it was asked for this, that was found; do so\n"),
-        (KeyboardInterrupt(), 130, "\ninterrupted; what was finished is kept: repeat the command to go on\n"),
+        (KeyboardInterrupt(), 130, "\ninterrupted; finished work is kept: repeat the command to continue\n"),
     ],
     ids=["handled", "interrupted"],
 )
@@ -401,7 +401,7 @@ def test_an_answer_that_cannot_be_written_is_one_sentence(door: Neurothek, argum
         status, said, _ = started(door, *arguments, stdout=full)
     assert status == 2
     assert said == (
-        "Error: the answer could not be written: No space left on device; make room there, or send it elsewhere\n"
+        "Error: the answer could not be written: No space left on device; free some space there, or send it elsewhere\n"
     )
 
 

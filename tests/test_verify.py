@@ -179,10 +179,10 @@ def test_the_command_exits_with_0_or_1(door: Neurothek) -> None:
     arguments = ["verify", "tiny", "--warehouse", str(door.path)]
     sound = CliRunner().invoke(neurothek.main, arguments)
     assert sound.exit_code == 0
-    assert "all agree" in sound.stderr
+    assert "measured again, all agree" in sound.stderr
     with door.warehouse.writer() as connection:
         connection.execute("update store.projections set value_norm = 2 * value_norm")
     damaged = CliRunner().invoke(neurothek.main, [*arguments, "--format", "csv"])
     assert damaged.exit_code == 1
-    assert "do not agree" in damaged.stderr
+    assert "rows of projections disagree" in damaged.stderr
     assert "value_norm" in damaged.stdout

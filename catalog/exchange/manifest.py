@@ -54,7 +54,7 @@ class ExportedTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All of an export.
+    """Content of an export.
 
     Attributes:
         schema_version: version of the schema that the tables follow.

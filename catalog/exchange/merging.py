@@ -139,7 +139,7 @@ def _unsound(other: Path, found: str) -> Damaged:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge added.
+    """Summary of a merge.
 
     Attributes:
         models: names of the models that are new.

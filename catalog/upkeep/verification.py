@@ -45,7 +45,7 @@ class Remeasured:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many rows of one table agree.
+    """Agreement of the rows of one table.
 
     Attributes:
         job: the job that filled it.

@@ -22,14 +22,14 @@ from neurothek.reading import Reading
 from neurothek.running import Running
 
 INTRODUCTION = """\
-A warehouse is a path: `open` makes an object that holds it and nothing else, and every call opens the file for as long
-as it takes. Tables are polars frames. Answers show themselves in a notebook as the commands do, hold the SQL that they
-asked as `.sql`, and cannot be changed. The words are those of the [commands](commands.md): `model` is one model or
-several, `layer` one layer or a range, and whatever can be repeated there is a list here.
+`open` returns an object that holds only the path of a warehouse; each call opens the file and closes it when done.
+Tables are polars frames. Answers are immutable, display in notebooks like the output of the commands, and hold the SQL
+that was run as `.sql`. Arguments are named after the options of the [commands](commands.md): `model` is one model or
+several, `layer` one layer or a range, and an option that can be repeated there is a list here.
 
-Whatever cannot be meant raises a `neurothek.NeurothekError` of one sentence that says what was asked, what was found
-and what to do; a wrong argument does so before anything is opened. It is of one of the kinds in
-`neurothek.catalog.problems`, such as `NotFound`, whose fields programs read: `error.to_dict()` has them all.
+Invalid calls raise a `neurothek.NeurothekError` with one sentence that says what was asked, what was found and what to
+do; wrong arguments are rejected before anything is opened. The error is one of the classes in
+`neurothek.catalog.problems`, such as `NotFound`, with fields for programs: `error.to_dict()` returns all of them.
 
 The examples were run on this warehouse:
 

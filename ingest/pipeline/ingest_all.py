@@ -32,7 +32,7 @@ LEAST_SEQUENCES = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it went with one model, or with one pair of them.
+    """Result of measuring one model, or one pair of models.
 
     Attributes:
         asked: the model as it was asked for.

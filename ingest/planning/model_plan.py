@@ -96,7 +96,7 @@ _PROJECTIONS_RATIO = 1.3
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """What measuring one model would take.
+    """Cost of measuring one model.
 
     Attributes:
         model: its name.

@@ -31,7 +31,7 @@ from neurothek.front_door import Neurothek
     "--glosses",
     metavar="FILE",
     type=UserPath(),
-    help="Show what tokens mean in the sample: a TSV or CSV of tokens and glosses.",
+    help="Show glosses of tokens in the sample: a TSV or CSV of tokens and glosses.",
 )
 @click.option(
     "--wait", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds to wait for other processes."
@@ -56,26 +56,26 @@ def annotate(
 ) -> None:
     """Name the concepts that neurons promote: draw a sample of vectors to judge, or publish the judgements.
 
-    --sample draws ten neurons per layer and mixes them with as many random vectors and FFN updates. Each comes with its
-    30 highest tokens, and nothing reveals which kind it is. An annotator marks at least 4 tokens that share a pattern,
-    names the pattern and gives its class: semantic, syntactic, names or stopwords-punctuation (Geva et al. 2022,
-    section 4).
+    --sample draws ten neurons per layer and mixes them with as many random vectors and FFN updates. Each is shown by
+    its 30 highest tokens, without its kind. An annotator marks at least 4 tokens that share a pattern, names the
+    pattern and gives its class: semantic, syntactic, names or stopwords-punctuation (Geva et al. 2022, section 4).
 
     --stdin reads one annotation per line, {"model": ..., "vector": ..., "concept": ..., "class": ..., "ranks": [1, 4,
     7, 9], "annotator": ...}. If there is no concept, it is null. Several lines may be about one vector. It also reads
     the sheet: write ranks as 1 4 7-9, use the class none if there is no concept, and leave rows empty to judge them
-    later. Either everything is published or nothing. New annotations replace those that the same annotator made before
-    for the same vectors.
+    later. Either everything is published or nothing. New annotations replace earlier ones by the same annotator of the
+    same vectors.
 
-    --auto judges the same samples without a person, and all random vectors, of every model that has controls, or only
-    of MODEL... . Its rules look for stop words, punctuation, numbers, names, inflected forms, affixes, and words near
-    each other in the unembedding, and give at most 1 in 20 lists of random tokens a concept. Compare its shares with
-    what it finds in random vectors. It replaces what the annotator rules said of these models before.
+    --auto judges the same samples, and all random vectors, by rules instead of people, for every model that has
+    controls or only for MODEL... . The rules look for stop words, punctuation, numbers, names, inflected forms,
+    affixes, and words near each other in the unembedding, and give at most 1 in 20 lists of random tokens a concept.
+    Compare their shares with those in random vectors. Earlier judgements of these models by the annotator rules are
+    replaced.
 
-    --plausibility prints sentences with the five tokens that the linear shortcuts of MODEL put first, of both methods
-    and every state, and nothing reveals which gave a list. A list is plausible if at least one of its tokens is a
-    plausible continuation. --stdin reads {"model": ..., "item": ..., "plausible": true, "annotator": ...}, or the sheet
-    with yes or no (after Din et al. 2023).
+    --plausibility prints sentences with the five tokens that the linear shortcuts of MODEL put first, for both methods
+    and every state, without naming either. A list is plausible if at least one of its tokens is a plausible
+    continuation. --stdin reads {"model": ..., "item": ..., "plausible": true, "annotator": ...}, or the sheet with yes
+    or no (after Din et al. 2023).
     """
     asked = {"--sample": sample, "--plausibility": plausibility, "--stdin": from_stdin, "--auto": auto}
     _refuse_mixtures([option for option, value in asked.items() if value not in (None, False)], models, glosses)

@@ -40,14 +40,14 @@ def claims(
     output_format: Format,
     **of: str | None,
 ) -> None:
-    """Judge what the papers claim on MODELS of one family (default: all), with the numbers and their intervals.
+    """Judge the papers' claims on MODELS of one family (default: all), with the numbers and their intervals.
 
-    A claim holds where the 95% interval of its difference lies above 0: of several sizes, layers or states in more than
-    half, in none below 0, and over all together. It does not hold where one lies below 0; else it is undecided. Where
-    there are fewer than ten detectors or positional neurons a claim needs larger models, or more text where that is
-    what lacks. A claim does not apply to models that lack what it is about or is held against: neurons that are exactly
-    0, a second size, a variant (no positions, early steps of training, norms after the blocks) beside the plain one of
-    its size. What was not measured is said with the command that measures it.
+    A claim holds if the 95% interval of its difference lies above 0; for several sizes, layers or states, if it does so
+    in more than half of them and for all together, and lies below 0 in none. It does not hold if an interval lies below
+    0; otherwise it is undecided. With fewer than ten detectors or positional neurons a claim needs larger models, or
+    more text if the text was too short. A claim does not apply to models that lack its subject or its reference:
+    neurons that are exactly 0, a second size, or a variant (no positions, early steps of training, norms after the
+    blocks) beside the plain model of its size. If something was not measured, the command that measures it is given.
     """
     judged = warehouse.claims(*models, paper=papers, **of)
     if output_format != "table":

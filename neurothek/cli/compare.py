@@ -44,7 +44,7 @@ def compare(
 ) -> None:
     """Compare MODELS (default: all) side by side: headline numbers, changes with depth, kinds of neurons.
 
-    It begins with what the plain sizes of a family show, and what that rests on: a number rises or falls where no size
+    The answer begins with a summary of the plain sizes of a family and its basis: a number rises or falls if no size
     breaks the order and the ends differ by more than 5%, shares of neurons by more than their 95% interval.
 
     --figure writes figures 1 to 4 and 8 to 16 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din

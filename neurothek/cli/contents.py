@@ -64,7 +64,7 @@ def models(warehouse: Neurothek, output_format: Format) -> None:
     if shared:
         note(
             f"an earlier release measured {len(shared)} models on the same ids, though tokenizers of one vocabulary may"
-            f" split a text differently; `{command_line('ingest', *shared)}` compares, and measures anew what was wrong"
+            f" split a text differently; `{command_line('ingest', *shared)}` compares, and corrects what was wrong"
         )
 
 
@@ -85,7 +85,7 @@ def corpora(warehouse: Neurothek, output_format: Format) -> None:
 @click.option(
     "--staging",
     type=UserPath(exists=True, file_okay=False),
-    help="Where `ingest --staging` put unfinished measurements.",
+    help="Folder in which `ingest --staging` put unfinished measurements.",
 )
 @format_option
 @common_options

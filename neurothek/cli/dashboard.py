@@ -50,7 +50,7 @@ def dashboard(warehouse: Neurothek, port: int | None, hosts: tuple[str, ...], no
 
         note(str(missing_warehouse(warehouse.path)))
     if is_wide(hosts):
-        reached = f"anybody who reaches this machine as {', '.join(hosts)}"
+        reached = f"anyone who can reach this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {warehouse.path} and annotate")
     from neurothek.dashboards.session import hand_over
 

@@ -31,7 +31,7 @@ def export(warehouse: Neurothek, folder: Path, dialects: tuple[str, ...]) -> Non
     """Export the warehouse to a new FOLDER: tables as Parquet, views as SQL for Spark and other engines."""
     with console_progress() as progress:
         manifest = warehouse.export(folder, dialects=dialects, progress=progress)
-    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {folder}")
+    note(f"exported {manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} to {folder}")
 
 
 @click.command("import")
@@ -42,7 +42,7 @@ def import_(warehouse: Neurothek, folder: Path) -> None:
     """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there."""
     with console_progress() as progress:
         manifest = warehouse.import_(folder, progress=progress)
-    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {warehouse.path}")
+    note(f"imported {manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} into {warehouse.path}")
 
 
 @click.command()
@@ -61,17 +61,17 @@ def merge(warehouse: Neurothek, other: Path) -> None:
     with console_progress() as progress:
         merged = warehouse.merge(other, progress=progress)
     new = "new model" if len(merged.models) == 1 else "new models"
-    models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
+    models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new models"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     n = merged.n_annotations
     noted = f" and {n:,} annotation{'' if n == 1 else 's'}" if n else ""
-    note(f"{warehouse.path} received {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    note(f"{warehouse.path} received {models}{more}: {merged.n_runs:,} runs, {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"
         again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
-        note(f"{counted}; `{again}` adopts it")
+        note(f"{counted}; use `{again}` to adopt it")
     for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
-        note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them again")
+        note(f"kept matrices missing or changed beside both warehouses: {n_lost:,}; recreate them with `{again}`")
 
 
 def _maps(manifest: Manifest) -> str:
@@ -79,5 +79,5 @@ def _maps(manifest: Manifest) -> str:
     if not manifest.maps and not manifest.missing_maps:
         return ""
     n_lost = len(manifest.missing_maps)
-    lost = f" ({n_lost:,} more were not beside the warehouse, or not as they were kept)" if n_lost else ""
-    return f" and {len(manifest.maps):,} kept matrices{lost}"
+    lost = f" ({n_lost:,} more were missing beside the warehouse, or changed)" if n_lost else ""
+    return f" and {len(manifest.maps):,} kept {'matrix' if len(manifest.maps) == 1 else 'matrices'}{lost}"

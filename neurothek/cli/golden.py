@@ -26,14 +26,14 @@ _SHOWN = ("name", "outcome", "published", "found", "tolerance", "token", "reason
 @format_option
 @pass_warehouse
 def golden(warehouse: Neurothek, /, names: tuple[str, ...], output_format: Format, **reach: Any) -> None:
-    """Measure what others published, and say whether the same is found; exit 1 if a number disagrees.
+    """Measure numbers that others published, and compare; exit 1 if a number disagrees.
 
-    NAME is a published number, or a model that has some. The numbers stand in papers and in other people's code: this
-    project has not verified them, only a run of this command does. Models that are not in the local cache of the
+    NAME is a published number, or a model that has some. The numbers come from papers and from other people's code:
+    this project has not verified them, only a run of this command does. Models that are not in the local cache of the
     Hugging Face hub are skipped, with the reason; --download fetches them. The weights of facebook/opt-125m are
     pickled and need --allow-pickle.
 
-    A table shows what is compared; csv, json and parquet also say how, and which command repeats it.
+    The table shows the comparison; csv, json and parquet also give the method and the command that repeats it.
     """
     from neurothek.ingest.golden import entries
 

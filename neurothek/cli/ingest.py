@@ -75,27 +75,29 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
 )
 @click.option("--no-packing", is_flag=True, help="Do not join short documents into one sequence.")
 @request_options
-@click.option("--plan", is_flag=True, help="Print what measuring would take, and write nothing.")
-@click.option("--force", is_flag=True, help="Replace measurements made with other settings, or less of.")
+@click.option("--plan", is_flag=True, help="Print the cost of measuring, and write nothing.")
+@click.option(
+    "--force", is_flag=True, help="Replace measurements with other settings, or left incomplete by an earlier release."
+)
 @common_options
 @pass_warehouse
 def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> None:
     """Measure models and publish the results.
 
     MODEL is a local folder, a hub id, a shipped model such as mini-opt-2m, or the name of a model in the warehouse,
-    whose weights are read from where they were before. NAME= gives a folder or a hub id another name. Finished work is
-    not measured again, and interrupted work resumes where it stopped.
+    whose weights are read from the same place as before. NAME= gives a folder or a hub id another name. Finished work
+    is not measured again, and interrupted work resumes where it stopped.
 
     REPO@REVISION selects a revision on the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
     1000" of its family. The branch main is a plain size, and so is the final training step of Pythia. A name that ends
     with a seed, such as pythia-14m-seed1, is the variant "seed 1". A model that `neurothek train` wrote records its own
     family and variant.
 
-    Texts of any size are read within --memory. A row of a hub dataset counts once the library datasets returns it; what
-    the library uses while it reads the row does not count.
+    Texts of any size are read within --memory. A row of a hub dataset counts once the library datasets returns it;
+    memory the library uses while reading the row does not count.
 
-    The job counterparts compares each pair of the named models in the warehouse and finds the neurons that do the same
-    work in both. `--job all` does not include it.
+    The job counterparts compares each pair of the named models in the warehouse and finds the neurons whose token lists
+    overlap most. `--job all` does not include it.
     """
     run = _plan if options.pop("plan") else _ingest
     click.get_current_context().exit(run(warehouse, (_request(options), models)))
@@ -106,10 +108,10 @@ def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> 
 @common_options
 @pass_warehouse
 def demo(warehouse: Neurothek, tokens: int) -> None:
-    """Build a warehouse of the mini-OPT family from scratch, offline, judge it by rules, and compare its sizes.
+    """Build a warehouse of the mini-OPT family from scratch, offline, annotate it by rules, and compare its sizes.
 
-    The jobs shortcuts and exits run on two of its sizes, without the classifiers of exits, and neurons of mini-opt-0.7m
-    are changed, on little text. To add shortcuts of the largest, run
+    The jobs shortcuts and exits run on two of the sizes, without the classifiers of exits, and neurons of mini-opt-0.7m
+    are changed, on a short text. To add shortcuts of the largest size, run
     `neurothek ingest mini-opt-5m --job shortcuts --tokens 40000`.
     """
     from neurothek.ingest import minis

@@ -14,7 +14,7 @@ from neurothek.front_door import Neurothek
 
 @click.command()
 @click.argument("model")
-@click.option("--where", metavar="SQL", help='Neurons that a condition on the view neurons keeps, e.g. "is_dead".')
+@click.option("--where", metavar="SQL", help='Neurons that meet a condition on the view neurons, e.g. "is_dead".')
 @click.option("--search", "words", multiple=True, metavar="WORD", help="Neurons that promote a word (repeatable).")
 @click.option("--limit", "-n", type=click.IntRange(1), help="How many, for --search.  [default: 10]")
 @click.option("--neurons", type=UserPath(dir_okay=False), help="File of addresses, one per line.")
@@ -28,8 +28,10 @@ from neurothek.front_door import Neurothek
     help="0, another number, mean, or x0.5 to scale; with --search, in a gated model, at the pole that promotes it.",
 )
 @click.option("--pre", is_flag=True, help="Set before the non-linearity instead of after it.")
-@click.option("--at", metavar="POSITIONS", help="Positions to change them at, from 0: 3, 0-7 or 5-.  [default: all]")
-@click.option("--name", help="Name of the intervention.  [default: what was asked]")
+@click.option(
+    "--at", metavar="POSITIONS", help="Positions at which to change them, from 0: 3, 0-7 or 5-.  [default: all]"
+)
+@click.option("--name", help="Name of the intervention.  [default: made from the options]")
 @click.option("--corpus", help="Corpus in the warehouse to measure on.  [default: the model's shown corpus]")
 @click.option(
     "--tokens", type=click.IntRange(2), default=8_192, show_default=True, help="Token ids of each domain to read."
@@ -68,12 +70,12 @@ from neurothek.front_door import Neurothek
 @click.option(
     "--banned",
     type=UserPath(dir_okay=False),
-    help="File of words for the word filter.  [default: those the scorer knows]",
+    help="File of words for the word filter.  [default: those of the scorer]",
 )
 @click.option(
     "--described", metavar="TEXT", help="The unwanted attribute in words, for self-debiasing.  [default: its name]"
 )
-@click.option("--one-by-one", is_flag=True, help="Turn each neuron off alone; --plan says how long that takes.")
+@click.option("--one-by-one", is_flag=True, help="Turn each neuron off alone; --plan prints how long that takes.")
 @click.option("--plan", is_flag=True, help="Print what would be changed, and measure nothing.")
 @click.option("--force", is_flag=True, help="Replace an intervention of this name.")
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
@@ -81,16 +83,16 @@ from neurothek.front_door import Neurothek
 @common_options
 @pass_warehouse
 def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: bool, **options: Any) -> None:
-    """Change neurons of MODEL, measure what it loses, and store the effect.
+    """Change neurons of MODEL, measure the effect on its loss, and store it.
 
-    Choose the neurons with --where, --search or --neurons, or take --each kind. The loss of every domain is measured
+    Choose the neurons with --where, --search or --neurons, or use --each kind. The loss of every domain is measured
     with the neurons changed, and with random sets of as many neurons from the same layers that fire about as often:
-    an effect means something only beside theirs. Interventions on one model and corpus stay in the warehouse side by
-    side; see the views interventions, steering and worth_of_kinds.
+    an effect is meaningful only in comparison with theirs. The warehouse keeps all interventions on a model and corpus;
+    see the views interventions, steering and worth_of_kinds.
 
-    With --prompts the changed model writes, beside the untouched one, the random sets, a word filter and
-    self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off alone; see
-    neuron_effects.
+    With --prompts the changed model continues texts, and for comparison so do the untouched model, the random sets, a
+    word filter and self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off
+    alone; see neuron_effects.
     """
     options["set"] = options.pop("value")
     planned = warehouse.plan_intervention(model, **options)

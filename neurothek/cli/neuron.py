@@ -29,10 +29,10 @@ def neuron(
 ) -> None:
     """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, activity and strongest contexts.
 
-    The answer also shows the tokens, bigrams and trigrams that trigger the neuron, whether it is a detector of them,
-    and if not, why; where it was changed, alone or with others, what that did to the loss. Counterparts are neurons of
-    other models that overlap with it more than 99% of random vectors do; --all also lists the nearest neurons that do
-    not.
+    The answer also shows the tokens, bigrams and trigrams that trigger the neuron and whether it is a detector of them
+    (if not, why), and the effect on the loss of each intervention that changed it, alone or with others. Counterparts
+    are neurons of other models that overlap with it more than 99% of random vectors do; --all also lists the nearest
+    neurons that do not.
     """
     from neurothek.queries.neuron.page import neuron_page
 
@@ -43,4 +43,4 @@ def neuron(
     show_tables(page.sections(), output_format, page.data(), head=page.summary)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:
-        note(f"{n_folded} of the nearest in other models are not above chance: --all lists them")
+        note(f"{n_folded} of the nearest in other models are not above chance; use --all to list them")

@@ -49,7 +49,7 @@ def show_frame(
     shown = frame if columns is None else frame.select(columns)
     show_rows(shown.head(ROWS_IN_A_TABLE), title)
     if n_more := max(0, frame.height - ROWS_IN_A_TABLE):
-        say_in_the_answer(f"and {n_more:,} more row{'s' * (n_more != 1)}: --format csv prints all")
+        say_in_the_answer(f"{n_more:,} more row{'s' * (n_more != 1)}; use --format csv to print all")
 
 
 def show_tables(
@@ -117,4 +117,4 @@ def show_rows(frame: pl.DataFrame, title: str | None = None) -> None:
         print_line(Text(row))
     if layout.omitted:
         omitted = ", ".join(layout.omitted)
-        say_in_the_answer(f"no room for {omitted}: widen the terminal, or --format json prints all")
+        say_in_the_answer(f"no room for {omitted}: widen the terminal, or use --format json to print all")

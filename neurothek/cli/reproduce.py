@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "folder",
     type=UserPath(file_okay=False),
     required=True,
-    help="Folder to write to; with several corpora a subfolder for each.",
+    help="Folder to write to; several corpora each get a subfolder.",
 )
 @click.option("--family", metavar="NAME", help="All models of this family.  [default: the only one in the warehouse]")
 @click.option(
@@ -32,30 +32,31 @@ if TYPE_CHECKING:
     "corpora",
     multiple=True,
     metavar="NAME",
-    help="Tell of this corpus (repeatable).  [default: each model's shown corpus]",
+    help="Use this corpus (repeatable).  [default: each model's shown corpus]",
 )
-@click.option("--plan", is_flag=True, help="Print what is missing and what measuring it would take, and write nothing.")
+@click.option("--plan", is_flag=True, help="Print what is missing and the cost of measuring it; write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Measure what is missing without asking.")
-@click.option("--no-measuring", is_flag=True, help="Use only what is measured.")
-@click.option("--tokens", type=click.IntRange(1), help="Tokens per domain to read with models that are new.")
+@click.option("--no-measuring", is_flag=True, help="Use only what has been measured.")
+@click.option("--tokens", type=click.IntRange(1), help="Tokens per domain to read with new models.")
 @click.option("--device", metavar="NAME", help="Where to measure: cpu, cuda or auto.  [default: auto]")
 @click.option("--memory", type=Size(), metavar="SIZE", help="Memory for measuring, such as 64GB.")
 @common_options
 @pass_warehouse
 def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
-    r"""Write the figures and tables of PAPER for MODELS of one family (default: all, variants included).
+    """Write the figures and tables of PAPER for MODELS of one family (default: all, variants included).
 
-    What is missing is measured first, after its plan and a yes; if that is interrupted, run the command again. Then
-    each figure is written as PNG and SVG and each table as CSV and Markdown with its SQL, and index.html shows them in
-    the paper's order, each under the paper's claims judged on these models: holds, does not hold, undecided, needs
-    more text, needs larger models, does not apply, or not measured.
+    The command first prints a plan of what is missing, asks, and measures it; if it is interrupted, run it again. It
+    then writes each figure as PNG and SVG and each table as CSV and Markdown with its SQL. index.html shows them in the
+    paper's order, each under the paper's claims as judged on these models: holds, does not hold, undecided, needs more
+    text, needs larger models, does not apply, or not measured.
 
-    \b
-    voita  Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional
-    geva   Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts
-    din    Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations
+    voita: Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional
 
-    A model that the warehouse does not hold yet is given as `ingest` takes it, such as facebook/opt-125m.
+    geva: Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts
+
+    din: Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations
+
+    A model that is not in the warehouse yet is given as to `ingest`, for example facebook/opt-125m.
     """
     from neurothek.dashboards.papers.folders import require_place
     from neurothek.queries.names.corpora import folder_name

@@ -57,7 +57,7 @@ class Root(click.Group):
             complain(_not_imported(error))
             ctx.exit(2)
         except KeyboardInterrupt:
-            click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
+            click.echo("\ninterrupted; finished work is kept: repeat the command to continue", err=True)
             ctx.exit(130)
         except OSError as error:
             drop_output()
@@ -145,7 +145,7 @@ def _command_of(context: click.Context | None) -> str:
 def _refusal(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.filename is None:
-        return f"the answer could not be written: {reason}; make room there, or send it elsewhere"
+        return f"the answer could not be written: {reason}; free some space there, or send it elsewhere"
     return f"{error.filename} could not be read or written: {reason}; fix that, or choose another place"
 
 

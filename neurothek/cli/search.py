@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @click.option("--script", "scripts", multiple=True, metavar="NAME", help="Any token of a script: Han, Cyrillic, Greek.")
 @click.option("--pattern", "patterns", multiple=True, metavar="REGEX", help="Any token whose text matches (RE2).")
 @click.option("--bytes", "bytes", is_flag=True, help="Any token that is a piece of a character's bytes.")
-@click.option("--corpus", metavar="NAME", help="The corpus that --where, --alive and --min-count tell of.")
+@click.option("--corpus", metavar="NAME", help="Corpus for --where, --alive and --min-count.")
 @click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
 @click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="Number of neurons.")
 @format_option
@@ -72,9 +72,9 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
     --triggered-by without WORDS finds neurons that fire on a word or phrase, ordered by recall and share; with WORDS it
     is an additional condition. --like ADDRESS finds similar neurons in any model with the same tokenizer.
 
-    For one word every neuron is scored where its weights are on this machine and small; --score does so at any size.
-    Other searches find what the stored lists of 50 tokens per side hold. A neuron of a gated model may do what is asked
-    at coefficients of either sign: the pole says at which.
+    For a single word, every neuron is scored from the weights if these are small and on this machine; --score does so
+    at any size. Other searches use the stored lists of 50 tokens per side. A neuron of a gated model may match at
+    coefficients of either sign; its pole is that sign.
     """
     by_score, weights = options.pop("score"), options.pop("weights")
     if by_score and like is not None:
@@ -97,7 +97,7 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
         show_frame(result.neurons, output_format)
         n_shown = result.neurons.height
         if n_shown < result.n_found:
-            warn(f"these are the first {n_shown:,} of {result.n_found:,} neurons; --limit N brings N")
+            warn(f"showing {n_shown:,} of {result.n_found:,} neurons; use --limit for more")
 
 
 def _question(*, layer: str | None, depth: str | None, **options: Any) -> Question:

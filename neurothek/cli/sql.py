@@ -88,17 +88,17 @@ def sql(
     output_format: Format,
     **bounds: Any,
 ) -> None:
-    """Run one SQL QUERY, or - for stdin, on the views (see `neurothek views`) and on the tables of the schema store.
+    """Run one SQL QUERY, or - for stdin, on the views (see `neurothek views`) and the tables of the schema store.
 
     Without QUERY, the command opens a prompt: end each query with a semicolon, press Tab to complete names and Ctrl-D
     to leave. Queries are read-only: each runs in its own process, which can reach nothing but the warehouse and is
     stopped at its limits.
 
-    A table shows the first rows and says how many more there are; csv, json and parquet stream all rows. Exit code 2
-    means that there is no answer or that the output is incomplete; 3 means that --rows cut it off.
+    A table shows the first rows and the number left out; csv, json and parquet stream all rows. Exit code 2 means that
+    there is no answer or that the output is incomplete; 3 means that --rows cut it off.
 
     With --corpus, every view shows that corpus, as if it were pinned. Tables of the store hold all corpora, except
-    store.neuron_facts, which holds only the shown ones, so queries on it are refused.
+    store.neuron_facts, which holds only the shown ones; queries on it are refused.
     """
     from neurothek.queries.sql.processes import Limits
 
@@ -143,7 +143,7 @@ def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
     show_rows(answer.frame)
     if answer.is_truncated:
         more = "more" if answer.n_rows is None else f"{answer.n_rows - answer.frame.height:,} more"
-        say_in_the_answer(f"and {more} rows: --format csv prints all, --rows N the first N")
+        say_in_the_answer(f"{more} rows; use --format csv to print all, or --rows N to print the first N")
 
 
 def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
@@ -160,7 +160,7 @@ def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus
     if not answer.is_truncated:
         return 0
     of = "more" if answer.n_rows is None else f"{answer.n_rows:,}"
-    warn(f"these are the first {answer.n_read:,} of {of} rows; omit --rows to print all")
+    warn(f"showing the first {answer.n_read:,} of {of} rows; omit --rows to print all")
     return CUT
 
 

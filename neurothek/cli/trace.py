@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 1000),
     default=10,
     show_default=True,
-    help="How many of the neurons of all layers that raise the token most to list.",
+    help="Number of neurons to list, of those of all layers that raise the token most.",
 )
 @click.option(
     "--sort",
     type=click.Choice(["centred", "score", "share"]),
     default="centred",
     show_default=True,
-    help="What to sort them by: what each adds to the token's score less the mean over all tokens, that mean included,"
-    " or its share of the layer's update.",
+    help="Order of these neurons: by what each adds to the token's score, less the mean over all tokens (centred) or"
+    " not (score), or by its share of the layer's update.",
 )
 @click.option(
-    "--effects", is_flag=True, help="Also switch each of the first ten of them off: what becomes of the token."
+    "--effects", is_flag=True, help="Also show the effect on the token of switching off each of the first ten."
 )
 @click.option(
     "--corpus",
@@ -76,11 +76,11 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
 ) -> None:
     """Trace how MODEL, a model in the warehouse, builds its prediction after PROMPT, layer by layer.
 
-    The answer shows the top tokens before and after each FFN, the rank of the token predicted in the end, where that
-    token reaches the top and stays there (saturation), where another is pushed down furthest (elimination), the neurons
-    of all layers that raise the token most (the one of --token, else the predicted one), and the ten neurons of each
-    layer that add most. --lens mat also shows what the model predicts from each of its states, both directly and
-    through the matrix that leads to the last state. The command runs the model, from the weights that were measured.
+    The answer shows the top tokens before and after each FFN, the rank of the finally predicted token, the layer where
+    that token reaches the top for good (saturation), the layer where another is pushed down furthest (elimination), the
+    neurons of all layers that raise a token most (that of --token, else the predicted one), and the ten neurons of each
+    layer that contribute most. --lens mat also shows what the model predicts from each of its states, both directly and
+    through the matrix that leads to the last state. The command runs the model, using the weights that were measured.
     """
     page = warehouse.trace(
         model,
@@ -104,7 +104,12 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
 @click.argument("prompt")
 @click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
 @click.option(
-    "--set", "value", type=float, default=0.0, show_default=True, help="What to set them to, at every position; 0: off."
+    "--set",
+    "value",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Value to set them to, at every position; 0: off.",
 )
 @click.option("--pre", is_flag=True, help="Set them before the non-linearity instead of after it.")
 @click.option("--position", type=int, help="Position to read, counted from 0, or back from -1.  [default: the last]")
@@ -116,7 +121,9 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     show_default=True,
     help="Random neurons of the layer, or sets of as many, to compare with.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of their draw.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the random draw."
+)
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
 @click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @format_option
@@ -139,9 +146,9 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
 ) -> None:
     """Switch neurons of MODEL off, or set them to a value, and show what it then predicts after PROMPT.
 
-    An ADDRESS is a neuron's, such as L3N17. The answer shows the prediction before and after, of each neuron alone and
-    of all together, beside random neurons of the same layers that are set likewise. The command runs the model, from
-    the weights that were measured.
+    An ADDRESS is that of a neuron, such as L3N17. The answer shows the prediction before and after, for each neuron
+    alone and for all together, beside random neurons of the same layers that are set in the same way. The command runs
+    the model, using the weights that were measured.
     """
     ask = warehouse.switch if len(addresses) == 1 else warehouse.switch_together
     page = ask(

@@ -48,8 +48,8 @@ def train(
 ) -> None:
     """Train a small OPT from scratch, for studying its neurons.
 
-    With --steps 0 it is the untrained model of a size, the control of claims about what training makes. Give it the
-    tokenizer of the trained one.
+    With --steps 0 the model is untrained: the control for claims about the effects of training. Give it the tokenizer
+    of the trained model.
 
     Training never uses the built-in documents that `ingest` measures. If the command is killed, run it again: it
     resumes from the last saved state and ends with the same weights.

@@ -24,9 +24,9 @@ from neurothek.front_door import Neurothek
 def check(warehouse: Neurothek, output_format: Format) -> None:
     """Check that the file is whole, keys are unique, rows have runs, and tables agree; exit 1 if any check fails.
 
-    The command first reads every block of the file that is in use and compares it with its checksum; a damaged file
-    ends it with exit code 2. It skips blocks that are no longer used. If a killed process left a log beside the file
-    (FILE.wal), its header and its entries are checked too. The matrices kept beside the file are checked last.
+    The command first reads every block of the file that is in use and compares it with its checksum; if the file is
+    damaged, it stops with exit code 2. It skips blocks that are no longer used. If a killed process left a log beside
+    the file (FILE.wal), its header and its entries are checked too. The matrices kept beside the file are checked last.
 
     Some damage cannot be detected. A truncated log looks like a transaction that did not finish, and so does a log with
     an entry whose damaged length reaches beyond the end. A deleted log looks as if there had been none. In these cases
@@ -52,26 +52,32 @@ def check(warehouse: Neurothek, output_format: Format) -> None:
         lost = matrices.missing_maps(matrices.kept_maps(connection), warehouse.warehouse.maps)
     for again, n_lost in Counter(one.again() for one in lost).items():
         beside = f"copy {warehouse.warehouse.maps.name} from beside the original"
-        note(f"{n_lost:,} kept matrices are not beside the warehouse; {beside}, or `{again}` makes them again")
+        note(f"kept matrices missing beside the warehouse: {n_lost:,}; {beside}, or recreate them with `{again}`")
     for finding in findings:
         if finding.advice:
             note(finding.advice)
     if not findings:
-        note(f"{warehouse.path}: every block is what was written, and all {n_checks} checks hold")
+        note(f"{warehouse.path}: file intact, {n_checks} checks passed")
         return
-    note(f"{len(findings)} of {n_checks} checks {'does' if len(findings) == 1 else 'do'} not hold")
+    note(f"{len(findings)} of {n_checks} checks failed")
     click.get_current_context().exit(1)
 
 
 @click.command()
 @click.argument("model")
-@click.option("--sample", type=click.IntRange(min=1), default=1, show_default=True, help="How many layers of each job.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of layers to measure again, for each job.",
+)
 @click.option("--weights", metavar="PATH", help="Folder of the weights, if they have moved.")
 @format_option
 @common_options
 @pass_warehouse
 def verify(warehouse: Neurothek, model: str, sample: int, weights: str | None, output_format: Format) -> None:
-    """Tokenize the texts of MODEL again and measure some of its layers; exit 1 if the warehouse disagrees."""
+    """Tokenize the texts of MODEL again and measure some of its layers again; exit 1 if the warehouse disagrees."""
     import polars as pl
 
     from neurothek.catalog.upkeep.verification import Agreement
@@ -89,9 +95,9 @@ def verify(warehouse: Neurothek, model: str, sample: int, weights: str | None, o
     wrong = [part for part in agreements if part.n_different]
     if wrong:
         tables = ", ".join(part.table for part in wrong)
-        note(f"{sum(part.n_different for part in wrong):,} rows of {tables} do not agree")
+        note(f"{sum(part.n_different for part in wrong):,} rows of {tables} disagree")
     else:
-        note(f"{sum(part.n_rows for part in agreements):,} rows of {model} were measured again, and all agree")
+        note(f"{sum(part.n_rows for part in agreements):,} rows of {model} measured again, all agree")
     if wrong or any(not isinstance(part, Agreement) and part.is_broken for part in parts):
         click.get_current_context().exit(1)
 
@@ -168,5 +174,5 @@ def remove(warehouse: Neurothek, model: str, job: str | None, corpus: str | None
         click.confirm(harmless(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
     deleted = changes.remove(warehouse.warehouse, model, job=job, corpus=corpus)
     note(
-        f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and what is measured next fills it"
+        f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and new rows will reuse the space"
     )

@@ -36,7 +36,7 @@ from neurothek.queries.names.neurons import find_neuron
 
 @dataclass(frozen=True)
 class Saved:
-    """What a publication wrote.
+    """Summary of a publication.
 
     Attributes:
         n_annotations: rows written.

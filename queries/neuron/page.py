@@ -92,7 +92,7 @@ ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
 
 @dataclass(frozen=True, repr=False)
 class NeuronPage(TabularAnswer):
-    """What the warehouse knows about one neuron.
+    """Everything in the warehouse about one neuron.
 
     Attributes:
         address: its address.

@@ -47,7 +47,7 @@ _PURPOSE_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the answer of a query comes from.
+    """Provenance of the answer of a query.
 
     Attributes:
         relations: one row per view or table, the query's own first: relation, kind, depth, reads, holds.

@@ -22,7 +22,7 @@ where model_id = $model_id and corpus_id = $corpus_id
 
 @dataclass(frozen=True, repr=False)
 class Effects(TabularAnswer):
-    """What interventions on one model did.
+    """Effects of interventions on one model.
 
     Attributes:
         model: its name.

@@ -33,7 +33,7 @@ CELL_COLUMNS: Mapping[str, pl.DataType] = {
 
 @dataclass(frozen=True, repr=False)
 class GridPage(TabularAnswer):
-    """What one model predicts after each layer at each position of a prompt.
+    """Predictions of one model after each layer at each position of a prompt.
 
     Attributes:
         model: its name.

@@ -59,7 +59,7 @@ _CHANGES = ("token", "probability_before", "probability_after", "change")
 
 @dataclass(frozen=True, repr=False)
 class SwitchPage(TabularAnswer):
-    """What setting one neuron to a value does to the next token of a prompt.
+    """Effect of setting one neuron to a value on the next token of a prompt.
 
     Attributes:
         model: its name.
@@ -168,7 +168,7 @@ class SwitchPage(TabularAnswer):
 
 @dataclass(frozen=True, repr=False)
 class TogetherPage(TabularAnswer):
-    """What setting some neurons to a value does to the next token of a prompt: each alone, and all together.
+    """Effect of setting several neurons to a value on the next token of a prompt: each alone, and all together.
 
     Attributes:
         model: its name.

@@ -99,7 +99,7 @@ Lens = Literal["id", "mat"]
 
 @dataclass(frozen=True, repr=False)
 class TracePage(TabularAnswer):
-    """How one model builds its prediction at one position of a prompt.
+    """Trace of one model's prediction at one position of a prompt.
 
     Attributes:
         model: its name.

@@ -170,7 +170,10 @@ def test_views_prints_sql_that_runs(ask: Ask) -> None:
 def test_sql_of_more_rows_than_a_table_shows(ask: Ask) -> None:
     result = ask("sql", "select unnest(generate_series(1, 1500)) as n")
     assert len(result.stdout.splitlines()) == 1002
-    assert result.stdout.splitlines()[-1] == "and 500 more rows: --format csv prints all, --rows N the first N"
+    assert (
+        result.stdout.splitlines()[-1]
+        == "500 more rows; use --format csv to print all, or --rows N to print the first N"
+    )
     assert (
         len(ask("sql", "select unnest(generate_series(1, 1500)) as n", "--format", "csv").stdout.splitlines()) == 1501
     )

@@ -87,7 +87,7 @@ def test_opened_wider_it_warns_and_takes_the_name(monkeypatch: pytest.MonkeyPatc
     result, command, _ = run(monkeypatch, "--host", "lab.example.org")
     assert settings(command)["server.address"] == ["lab.example.org"]
     assert settings(command)["server.allowedHosts"] == ["localhost", "127.0.0.1", "lab.example.org"]
-    assert "warning: anybody who reaches this machine as lab.example.org can read" in result.stderr
+    assert "warning: anyone who can reach this machine as lab.example.org can read" in result.stderr
 
 
 def test_several_names_are_served_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -288,7 +288,7 @@ def test_an_interrupted_run_says_so_and_is_shown_as_interrupted(
         patch.setattr("neurothek.ingest.planning.work.publish", interrupt)
         stopped = run("ingest", model, "--job", "projections", *warehouse)
     assert stopped.exit_code == 130
-    assert "what was finished is kept: repeat the command to go on" in stopped.stderr
+    assert "finished work is kept: repeat the command to continue" in stopped.stderr
     runs = run("runs", *warehouse, "--format", "csv").stdout
     assert "interrupted" in runs
     assert run("ingest", model, "--job", "projections", *warehouse).exit_code == 0

@@ -37,13 +37,13 @@ def test_no_rows_keep_their_title(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "what \\x1b[2J is there\n(none)\n"
 
 
-@pytest.mark.parametrize(("n_more", "said"), [(1, "and 1 more row: "), (1001, "and 1,001 more rows: ")])
+@pytest.mark.parametrize(("n_more", "said"), [(1, "1 more row; "), (1001, "1,001 more rows; ")])
 def test_rows_that_a_table_leaves_out_are_counted(capsys: pytest.CaptureFixture[str], n_more: int, said: str) -> None:
     show_frame(pl.DataFrame({"a": range(ROWS_IN_A_TABLE + n_more)}), "table")
     header, *rows, last = capsys.readouterr().out.splitlines()
     assert header.split() == ["a"]
     assert [int(row) for row in rows] == list(range(ROWS_IN_A_TABLE))
-    assert last == said + "--format csv prints all"
+    assert last == said + "use --format csv to print all"
 
 
 def test_a_table_of_as_many_rows_as_are_shown_leaves_nothing_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +67,7 @@ def test_columns_without_room_are_named(capsys: pytest.CaptureFixture[str], monk
     left_out = [f"column_{number}" for number in range(9) if f"column_{number}" not in shown]
     assert shown
     assert len(row.split()) == len(shown)
-    assert remark == [f"no room for {', '.join(left_out)}: widen the terminal, or --format json prints all"]
+    assert remark == [f"no room for {', '.join(left_out)}: widen the terminal, or use --format json to print all"]
 
 
 ONE = Part("one", pl.DataFrame({"a": [1, 2]}), "of one\n\nand more")

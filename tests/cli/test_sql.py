@@ -26,10 +26,10 @@ def run(*arguments: str, typed: str | bytes | None = None) -> Result:
 def test_what_is_cut_is_said() -> None:
     result = run("from range(9) as t(x) order by x", "--rows", "3", "--format", "csv")
     assert (result.exit_code, result.stdout) == (3, "x\n0\n1\n2\n")
-    assert result.stderr == "these are the first 3 of 9 rows; omit --rows to print all\n"
+    assert result.stderr == "showing the first 3 of 9 rows; omit --rows to print all\n"
     shown = run("from range(9) as t(x) order by x", "--rows", "3", "-q")
     assert (shown.exit_code, shown.stderr) == (0, "")
-    assert shown.stdout == "x\n0\n1\n2\nand 6 more rows: --format csv prints all, --rows N the first N\n"
+    assert shown.stdout == "x\n0\n1\n2\n6 more rows; use --format csv to print all, or --rows N to print the first N\n"
     whole = run("from range(3) as t(x) order by x", "--rows", "3", "--format", "csv")
     assert (whole.exit_code, whole.stderr) == (0, "")
 
@@ -76,7 +76,7 @@ def test_python_asks_with_limits_on_request(full_path: Path) -> None:
     query = "from range($n) as t(x)"
     assert door.sql(query, {"n": 20}).height == 20
     assert door.sql(query, {"n": 20_000}, limits=Limits()).height == 20_000
-    with pytest.warns(UserWarning, match="these are the first 5 of 20 rows, as its limits say"):
+    with pytest.warns(UserWarning, match="showing the first 5 of 20 rows; raise the limits for more"):
         assert door.sql(query, {"n": 20}, limits=Limits(rows=5)).height == 5
     answer = door.ask("select interval 3 day as waited")
     assert answer.frame.equals(pl.DataFrame({"waited": ["3 days"]}))

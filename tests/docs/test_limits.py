@@ -41,6 +41,6 @@ def test_the_readme_says_what_nothing_can_see() -> None:
 def test_what_memory_does_not_bound_is_said_where_memory_is_described() -> None:
     command = read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
     readme = read_as_prose((ROOT / "README.md").read_text("utf-8"))
-    said = "A row of a hub dataset counts once the library datasets returns it; what the library uses while it reads"
+    said = "A row of a hub dataset counts once the library datasets returns it; memory the library uses while reading"
     assert f"Texts of any size are read within --memory. {said}" in command
     assert "Texts of any size are read within `--memory`. A row of a hub dataset counts once" in readme

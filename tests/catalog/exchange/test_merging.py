@@ -252,7 +252,7 @@ def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
     answer = CliRunner().invoke(neurothek.main, arguments)
     assert (answer.exit_code, "received 2 new models (gpt, other): " in answer.stderr) == (0, True)
     again = CliRunner().invoke(neurothek.main, arguments)
-    assert (again.exit_code, "received no new model: 0 runs of 0 rows\n" in again.stderr) == (0, True)
+    assert (again.exit_code, "received no new models: 0 runs, 0 rows\n" in again.stderr) == (0, True)
     annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
     more = CliRunner().invoke(neurothek.main, arguments)
     assert (more.exit_code, "0 runs of 0 rows and 1 annotation" in more.stderr) == (0, True)

@@ -108,7 +108,7 @@ def test_a_command_ends_with_130_and_a_sentence(path: Path, code: str, after: fl
     exit_code, _, err, seconds = interrupted(code, path, after=after)
     assert exit_code == 130
     told = [line for line in err.splitlines() if line and not re.search("nanobind|leaked|skipped", line)]
-    assert told == ["interrupted; what was finished is kept: repeat the command to go on"]
+    assert told == ["interrupted; finished work is kept: repeat the command to continue"]
     assert seconds < SOON_SECONDS
 
 

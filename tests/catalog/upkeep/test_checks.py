@@ -401,6 +401,7 @@ def test_the_command_exits_with_1_and_says_what_is_wrong(warehouse: Warehouse, t
     answer = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(damaged)])
     assert answer.exit_code == 1
     assert "postings are the lists" in answer.stdout
+    assert " checks failed\n" in answer.stderr
     sound = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
     assert (sound.exit_code, sound.stdout) == (0, "")
-    assert "checks hold" in sound.stderr
+    assert f"{warehouse.path}: file intact, {len(checks()) + 1} checks passed\n" == sound.stderr

@@ -273,7 +273,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     assert said.exit_code == 0
     anew = f"{command} --warehouse {warehouse.path}"
     beside = f"copy {warehouse.maps.name} from beside the original"
-    assert f"1 kept matrices are not beside the warehouse; {beside}, or `{anew}` makes them again" in said.stderr
+    assert f"kept matrices missing beside the warehouse: 1; {beside}, or recreate them with `{anew}`" in said.stderr
     assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 64"
     # The batches of the test's own request, so that the bits are the same.
     arguments = [*command.split()[1:], "--batch-tokens", str(asked.batch_tokens), "--warehouse", str(warehouse.path)]
@@ -340,7 +340,7 @@ def test_an_export_takes_the_matrices_and_an_import_brings_them_back(whole: Ware
 def test_an_export_without_a_matrix_says_so_and_loses_nothing_else(warehouse: Warehouse, tmp_path: Path) -> None:
     a_file(warehouse).unlink()
     answer = CliRunner().invoke(neurothek.main, ["export", str(tmp_path / "out"), "--warehouse", str(warehouse.path)])
-    assert "1 kept matrices (1 more were not beside the warehouse, or not as they were kept)" in answer.stderr
+    assert "1 kept matrix (1 more were missing beside the warehouse, or changed)" in answer.stderr
     back = ingests.open_warehouse(tmp_path / "back.duckdb")
     manifest = import_folder(back, tmp_path / "out")
     assert (len(manifest.maps), len(manifest.missing_maps)) == (1, 1)
@@ -375,7 +375,7 @@ def test_a_merge_without_the_matrices_says_how_to_make_them(whole: Warehouse, tm
     bare = copied(whole, tmp_path / "bare.duckdb", maps=False)
     answer = CliRunner().invoke(neurothek.main, ["merge", str(bare.path), "--warehouse", str(tmp_path / "ours.duckdb")])
     assert answer.exit_code == 0
-    assert "2 kept matrices are beside neither warehouse as they were kept" in answer.stderr
+    assert "kept matrices missing or changed beside both warehouses: 2; recreate them with" in answer.stderr
     assert "neurothek ingest" in answer.stderr
 
 

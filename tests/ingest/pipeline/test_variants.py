@@ -301,10 +301,10 @@ def test_a_merge_keeps_what_is_said_here_and_tells_what_is_said_there(measured: 
     assert merged.exit_code == 0, merged.stderr
     assert labels(ours) == before
     for line in (
-        f"{theirs} labels mid as a variant (seed 2) of pythia, which was not adopted;"
-        f" `neurothek label mid --family pythia --variant 'seed 2' --warehouse {ours}` adopts it",
-        f"{theirs} labels flat as a variant (step 7) of theirs, which was not adopted;"
-        f" `neurothek label flat --family theirs --variant 'step 7' --warehouse {ours}` adopts it",
+        f"{theirs} labels mid as a variant (seed 2) of pythia, which was not adopted; use"
+        f" `neurothek label mid --family pythia --variant 'seed 2' --warehouse {ours}` to adopt it",
+        f"{theirs} labels flat as a variant (step 7) of theirs, which was not adopted; use"
+        f" `neurothek label flat --family theirs --variant 'step 7' --warehouse {ours}` to adopt it",
     ):
         assert line in merged.stderr.splitlines()
     assert run(tmp_path / "new.duckdb", "merge", theirs).exit_code == 0

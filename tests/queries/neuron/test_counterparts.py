@@ -102,7 +102,7 @@ def test_the_command_folds_what_is_none_and_unfolds_it(full: duckdb.DuckDBPyConn
     short = ask(full_path, "neuron", page.address)
     assert "counterparts in other models\n(none)\nnone above chance in " in short.stdout
     assert f"99% of random vectors by up to {null:.3f}" in short.stdout
-    assert f"{rest.height} of the nearest in other models are not above chance: --all lists them" in short.stderr
+    assert f"{rest.height} of the nearest in other models are not above chance; use --all to list them" in short.stderr
     assert "no more similar than random vectors" not in short.stdout
     whole = ask(full_path, "neuron", page.address, "--all")
     section = whole.stdout.partition("no more similar than random vectors")[2]
