@@ -146,7 +146,7 @@ class Changing(Opened):
                 from neurothek.ingest.models.measured import require_causal
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
-                raise not_measured("frequencies are known", "activity")
+                raise not_measured("frequencies", "activity")
             chosen, poles = neurons_asked(
                 connection,
                 model,

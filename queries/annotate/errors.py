@@ -26,7 +26,7 @@ def no_annotations() -> Invalid:
 def no_controls(model: str) -> NotMeasured:
     """A model without the vectors that its neurons are to be mixed with."""
     return NotMeasured(
-        f"there is nothing to mix the neurons of {model} with",
+        f"{model} has no controls to mix its neurons with",
         f"measure random vectors and FFN updates with `{_controls_of(model)}`",
         jobs=["projections", "controls"],
         models=[model],
@@ -36,7 +36,7 @@ def no_controls(model: str) -> NotMeasured:
 def no_lists(model: str) -> NotMeasured:
     """A model whose shortcuts were not measured."""
     return NotMeasured(
-        f"there are no lists of next tokens of {model} to judge",
+        f"{model} has no lists of next tokens to judge",
         f"measure its shortcuts with `{command_line('ingest', model, '--job', 'shortcuts')}`",
         jobs=["shortcuts"],
         models=[model],
@@ -46,7 +46,7 @@ def no_lists(model: str) -> NotMeasured:
 def unreadable_glosses(path: Path, problem: str) -> Unreadable:
     """A file that holds no glosses."""
     return Unreadable(
-        f"{readable(str(path))} has no glosses to show: {problem}",
+        f"{readable(str(path))} cannot be read as glosses: {problem}",
         "write a token, a tab or comma, and its gloss on each line, in UTF-8",
         path=path,
         why=problem,
@@ -102,7 +102,7 @@ def unknown_vector(place: str, handle: str, model: str) -> Invalid:
         place,
         "vector",
         f"there is no {handle} in the sample of {model}",
-        "its controls may have been measured again since; draw it again with"
+        "its controls may have been measured again since; draw the sample again with"
         f" `{command_line('annotate', '--sample', model)}`",
         value=handle,
     )
@@ -114,7 +114,7 @@ def unknown_list(place: str, item: str, model: str) -> Invalid:
         place,
         "item",
         f"there is no {item} in the sample of {model}",
-        "its shortcuts may have been measured again since; draw it again with"
+        "its shortcuts may have been measured again since; draw the sample again with"
         f" `{command_line('annotate', '--plausibility', model)}`",
         value=item,
     )
@@ -140,7 +140,7 @@ def tokens_not_kept(place: str, model: str, vector: str) -> Invalid:
     return invalid_annotation(
         place,
         "vector",
-        f"the tokens of {vector} are not in the warehouse, so nobody can have judged them",
+        f"the tokens of {vector} are not in the warehouse, so they cannot have been judged",
         f"measure them with `{_controls_of(model)}`",
         value=vector,
     )

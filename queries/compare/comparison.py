@@ -41,7 +41,9 @@ SATURATION_COLUMNS: Mapping[str, pl.DataType] = {
 }
 _MOST_STRETCHES = 10
 _TITLE = "saturation: share of the examples whose prediction is settled, by depth"
-_REMARK = "settled: the final token stays at the top from there on; by FFN: an FFN below the last brought it there"
+_REMARK = (
+    "settled: the final token stays at the top from there on; by FFN: an FFN below the last layer's brought it there"
+)
 
 
 def saturation(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
@@ -162,7 +164,9 @@ class Comparison(TabularAnswer):
         """What to type: for what was not measured on the corpus, and to compare more of them."""
         sentences = [str(one) for one in self.unmeasured]
         if self.common_corpus is not None:
-            sentences.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
+            sentences.append(
+                f"more of these models were measured on {self.common_corpus}; use --corpus to compare on it"
+            )
         return sentences
 
     def table(self) -> pl.DataFrame:

@@ -44,7 +44,7 @@ class Conclusion:
         """What the sizes show; where they show nothing, why."""
         match self.kind:
             case "trend" | "one size" if not self.headlines:
-                return f"How often the neurons of {_together(self.models)} fire is unknown."
+                return f"The activation frequency of the neurons of {_together(self.models)} is unknown."
             case "trend":
                 first, last = self.names[self.models[0]], self.names[self.models[-1]]
                 return f"From {first} to {last}, {_together(map(self._clause, self.headlines))}."
@@ -52,11 +52,11 @@ class Conclusion:
                 numbers = _together(trend.clause for trend in self.headlines)
                 return f"{self.models[0]} has {numbers}. One size shows no trend."
             case "not comparable":
-                return f"The sizes of {self.family} were not measured alike, so no trend is told: {self._reasons()}."
+                return f"The sizes of {self.family} are not comparable, so no trend is given: {self._reasons()}."
             case "no size":
-                return f"No plain size of {self.family} is among these models, so no trend is told: {self._reasons()}."
+                return f"No plain size of {self.family} is among these models, so no trend is given: {self._reasons()}."
         unmeasured = [model for model, why in self.left_out.items() if why == UNMEASURED]
-        return f"How often the neurons of {_together(unmeasured)} fire was not measured."
+        return f"The activity of {_together(unmeasured)} was not measured."
 
     @property
     def rests_on(self) -> list[str]:
@@ -97,18 +97,19 @@ class Conclusion:
     def _training(self) -> str:
         known = [number for number in self.tokens_per_parameter if number is not None]
         if len(known) < len(self.models):
-            return "How many tokens some were trained on is unknown, so size need not be alone."
+            return "The number of training tokens is unknown for some, so size may not be the only difference."
         way: Direction = direction_of([Number(number) for number in known])
         if way in ("rises", "falls"):
             moves = {"rises": "rise", "falls": "fall"}[way]
-            said = f"{moves} from {_per_parameter(known[0])} to {_per_parameter(known[-1])}, so size is not alone"
+            ends = f"from {_per_parameter(known[0])} to {_per_parameter(known[-1])}"
+            said = f"{moves} {ends}, so size is not the only difference"
         else:
             least, largest = _per_parameter(min(known)), _per_parameter(max(known))
             is_same = way == "stays flat"
             said = (
                 f"are about the same ({least} to {largest})"
                 if is_same
-                else (f"lie between {least} and {largest}, so size is not alone")
+                else (f"lie between {least} and {largest}, so size is not the only difference")
             )
         return f"Training tokens per parameter {said}."
 

@@ -18,7 +18,7 @@ def empty_query(text: str) -> Invalid:
     problem = "contains only comments and semicolons" if text.strip() else "is empty"
     return Invalid(
         f"the query {problem}",
-        f'write one, for example "from models" (`{command_line("views")}` lists what there is)',
+        f'write one, for example "from models" (`{command_line("views")}` lists the views)',
         option="query",
         value=text,
     )
@@ -40,7 +40,7 @@ _REASONS = {
     **dict.fromkeys(("IMPORT", "ATTACH", "DETACH", "USE"), "it leaves this warehouse for another database"),
     **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "it runs other code"),
     **dict.fromkeys(("SET", "RESET"), "it changes settings"),
-    "PRAGMA": "it addresses DuckDB itself, not the rows of this warehouse",
+    "PRAGMA": "it concerns DuckDB itself, not the rows of this warehouse",
     **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs something that the query does not show"),
     **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "TRUNCATETABLE"), "it changes rows"),
     **dict.fromkeys(("CREATE", "DROP", "ALTER", "COMMENT", "INTO"), "it changes tables or views"),

@@ -38,15 +38,22 @@ def no_layers_left() -> NotFound:
     )
 
 
-def not_measured(what: str, job: str) -> NotMeasured:
-    """A question about measurements that no model asked about has.
+def not_measured(what: str, job: str, *, model: str | None = None) -> NotMeasured:
+    """A question about measurements that no selected model has.
 
     Args:
-        what: the beginning of the sentence, such as "no n-grams were counted".
+        what: the results that are missing, such as "triggers".
         job: that measures them.
+        model: the one that lacks them; None: all that were selected.
     """
-    command = command_line("ingest", "MODEL", "--job", job)
-    return NotMeasured(f"{what} of no model asked about", f"measure them with `{command}`", jobs=[job])
+    command = command_line("ingest", model or "MODEL", "--job", job)
+    lacks = "no selected model has" if model is None else f"{model} has no"
+    return NotMeasured(
+        f"{lacks} measured {what}",
+        f"measure them with `{command}`",
+        jobs=[job],
+        models=[] if model is None else [model],
+    )
 
 
 def too_long_phrase(phrase: str, pieces: Sequence[str], longest: int) -> Invalid:

@@ -33,9 +33,9 @@ def no_shortcuts(model: str, corpus: str | None, measured: Sequence[str], on: Se
     """A model's linear shortcuts were not measured, or not on the corpus."""
     where = f" on {corpus}" if corpus and measured else ""
     command = command_line("ingest", model, "--job", "shortcuts", *on)
-    instead = f"they were measured on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
+    instead = f"they were measured on {', '.join(measured)}: select that corpus, or measure" if measured else "measure"
     return NotMeasured(
-        f"no shortcut of {model} is kept{where}",
+        f"{model} has no stored shortcuts{where}",
         f"{instead} them with `{command}`",
         jobs=["shortcuts"],
         models=[model],
@@ -106,7 +106,7 @@ def no_words() -> Invalid:
 def one_word_only(words: Sequence[str]) -> Invalid:
     """Exact scores of more than one word, or of one that is no token."""
     return Invalid(
-        f"exact scores need one word that is a single token, but {' '.join(words)!r} is more",
+        f"exact scores need one word that is a single token, but {' '.join(words)!r} is not",
         'give one word, or alternatives as "he,him,his"',
         option="words",
         value=list(words),
@@ -122,14 +122,14 @@ def blank_word(word: str) -> Invalid:
 
 def unknown_word(word: str, near: Sequence[str]) -> NotFound:
     """A word that no tokenizer can write."""
-    return _word(f"{word!r} is not a token of the selected models, and", word, near)
+    return _word(f"{word!r} is not a token of the selected models", word, near)
 
 
 def split_not_listed(word: str, parts: Sequence[str], near: Sequence[str]) -> NotFound:
     """A word of several tokens that no neuron lists together."""
     pieces = " ".join(map(visible, parts))
     return _word(
-        f"{word!r} is not one token: it splits into {pieces}, and none of the selected neurons lists all of these, and",
+        f"{word!r} is not one token: it splits into {pieces}, which no selected neuron lists together",
         word,
         near,
     )
@@ -138,20 +138,20 @@ def split_not_listed(word: str, parts: Sequence[str], near: Sequence[str]) -> No
 def unknown_token(text: str, alike: Sequence[str], advice: str = "leave out --exact to search by word") -> NotFound:
     """No token has exactly this text."""
     listed = enumerated(dict.fromkeys(repr(token) for token in alike))
-    what = f"similar tokens are {listed}" if alike else f"there is no similar token; {advice}"
+    what = f"similar tokens: {listed}" if alike else f"no token is similar; {advice}"
     return NotFound(f"no token is exactly {text!r}", what, what="token", name=text, known=alike)
 
 
 def _word(message: str, word: str, near: Sequence[str]) -> NotFound:
     if not near:
         return NotFound(
-            f"{message} no word is similar",
+            f"{message}, and no word is similar",
             "choose a word from their vocabulary (the view tokens)",
             what="word",
             name=word,
         )
     return NotFound(
-        f"{message} the nearest words are {enumerated([readable(one) for one in near])}",
+        f"{message}; the nearest words are {enumerated([readable(one) for one in near])}",
         "try one of these",
         what="word",
         name=word,

@@ -60,7 +60,7 @@ class Changed:
         if self.together.is_empty():
             return []
         shown = self.together.drop("n_tokens")
-        return [first_of("interventions that it was part of", shown, MOST_LISTED, INTERVENTIONS_REMARK)]
+        return [first_of("interventions that included it", shown, MOST_LISTED, INTERVENTIONS_REMARK)]
 
 
 def neuron_changed(

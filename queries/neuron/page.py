@@ -179,7 +179,7 @@ class NeuronPage(TabularAnswer):
 
     def _firing(self) -> str:
         if self.corpus is None:
-            return "It was not measured on text yet."
+            return "It has not been measured on text yet."
         n_seen, n_active = (int(self.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
         if not n_seen:
             return f"Its activity on {self.corpus} was not measured."
@@ -197,7 +197,7 @@ class NeuronPage(TabularAnswer):
         most = self.domains.get_column("activation_max").max()
         if not isinstance(least, float) or not isinstance(most, float) or least >= 0:
             return ""
-        return f"Its activations go from {self._written(least)} to {self._written(most).removesuffix(',')}."
+        return f"Its activations range from {self._written(least)} to {self._written(most).removesuffix(',')}."
 
     def _written(self, activation: float) -> str:
         tokens = " ".join(quoted(token) for token in (written_at(activation, self.facts) or ())[:_WRITTEN])
@@ -252,7 +252,7 @@ class NeuronPage(TabularAnswer):
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
             *self.changed.sections(),
-            Section(f"strongest places in {self.corpus}", contexts),
+            Section(f"strongest contexts in {self.corpus}", contexts),
             *window_sections(self.windows, self.corpus, is_signed=self.names_writing(self.windows)),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
@@ -262,7 +262,7 @@ class NeuronPage(TabularAnswer):
             return []
         shown = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
         where = " at positive coefficients" if self.is_signed else ""
-        return [Section(f"concepts that people name in what it promotes{where}", shown)]
+        return [Section(f"concepts that people named in what it promotes{where}", shown)]
 
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty():

@@ -82,9 +82,9 @@ def sections(windows: pl.DataFrame, corpus: str, *, is_signed: bool = False) -> 
         return []
     remark = (
         "upper, middle, lower: thirds of a random sample of the sequences in which it fires, by their largest"
-        " activation; random: places drawn of all tokens"
+        " activation; random: places drawn from all tokens"
     )
-    return [Section(f"sampled places in {corpus}", pl.DataFrame(lines), remark)]
+    return [Section(f"sampled contexts in {corpus}", pl.DataFrame(lines), remark)]
 
 
 def _window(row: Row, texts: Mapping[int, str], n_sampled: int) -> Row:

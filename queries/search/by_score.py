@@ -353,7 +353,7 @@ def _moments(connection: duckdb.DuckDBPyConnection, one: Wanted) -> tuple[np.nda
         connection, "score_moments", {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
     )
     if len(columns["score_mean"]) != (last - first + 1) * one.model.d_ffn:
-        raise not_measured(f"projections of {one.model.name} are measured", "projections")
+        raise not_measured("projections", "projections", model=one.model.name)
     return columns["score_mean"], columns["score_sd"]
 
 

@@ -176,7 +176,7 @@ def _rows(
             raise too_long_phrase(term.word, term.tokens, LONGEST)
     corpora = _counted_corpora(connection, models)
     if not corpora:
-        raise not_measured("triggers are measured", "ngrams")
+        raise not_measured("triggers", "ngrams")
     layers = layers_of(question, models)
     words = list(dict.fromkeys(term.word for term in terms))
     asked = [

@@ -85,10 +85,8 @@ class AnswerStream:
             error: NeurothekError = _too_much(self._limits)
         else:
             why = signal.strsignal(-exit_code) if exit_code < 0 else None
-            error = failed_query(
-                f"the process that answers ended without an answer ({why or f'exit code {exit_code}'})"
-            )
-        error.add_note(f"its exit code was {exit_code}; it complained of: {text[-2000:]}")
+            error = failed_query(f"the query process ended without an answer ({why or f'exit code {exit_code}'})")
+        error.add_note(f"its exit code was {exit_code}; its error output: {text[-2000:]}")
         return error
 
 

@@ -63,9 +63,9 @@ class Provenance:
         """The three tables with their titles."""
         unknown = "sqlglot cannot follow the columns of this query" if self.columns.is_empty() else ""
         return [
-            Section("what it reads", self.relations),
-            Section("what its columns are made of", self.columns, unknown),
-            Section("which runs wrote the tables", self.runs),
+            Section("views and tables that it reads", self.relations),
+            Section("origin of its columns", self.columns, unknown),
+            Section("runs that wrote the tables", self.runs),
         ]
 
     def data(self) -> dict[str, pl.DataFrame]:

@@ -98,7 +98,7 @@ class SwitchPage(TabularAnswer):
         return (
             f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {own['coefficient']:.3g}."
             f" {self._next_token(own)} {diverges}"
-            f"{_among(done.percentile, f'{others} of its layer set likewise', median['kl'])}."
+            f"{_among(done.percentile, f'{others} of its layer set to the same value', median['kl'])}."
         )
 
     def _next_token(self, own: Mapping[str, Any]) -> str:
@@ -106,8 +106,8 @@ class SwitchPage(TabularAnswer):
         before = f"{visible(self.token)} ({100 * self.switched.probability:.1f}%)"
         now = f"{100 * own['probability']:.1f}%"
         if own["token"] == self.token:
-            return f"{before} stays first ({now})."
-        return f"{before} makes way for {visible(own['token'])} ({now})."
+            return f"{before} remains the prediction ({now})."
+        return f"The prediction changes from {before} to {visible(own['token'])} ({now})."
 
     @property
     def setting(self) -> str:
@@ -137,9 +137,9 @@ class SwitchPage(TabularAnswer):
     def _remark(self) -> str:
         done = self.switched
         return (
-            f"random: of {self.neurons.height - 1} neurons drawn from {done.n_candidates:,} of layer {done.layer} the"
-            " one of median divergence; percentile: percent of them whose divergence is smaller, of equal ones half"
-            f" counts, empty of fewer than {LEAST_SETS}; kl: nats"
+            f"random: the one of median divergence among {self.neurons.height - 1} neurons drawn from"
+            f" {done.n_candidates:,} of layer {done.layer}; percentile: percent of them whose divergence is smaller,"
+            f" equal ones counting half, empty for fewer than {LEAST_SETS}; kl: nats"
         )
 
     def _changes(self, address: str) -> pl.DataFrame:

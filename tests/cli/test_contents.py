@@ -144,7 +144,7 @@ def test_neuron_prints_the_page(ask: Ask) -> None:
     assert lines[2] == "promotes"
     assert lines[4].split()[:3] == ["1", "·school", "12.00"]
     assert "suppresses" in lines
-    assert any(line.startswith("strongest places in builtin") for line in lines)
+    assert any(line.startswith("strongest contexts in builtin") for line in lines)
     assert "long" in ask("neuron", "tiny-1m/L0N0", "--corpus", "long").stdout
 
 

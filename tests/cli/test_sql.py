@@ -65,7 +65,7 @@ def test_without_a_query_a_pipe_is_read() -> None:
 def test_what_a_query_is_made_of() -> None:
     text = run("--explain", "select address, frequency from neurons").stdout
     assert "store.neuron_facts" in text
-    assert "which runs wrote the tables" in text
+    assert "runs that wrote the tables" in text
     found = json.loads(run("--explain", "select address from neurons", "--format", "json").stdout)
     assert found["columns"] == [{"column": "address", "made_of": ["store.neuron_facts.address"]}]
     assert run("--explain", "drop view neurons").exit_code == 2
@@ -122,7 +122,7 @@ def test_a_query_may_begin_with_a_comment(arguments: tuple[str, ...]) -> None:
         (["-- nothing but a comment"], None, "the query contains only comments and semicolons; write one"),
         (["-", "--explain"], b"/* nothing */;;", "the query contains only comments and semicolons; write one"),
         (["-"], "select 1".encode("utf-16"), "its text is UTF-16; save it as UTF-8"),
-        (["pragma table_info('neurons')"], None, "PRAGMA is refused because it addresses DuckDB itself"),
+        (["pragma table_info('neurons')"], None, "PRAGMA is refused because it concerns DuckDB itself"),
     ],
 )
 def test_what_asks_nothing_is_told(arguments: list[str], typed: bytes | None, found: str) -> None:

@@ -258,7 +258,7 @@ def test_the_process_that_saves_says_why_it_does_not(path: Path, sample: Sample)
     line = {"model": MODEL, "vector": sample.vectors[0].handle, "annotator": "anna", "concept": None}
     assert save_annotations(path, [line | {"vector": "0-000000000000"}]) == (
         f"line 1, vector: there is no 0-000000000000 in the sample of {MODEL}; its controls may have been measured"
-        f" again since; draw it again with `neurothek annotate --sample {MODEL} --warehouse {path}`"
+        f" again since; draw the sample again with `neurothek annotate --sample {MODEL} --warehouse {path}`"
     )
     assert save_annotations(path, [line]) is None
     assert len(stored(path)) == 1

@@ -76,7 +76,7 @@ def test_that_there_is_none_can_be_said_twice_as_well() -> None:
 
 def test_a_file_of_glosses_is_named_with_what_is_wrong() -> None:
     said = sentence(unreadable_glosses(Path("words\n.tsv"), "it is empty"))
-    assert said.startswith("words\u21b5.tsv has no glosses to show: it is empty; ")
+    assert said.startswith("words\u21b5.tsv cannot be read as glosses: it is empty; ")
 
 
 def test_what_can_be_done_is_a_command() -> None:

@@ -27,7 +27,7 @@ def test_verdict_is_among_the_chosen(full: duckdb.DuckDBPyConnection) -> None:
     assert verdicts(compare(full, ["gelu-1m"]).models) == {"gelu-1m": None}
     pair = compare(full, ["tiny-1m", "tiny-2m"])
     assert verdicts(pair.models) == {"tiny-1m": "another text", "tiny-2m": None}
-    assert pair.hints == ["more of these models were measured on builtin: compare them with --corpus"]
+    assert pair.hints == ["more of these models were measured on builtin; use --corpus to compare on it"]
     assert "--corpus" not in " ".join(pair.notes)
 
 

@@ -128,7 +128,7 @@ def told_of(sizes: tuple[Size, ...], compared: Comparer) -> Conclusion:
         (
             UNLIKE,
             "not comparable",
-            "The sizes of made were not measured alike, so no trend is told:"
+            "The sizes of made are not comparable, so no trend is given:"
             " made-1m (another text); made-2m (the reference).",
         ),
         (
@@ -140,7 +140,7 @@ def told_of(sizes: tuple[Size, ...], compared: Comparer) -> Conclusion:
         (
             VARIANTS,
             "no size",
-            "No plain size of made is among these models, so no trend is told:"
+            "No plain size of made is among these models, so no trend is given:"
             " made-1m-nopos (a variant: no-position); made-1m-seed1 (a variant: seed 1).",
         ),
         (
@@ -167,7 +167,7 @@ def test_what_it_rests_on(compared: Comparer) -> None:
     told = told_of(RISING, compared)
     assert told.rests_on == [
         "Each saw 1,000 tokens of text.",
-        "Training tokens per parameter fall from 40.0 to 10.0, so size is not alone.",
+        "Training tokens per parameter fall from 40.0 to 10.0, so size is not the only difference.",
         "Without embeddings, 1m has 1.0M, 2m has 2.0M, 4m has 4.0M parameters.",
     ]
     assert told.omission == ""
@@ -183,14 +183,19 @@ def test_tokens_that_differ_and_the_same_training(compared: Comparer) -> None:
 
 def test_training_that_is_unknown_of_one_is_unknown(compared: Comparer) -> None:
     told = told_of(UP_AND_DOWN, compared)
-    assert told.rests_on[1] == "How many tokens some were trained on is unknown, so size need not be alone."
+    assert (
+        told.rests_on[1] == "The number of training tokens is unknown for some, so size may not be the only difference."
+    )
 
 
 def test_training_that_goes_up_and_down_is_told_by_its_least_and_largest(compared: Comparer) -> None:
     trained = [10, 30, 10]
     sizes = tuple(replace(size, trained_on=number) for size, number in zip(RISING, trained, strict=True))
     told = told_of(sizes, compared)
-    assert told.rests_on[1] == "Training tokens per parameter lie between 10.0 and 30.0, so size is not alone."
+    assert (
+        told.rests_on[1]
+        == "Training tokens per parameter lie between 10.0 and 30.0, so size is not the only difference."
+    )
 
 
 def test_a_variant_is_not_called_unmeasured(compared: Comparer) -> None:
@@ -202,14 +207,14 @@ def test_a_variant_is_not_called_unmeasured(compared: Comparer) -> None:
     ]
     (told,) = conclude(models.with_columns(unknown))
     assert told.kind == "not measured"
-    assert told.sentence == "How often the neurons of made-1m, made-2m and made-4m fire was not measured."
+    assert told.sentence == "The activity of made-1m, made-2m and made-4m was not measured."
 
 
 @pytest.mark.parametrize(
     ("sizes", "kind", "sentence"),
     [
-        (RISING, "trend", "How often the neurons of made-1m, made-2m and made-4m fire is unknown."),
-        (ONE, "one size", "How often the neurons of made-1m fire is unknown."),
+        (RISING, "trend", "The activation frequency of the neurons of made-1m, made-2m and made-4m is unknown."),
+        (ONE, "one size", "The activation frequency of the neurons of made-1m is unknown."),
     ],
 )
 def test_sizes_that_saw_a_text_but_have_no_such_number(
@@ -256,7 +261,7 @@ def test_families_are_told_apart_and_unmeasured_ones_are_passed_over(full: duckd
         "tiny": "not comparable",
         "gelu": "one size",
     }
-    assert told["weights"].sentence == "How often the neurons of weights-only fire was not measured."
+    assert told["weights"].sentence == "The activity of weights-only was not measured."
     assert "weights-only" not in comparison.summary
     # On one text the sizes of a family are compared, whole names telling families apart.
     here = {one.family: one for one in compare(full, corpus="builtin").conclusions}

@@ -97,7 +97,7 @@ def test_it_lists_the_interventions_that_it_was_part_of(connection: duckdb.DuckD
         assert row["effect"] == pytest.approx(own, abs=CLOSE)
         assert row["percentile"] == pytest.approx(percentile(own, others))
         assert row["random_effect"] == pytest.approx(sum(others) / len(others), abs=CLOSE)
-    (section,) = [one for one in opened.sections() if one.title == "interventions that it was part of"]
+    (section,) = [one for one in opened.sections() if one.title == "interventions that included it"]
     assert section.frame.height == len(names)
     assert "random sets" in section.remark
     assert opened.data()["interventions"].equals(frame)
@@ -125,7 +125,7 @@ def test_at_most_ten_are_shown(path: Path, tmp_path: Path) -> None:
             )
     with Warehouse(copy).reader() as connection:
         opened = page(connection, 0, 0)
-    (section,) = [one for one in opened.sections() if one.title == "interventions that it was part of"]
+    (section,) = [one for one in opened.sections() if one.title == "interventions that included it"]
     assert (section.frame.height, opened.changed.together.height) == (MOST_LISTED, 12)
     assert section.remark.startswith("the first 10 of 12")
 

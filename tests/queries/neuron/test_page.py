@@ -96,7 +96,7 @@ def test_the_smallest_and_the_largest_activation_stand_with_what_is_promoted_the
                 ends.append(
                     f"{end:.3g}" + (f", where it promotes {' '.join(map(quoted, tokens[:3]))}," if tokens else "")
                 )
-            told = f"Its activations go from {ends[0]} to {ends[1].removesuffix(',')}." if min(seen) < 0 else ""
+            told = f"Its activations range from {ends[0]} to {ends[1].removesuffix(',')}." if min(seen) < 0 else ""
             n_below += min(seen) < 0
             stored = (page.domains["activation_min"].min(), page.domains["activation_max"].max())
             if (page.extremes, stored) != (told, (min(seen), max(seen))) or told not in page.summary:
@@ -139,7 +139,7 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
         ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of builtin."),
         ("tiny-1m/L0N3", "It fires at the prepended BOS, which is not counted."),
         ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
-        ("weights-only/L0N0", "It was not measured on text yet."),
+        ("weights-only/L0N0", "It has not been measured on text yet."),
         ("gelu-1m/L0N0", "tokens of builtin ("),
         ("tiny-1m/L0N0", "Positional: oscillatory, strong, 0.69 nats."),
         ("gelu-1m/L0N0", "19 full-length sequences are too few to tell whether it is positional."),

@@ -264,12 +264,12 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
         (
             {"words": ("the dog cat tea bus",), "models": ("tiny-1m",)},
             NotFound,
-            "splits into ·the ·dog ·cat ·tea ·bus, and none of the selected neurons",
+            "splits into ·the ·dog ·cat ·tea ·bus, which no selected neuron lists together",
         ),
         (
             {"words": (" School",), "exact": True},
             NotFound,
-            "similar tokens are ' school', 'School', 'SCHOOL'",
+            "similar tokens: ' school', 'School', 'SCHOOL'",
         ),
         ({"words": ("qq",), "exact": True}, NotFound, "leave out --exact"),
         ({"words": ("tea",), "without": ("schoolbus",)}, NotFound, "'schoolbus' is not a token"),

@@ -61,7 +61,7 @@ def test_every_view_can_be_followed(full: duckdb.DuckDBPyConnection) -> None:
         tables = [row["relation"] for row in found.relations.to_dicts() if row["kind"] == "table"]
         assert tables
         assert all(table.startswith("store.") for table in tables)
-        assert [section.title for section in found.sections()][:1] == ["what it reads"]
+        assert [section.title for section in found.sections()][:1] == ["views and tables that it reads"]
 
 
 def test_what_is_no_select_is_made_of_nothing(full: duckdb.DuckDBPyConnection) -> None:

@@ -127,7 +127,7 @@ def test_pushers_and_events_are_the_same(door: Neurothek) -> None:
 def ends_of(page: NeuronPage) -> dict[float, str]:
     """The smallest and the largest activation as the summary prints them, and the tokens that are promoted there."""
     number, tokens = r"(-?[\d.e-]+)", r"(?:, where it promotes (“.*?”))"
-    found = re.search(rf"Its activations go from {number}{tokens}, to {number}{tokens}\.", page.summary)
+    found = re.search(rf"Its activations range from {number}{tokens}, to {number}{tokens}\.", page.summary)
     assert found is not None, page.summary
     least, written, most, written_above = found.groups()
     lists = [page.facts["bottom_tokens" if float(end) < 0 else "top_tokens"][:3] for end in (least, most)]
@@ -192,7 +192,7 @@ def test_a_coefficient_of_gelu_below_0_stands_beside_what_it_writes(tmp_path: Pa
 
     page = door.neuron("gelu/L1N7")
     assert [section.title for section in page.sections()][:2] == ["promotes", "suppresses"]
-    assert f"Its activations go from -0.17, where it promotes {quoted(low[0])}" in page.summary
+    assert f"Its activations range from -0.17, where it promotes {quoted(low[0])}" in page.summary
     tables = {section.title.partition(" in ")[0]: section.frame for section in page.sections()}
     for title in ("strongest places", "sampled places"):
         assert (tables[title]["activation"] < 0).all()

@@ -91,8 +91,9 @@ def test_a_summary_says_what_makes_way(door: Neurothek) -> None:
     replaced = [page for page in layer_one if page.neurons["token"][0] != page.token]
     assert replaced
     for page in replaced:
-        assert f"makes way for {visible(page.neurons['token'][0])} (" in page.summary
-        assert "; the median of one random neuron of its layer set likewise is" in page.summary
+        assert f"The prediction changes from {visible(page.token)} (" in page.summary
+        assert f" to {visible(page.neurons['token'][0])} (" in page.summary
+        assert "; the median of one random neuron of its layer set to the same value is" in page.summary
         assert page.data()["switch"]["percentile"] is None
     off = door.switch("tiny", PROMPT, "L1N3", pre=True, set=-1)
     assert "before the non-linearity" in off.summary

@@ -103,8 +103,8 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
     changed = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
     gone.write_bytes(kept)
     for answer, text in (
-        (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
-        (elsewhere, "no shortcut of tiny is kept on words; they were measured on prose: name that corpus"),
+        (never, "tiny has no stored shortcuts; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
+        (elsewhere, "tiny has no stored shortcuts on words; they were measured on prose: select that corpus"),
         (missing, "or make it again with `neurothek ingest"),
         (changed, "is not the matrix that was kept"),
     ):
