@@ -1,4 +1,4 @@
-"""What can go wrong for a person, in a dozen kinds: each says what was asked and found, what to do, and fields.
+"""Errors for users, in a dozen kinds: each has a sentence (what was asked, what was found), a hint and fields.
 
 Terminal, pages and Python print the same sentence; programs read the fields. No code reads a sentence.
 """

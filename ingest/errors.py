@@ -20,7 +20,9 @@ from neurothek.ingest.units import in_words
 
 def config_changed(name: str, differences: Mapping[str, tuple[object, object]]) -> Conflict:
     """The warehouse holds the same weights under another configuration."""
-    named = "; ".join(f"{field}: {there} there, {asked} asked for" for field, (there, asked) in differences.items())
+    named = "; ".join(
+        f"{field}: {there} in the warehouse, {asked} requested" for field, (there, asked) in differences.items()
+    )
     return Conflict(
         f"the model {name} is in the warehouse with another config.json ({named})",
         "restore that one, or measure this model under another name with NAME=",

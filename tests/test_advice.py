@@ -332,7 +332,7 @@ def delete(text: str) -> None:
     for files in re.findall(r"delete (.+), then `", text):
         for file in shlex.split(files):
             Path(file).unlink()
-    for file in re.findall(r"Error: (.+) is not the matrix that was kept: .*; delete it", text):
+    for file in re.findall(r"Error: (.+) is not the stored matrix: .*; delete it", text):
         Path(file).unlink()
 
 

@@ -86,7 +86,7 @@ def test_half_a_file_is_told_by_every_command(path: Path, tmp_path: Path, name: 
     half.write_bytes(whole[: len(whole) // 2])
     outcome = run(half, (COMMANDS | MORE)[name])
     assert outcome.answer == ""
-    breaks_off = f"is damaged: it breaks off after {len(whole) // 2:,} bytes; restore"
+    breaks_off = f"is damaged: it is truncated after {len(whole) // 2:,} bytes; restore"
     # Where opening needs nothing of the lost half, `check` counts the blocks, without those that were free.
     n_blocks = (len(whole) - damage.HEADER_BYTES) // BLOCK_BYTES
     counted = name == "check" and re.search(rf"is damaged: \d+ of its {n_blocks} blocks", outcome.complaint)

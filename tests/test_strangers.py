@@ -163,7 +163,7 @@ def test_nothing_that_a_file_holds_is_run(honest: Path, canary: Canary, tmp_path
                 is_right = (result.exit_code, result.stderr[:7], result.stderr.count("\n")) == (2, "Error: ", 1)
             else:
                 is_right = (result.exit_code, result.stdout) == (0, answer)
-                is_right &= ("which neurothek did not make" in result.stderr) == (kind != "healed")
+                is_right &= ("which neurothek did not create" in result.stderr) == (kind != "healed")
             if not is_right:
                 wrong.append(f"{kind}: {arguments[0]}: {result.exit_code} {result.output}")
         written = run(path, ["label", "tiny-1m", "--family", "other"])
@@ -219,7 +219,7 @@ def test_an_older_schema_that_cannot_be_written_is_told(tmp_path: Path, monkeypa
     monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
     result = run(path, ["models"])
     assert result.exit_code == 2
-    assert "was written by an earlier release and has not been brought up to date" in result.stderr
+    assert "was written by an earlier release and has not been upgraded" in result.stderr
 
 
 def test_a_partner_of_a_merge_is_read_by_our_definitions(sound: Path, canary: Canary, tmp_path: Path) -> None:
@@ -340,12 +340,12 @@ def test_two_models_of_one_name_are_told(honest: Path, canary: Canary, tmp_path:
     for arguments in (*READS, ["compare"], ["check"], ["merge", str(honest)], ["rename", "tiny-1m", "t"]):
         result = run(path, arguments)
         wrong += problems(result, canary)
-        if result.exit_code != 2 or "it holds two models called tiny-1m" not in result.stderr:
+        if result.exit_code != 2 or "it contains two models named tiny-1m" not in result.stderr:
             wrong.append(f"{arguments[0]}: {result.exit_code} {result.output}")
     result = run(tmp_path / "mine.duckdb", ["merge", str(path)])
-    assert "it holds two models called tiny-1m" in result.stderr
+    assert "it contains two models named tiny-1m" in result.stderr
     assert (wrong, digest(path)) == ([], before)
-    with pytest.raises(NeurothekError, match="it holds two models called tiny-1m"):
+    with pytest.raises(NeurothekError, match="it contains two models named tiny-1m"):
         neurothek.open(path).compare()
 
 

@@ -171,7 +171,7 @@ def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path,
         door.verify("tiny", weights=str(tmp_path / "nowhere"))
     with door.warehouse.writer() as connection:
         connection.execute("delete from store.runs")
-    with pytest.raises(NotMeasured, match="tiny was not measured yet; measure it with `neurothek ingest tiny`"):
+    with pytest.raises(NotMeasured, match="tiny has not been measured yet; measure it with `neurothek ingest tiny`"):
         door.verify("tiny")
 
 

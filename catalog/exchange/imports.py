@@ -100,7 +100,7 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
 def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:
     """Compare the tables with those of this release; an older export may lack what was added since."""
     if not 1 <= manifest.schema_version <= versions.VERSION:
-        raise invalid_export(folder, "a newer neurothek wrote it")
+        raise invalid_export(folder, "it was written by a newer neurothek")
     known = store_tables(blank)
     for name, table in manifest.tables.items():
         types = {column: one.type for column, one in known.get(name, {}).items()}
@@ -108,9 +108,9 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
         needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
         exported_types = {column: one.type for column, one in table.columns.items()}
         if not types or not exported_types.items() <= types.items() or not needed <= exported_types.keys():
-            raise invalid_export(folder, f"its table {name} is not one of this release's")
+            raise invalid_export(folder, f"its table {name} is unknown to this release")
         if table.n_rows != sum(file.n_rows for file in table.files):
-            raise invalid_export(folder, f"its {MANIFEST} counts the rows of {name} in two ways")
+            raise invalid_export(folder, f"its {MANIFEST} gives two row counts for {name}")
     missing = known.keys() - manifest.tables.keys()
     if missing and manifest.schema_version == versions.VERSION:
         raise invalid_export(folder, f"the table {min(missing)} is missing")
@@ -140,7 +140,7 @@ def _problem(
     except duckdb.Error:
         return "is not a Parquet file"
     if [(name, kind) for name, kind, *_ in described] != [(name, one.type) for name, one in columns.items()]:
-        return "has other columns than its table"
+        return "has different columns from its table"
     return None if counted == (file.n_rows,) else f"does not have {file.n_rows:,} rows"
 
 
@@ -158,9 +158,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
                 with rows_of(connection, files) as rows:
                     connection.execute(f"insert into store.{name} by name select *{''.join(later)} from {rows}")
         except duckdb.ConstraintException as error:
-            raise invalid_export(folder, f"the table {name} has an empty value where there must be one") from error
+            raise invalid_export(folder, f"the table {name} has an empty value in a required column") from error
         except duckdb.ConversionException as error:
-            raise invalid_export(folder, f"the table {name} has a value that its column does not take") from error
+            raise invalid_export(folder, f"the table {name} has a value that its column does not allow") from error
         progress.advance(note=name)
     add_neurons(connection)
     renew = rebuild_facts if manifest.schema_version < versions.VERSION else summaries.refresh

@@ -193,7 +193,7 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
     wanted = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
     for finding in broken(theirs, among=wanted, progress=Silent()):
-        raise _unsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
+        raise _unsound(other, f"{readable(finding.example)} violates the rule: {finding.law}")
 
 
 def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
@@ -363,7 +363,7 @@ def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, extended
     for finding in broken(ours, among=of_kind("key"), progress=Silent()):
         if extended is not None:
             raise _runs_differ(extended, finding.subject, other)
-        raise _unsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
+        raise _unsound(other, f"{readable(finding.example)} violates the rule: {finding.law}")
 
 
 def _among(column: str, numbers: frozenset[int]) -> str:

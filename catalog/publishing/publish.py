@@ -47,7 +47,7 @@ def changed_tokenizer(name: str, *, corpus: str | None = None, parts: Sequence[s
     own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
     return Conflict(
         f"{found}{differ}, which gives {corpus} other ids{own}",
-        "ingest the text again with --force to replace all that was measured of it, or give the model another name"
+        "ingest the text again with --force to replace all its measurements, or give the model another name"
         " with NAME= to keep both",
         what="tokenizer",
         name=name,

@@ -95,5 +95,5 @@ def _owners(connection: duckdb.DuckDBPyConnection, wanted: Set[int]) -> dict[int
 def _found(broken: list[int], n_blocks: int, first_byte: int, owners: dict[int, set[str]]) -> str:
     tables = sorted(set[str]().union(*(owners[block] for block in broken)))
     held = f", with rows of {', '.join(tables)}," if tables else ""
-    which = "is not what was written," if len(broken) == 1 else "are not what was written, the first"
+    which = "is corrupt," if len(broken) == 1 else "are corrupt, the first"
     return f"{len(broken):,} of its {n_blocks:,} blocks{held} {which} at byte {first_byte:,}"

@@ -48,7 +48,7 @@ def is_damage(error: BaseException) -> bool:
 
 def log_damaged(path: Path) -> Damaged:
     """The sentence for a log that is not what was written."""
-    return damaged_warehouse(path, f"its log {path.name}.wal is not what was written")
+    return damaged_warehouse(path, f"its log {path.name}.wal is corrupt")
 
 
 def damaged(path: Path, error: BaseException) -> Damaged | LimitExceeded:
@@ -58,11 +58,11 @@ def damaged(path: Path, error: BaseException) -> Damaged | LimitExceeded:
     text = str(error)
     block = _OTHER_CONTENT.search(text)
     if block:
-        return damaged_warehouse(path, f"what it holds at byte {int(block[2]):,} is not what was written")
+        return damaged_warehouse(path, f"the content at byte {int(block[2]):,} is corrupt")
     if _LOG.search(text):
         return log_damaged(path)
     if "enough bytes" in text:
-        return damaged_warehouse(path, f"it breaks off after {path.stat().st_size:,} bytes")
+        return damaged_warehouse(path, f"it is truncated after {path.stat().st_size:,} bytes")
     return damaged_warehouse(path, re.sub(r"^[\w ]+ Error: ", "", text.splitlines()[0]))
 
 
@@ -78,7 +78,7 @@ def damage_told(path: Path) -> Iterator[None]:
         raise memory_refused(error) from error
     except (duckdb.Error, OSError) as error:
         if isinstance(error, duckdb.InvalidInputException) and _TWICE in str(error):
-            raise damaged_warehouse(path, "it holds rows twice that can be there once") from error
+            raise damaged_warehouse(path, "it contains duplicate rows") from error
         if not is_damage(error) or (has_other_leases(path) and not _is_about(path, str(error))):
             raise
         raise damaged(path, error) from error

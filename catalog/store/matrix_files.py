@@ -28,7 +28,7 @@ def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
         beside = path.parent.parent
         raise Unavailable(
             f"the matrix {path} is missing: a copied warehouse needs its folder {beside.name} beside it",
-            f"copy that folder to {beside}, or make it again with `{one.again()}`",
+            f"copy that folder to {beside}, or recreate it with `{one.again()}`",
             what="matrix",
             name=path,
         )
@@ -44,8 +44,8 @@ def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
 def _changed(path: Path, one: KeptMap) -> Damaged:
     """A file beside the warehouse is not the one that was kept."""
     return Damaged(
-        f"{path} is not the matrix that was kept: it was changed or damaged",
-        f"delete it and make it again with `{one.again()}`",
+        f"{path} is not the stored matrix: it was changed or damaged",
+        f"delete it and recreate it with `{one.again()}`",
         path=path,
         why="changed or damaged",
     )

@@ -100,13 +100,13 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
     """
     macro = next((key for key in held if key.startswith("macro ")), None)
     if macro is not None:
-        raise invalid_warehouse(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
+        raise invalid_warehouse(path, f"it contains the {readable(macro)}, which could replace a function of DuckDB")
     if _VERSIONS not in held:
         raise invalid_warehouse(path, _IS_ELSE)
     _require_same(path, held, {_VERSIONS: _tables(versions.VERSION)[_VERSIONS]})
     version = schema.version_of(connection)
     if not 1 <= version <= versions.VERSION:
-        raise invalid_warehouse(path, "a newer neurothek wrote it" if version > versions.VERSION else _IS_ELSE)
+        raise invalid_warehouse(path, "it was written by a newer neurothek" if version > versions.VERSION else _IS_ELSE)
     if version < versions.FIRST:
         raise _too_old(path, version)
     tables = _tables(version)
@@ -115,7 +115,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
     twice = next((one for one, other in pairwise(names) if one == other), None)
     if twice is not None:
         # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
-        raise invalid_warehouse(path, f"it holds two models called {readable(twice)}")
+        raise invalid_warehouse(path, f"it contains two models named {readable(twice)}")
     ours = _of_views(views)
     has_our_views = version == versions.VERSION and all(
         held.get(key) == fingerprint for key, fingerprint in ours.items()
@@ -155,8 +155,8 @@ def _of_schema() -> str:
 def _too_old(path: Path, version: int) -> Unreadable:
     """The file has tables that this release does not read."""
     return Unreadable(
-        f"{path} cannot be used as a warehouse: an earlier neurothek wrote it, whose tables have version {version},"
-        f" and this one reads versions from {versions.FIRST} on",
+        f"{path} cannot be used as a warehouse: it was written by an earlier neurothek (schema version {version};"
+        f" this one reads version {versions.FIRST} and later)",
         "export it with the neurothek that wrote it, then import the folder into a new file with"
         f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`",
         path=path,
@@ -167,7 +167,7 @@ def _too_old(path: Path, version: int) -> Unreadable:
 def _require_same(path: Path, held: Objects, tables: Objects) -> None:
     for key, fingerprint in tables.items():
         if held.get(key) != fingerprint:
-            what = "is not as neurothek makes it" if key in held else "is missing"
+            what = "differs from neurothek's definition" if key in held else "is missing"
             raise invalid_warehouse(path, f"its {key} {what}")
 
 

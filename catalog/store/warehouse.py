@@ -194,16 +194,15 @@ class Warehouse:
         if judgement.version < versions.VERSION:
             look = command_line("models", "--warehouse", str(self.path))
             raise Unreadable(
-                f"{self.path} was written by an earlier release and has not been brought up to date",
-                f"`{look}` does it where the file can be written and no other program has it open, then repeat the"
-                " command",
+                f"{self.path} was written by an earlier release and has not been upgraded",
+                f"run `{look}` where the file can be written and no other program has it open, then repeat the command",
                 path=self.path,
                 why="an earlier release wrote it",
             )
         if judgement.strange:
             warnings.warn(
-                f"{self.path} holds {judgement.found}, which neurothek did not make: they are not used, and nothing is"
-                " written to this file",
+                f"{self.path} contains {judgement.found}, which neurothek did not create: they are ignored, and"
+                " nothing is written to this file",
                 NeurothekWarning,
                 stacklevel=2,
             )
@@ -339,7 +338,7 @@ class Warehouse:
         # A file with nothing in it is being made, or was left by DuckDB's shell.
         judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
-            found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
+            found = f"it contains {judgement.found}, which neurothek did not create, so nothing is written to it"
             raise invalid_warehouse(self.path, found)
         schema.bring_up_to_date(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
@@ -390,7 +389,7 @@ def refuse_file(path: Path) -> None:
         raise invalid_warehouse(path, "its name is not UTF-8, which DuckDB requires")
     if "?" in str(path):
         # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
-        raise invalid_warehouse(path, "DuckDB takes what follows a question mark in a path for no part of it")
+        raise invalid_warehouse(path, "DuckDB ignores what follows a question mark in a path")
     if path.stem.casefold() == "store":
         raise invalid_warehouse(path, "a file called store would have the same name as the schema store")
     if path.is_dir():

@@ -75,7 +75,7 @@ def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
     """How the matrices of the first run are made again: nothing is made as long as its files are there."""
     again = changed[0].again()
     files = " ".join(shlex.quote(str(one.path(folder))) for one in changed if one.again() == again)
-    return f"delete {files}, then `{again}` makes them again"
+    return f"delete {files}, then recreate them with `{again}`"
 
 
 def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
@@ -172,7 +172,7 @@ def _count_checks() -> Iterator[Check]:
         counted = " union all ".join(f"select run_id from store.{table.name}" for table in tables)
         yield Check(
             name=f"rows of {job}",
-            law=f"A run of {job} has as many rows as it says.",
+            law=f"A run of {job} has as many rows as it records.",
             query=f"""
                 select 'run ' || runs.run_id as place
                 from store.runs as runs
@@ -188,7 +188,7 @@ def _count_checks() -> Iterator[Check]:
 def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
     for name, query in stale(connection):
         yield Check(
-            f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query, "kept", name
+            f"kept {name}", f"The stored rows of the view {name} equal those that it computes.", query, "kept", name
         )
 
 

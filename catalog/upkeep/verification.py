@@ -26,7 +26,7 @@ _COUNTS = ("n_", "counts", "rank_")
 def nothing_to_verify(model: str) -> NotMeasured:
     """The warehouse holds no rows of the model."""
     hint = f"measure it with `{command_line('ingest', model)}`"
-    return NotMeasured(f"{model} was not measured yet", hint, jobs=[], models=[model])
+    return NotMeasured(f"{model} has not been measured yet", hint, jobs=[], models=[model])
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class Planned:
     def told(self) -> list[str]:
         """What is changed, and what that is compared with, a sentence each."""
         request = self.request
-        read = f"measured on {self.corpus}, sequences until {request.intervention_tokens:,} ids of each domain are read"
+        read = f"measured on {self.corpus}, reading sequences until {request.intervention_tokens:,} ids of each domain"
         if self.is_one_by_one:
             n = len(request.single_neurons)
             asked = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"
@@ -202,7 +202,7 @@ def require_one_way(given: Sequence[str]) -> None:
     if len(given) != 1:
         found = f"not in several ({' and '.join(given)})" if given else "but none was given"
         raise Invalid(
-            f"the neurons are chosen in one way, {found}: give where, search (words), neurons or each",
+            f"the neurons must be chosen in exactly one way, {found}: give where, search (words), neurons or each",
             option="where",
             value=list(given),
         )

@@ -46,13 +46,13 @@ def read_steering(
     for name in names:
         if names.count(name) > 1:
             raise bad_argument(
-                "score", name, "leave one out, or give its file another name", why="two scorers are called so"
+                "score", name, "leave one out, or give its file another name", why="two scorers have this name"
             )
     attribute, scorer = _unwanted(scorers, unwanted)
     words = scorer.words(attribute) if banned is None else _banned(banned)
     if not words:
         raise Invalid(
-            f"the scorer of {attribute!r} knows no words that tell it, so the word filter has none to ban",
+            f"the scorer of {attribute!r} has no words for it, so the word filter has none to ban",
             "give --banned FILE with one a line",
             option="--banned",
         )

@@ -229,7 +229,7 @@ def _why(folder: Path, error: Exception) -> str:
     said = " ".join(str(error).split())
     if type(error) is Exception and said:
         return said[:_LONGEST_REASON]
-    return "a value is not of the kind that a tokenizer has there"
+    return "a value has the wrong type for a tokenizer"
 
 
 # What OPT's repository says in tokenizer_config.json; a copy of its vocabulary alone would become GPT-2's tokenizer.
@@ -281,7 +281,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     settings = json.loads(backend.to_str())
     unknown = _unknown_around(settings.get("post_processor"))
     if unknown is not None:
-        raise _unreadable(Path(name), f"it puts {unknown!r} around texts without saying which id that has")
+        raise _unreadable(Path(name), f"it adds {unknown!r} around texts without giving its id")
     opening, closing = _added(tokenizer)
     known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
     bos = opening[0] if opening and opening[0] in known else None

@@ -263,8 +263,8 @@ def _pair_report(report: PairReport) -> list[str]:
     beyond = " and ".join(f"{n:,} of {whole:,}" for n, whole in zip(report.n_beyond, report.n_neurons, strict=True))
     return [
         f"{named}: measured counterparts ({report.n_rows:,} rows) in {report.seconds:.1f} s",
-        f"{named}: {beyond} neurons have a counterpart above chance; {report.n_mutual:,} pairs are each other's best,"
-        f" {report.n_mutual_beyond:,} of them above chance on either side",
+        f"{named}: {beyond} neurons have a counterpart above chance; {report.n_mutual:,} pairs are mutual best matches,"
+        f" {report.n_mutual_beyond:,} of them above chance on both sides",
     ]
 
 
@@ -273,7 +273,7 @@ def _line(report: ModelReport) -> str:
         return f"{report.model}: everything is up to date ({', '.join(report.up_to_date)})"
     rows = f"{sum(report.rows.values()):,} rows"
     text = f", {report.n_tokens:,} tokens of {report.corpus}" if report.corpus else ""
-    earlier = f"; up to date before: {', '.join(report.up_to_date)}" if report.up_to_date else ""
+    earlier = f"; already up to date: {', '.join(report.up_to_date)}" if report.up_to_date else ""
     return f"{report.model}: measured {', '.join(report.jobs)} ({rows}{text}) in {report.seconds:.1f} s{earlier}"
 
 
@@ -285,8 +285,8 @@ def _remarks(report: ModelReport) -> list[str]:
         return remarks
     return [
         *remarks,
-        f"{report.model}: {report.corpus} has {full} full-length sequences, and positional neurons cannot be labelled"
-        f" on fewer than {LEAST_SEQUENCES}; for labels give more --tokens or a shorter --sequence-length",
+        f"{report.model}: {report.corpus} has {full} full-length sequences, but at least {LEAST_SEQUENCES} are needed"
+        " to label positional neurons; use more --tokens or a shorter --sequence-length",
     ]
 
 

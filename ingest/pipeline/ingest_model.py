@@ -120,8 +120,8 @@ def _tell(warehouse: Warehouse, prepared: Prepared, announce: Callable[[str], No
         announce(f"{name}: {text}")
     for one in prepared.replaced:
         announce(
-            f"{name}: {one.name} was measured in ids of another tokenizer, and its own gives others:"
-            " its text is measured anew"
+            f"{name}: {one.name} was measured with the ids of another tokenizer, but this model's own gives different"
+            " ones: its text is measured again"
         )
     unrecorded = record_settings(
         warehouse, prepared.work.model, [identity.job for identity in prepared.agenda.identities]
@@ -158,7 +158,7 @@ def _own_tokenizer(work: ModelWork) -> list[str]:
     if not work.tokenizer.replaced:
         return []
     return [
-        f"transformers puts its own {' and '.join(work.tokenizer.replaced)} in the place of those in tokenizer.json;"
+        f"transformers replaces the {' and '.join(work.tokenizer.replaced)} of tokenizer.json with its own;"
         " --tokenizer-from-file measures with the file's"
     ]
 
@@ -175,7 +175,7 @@ def _not_measured_anew(prepared: Prepared, corpus: Corpus) -> list[str]:
     command = (
         f"; `{command_line('ingest', prepared.work.model.name, *jobs, *words)}` measures them again" if jobs else ""
     )
-    return [f"what {', '.join(gone)} found in ids of another tokenizer was removed{command}"]
+    return [f"the results of {', '.join(gone)} for the ids of another tokenizer were removed{command}"]
 
 
 def _not_shown(warehouse: Warehouse, prepared: Prepared) -> list[str]:

@@ -55,7 +55,7 @@ def announcements(jobs: Sequence[PassJob], first: Sequence[str]) -> list[str]:
     told = [text for job in jobs if (text := job.announcement())]
     if first:
         asked = ", ".join(job.name for job in jobs if job.needed)
-        told.append(f"{asked} works on what {', '.join(first)} find, so that is measured first")
+        told.append(f"{asked} needs the results of {', '.join(first)}, so these are measured first")
     return told
 
 
@@ -247,7 +247,7 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
 def not_renamed(asked: str, name: str) -> str:
     """What became of a name for a text that has one."""
     return (
-        f"these very ids are in the warehouse as {name} and keep that name: --corpus-name {asked} names new texts only"
+        f"the same ids are already in the warehouse as {name}: --corpus-name {asked} has no effect, it names new texts"
     )
 
 

@@ -121,18 +121,20 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
             return f"measured on {' and '.join(texts)}, not on this text" if texts else "not measured yet"
         is_short = is_incomplete(connection.execute, identity.job, earlier["run_id"])
     if earlier["job_version"] < identity.version:
-        return f"measured by version {earlier['job_version']} of the job, and this is version {identity.version}"
+        return f"measured by version {earlier['job_version']} of the job, now version {identity.version}"
     if earlier["run_key"] == identity.key:
         return _why_repeated(earlier, identity, is_short=is_short)
     if _rests_on_others(earlier, identity):
-        return "what it works on was measured again"
+        return "its input was measured again"
     return f"forced, with {'; '.join(_differences(earlier, identity))}"
 
 
 def _why_repeated(earlier: Mapping[str, Any], identity: RunIdentity, *, is_short: bool) -> str:
     if _has_other_sentences(earlier, identity):
         return "another tokenizer split its sentences"
-    return "an earlier release measured less" if is_short else "its matrices are no longer beside the warehouse"
+    return (
+        "an earlier release measured it incompletely" if is_short else "its matrices are no longer beside the warehouse"
+    )
 
 
 _ELSEWHERE = """
@@ -208,7 +210,7 @@ def record_settings(warehouse: Warehouse, model: ModelRecord, jobs: Sequence[str
     with warehouse.transaction() as connection:
         connection.execute("update store.models set settings = ? where name = ?", [settings, model.name])
     named = ", ".join(f"{name} {json.dumps(value)}" for name, value in unknown.items())
-    told = f"config.json was not recorded when it was measured, and is from now on: {named}"
+    told = f"config.json was not recorded when it was measured, but is now: {named}"
     assumed = FAMILIES[model.row.item(0, "architecture")].assumed
     if known[1] and any(assumed.get(name) != value for name, value in unknown.items()):
         told += f"; {', '.join(known[1])} may have been measured with other values: measure them again with --force"
@@ -274,7 +276,7 @@ def _different(before: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]
 
 
 def _difference(name: str, before: object, asked: object) -> str:
-    return f"{name}: {before} there, {asked} asked for"
+    return f"{name}: {before} in the warehouse, {asked} requested"
 
 
 Execute = Callable[[str, dict[str, Any]], Any]

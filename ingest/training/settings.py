@@ -71,7 +71,7 @@ def check_settings(settings: Settings) -> None:
         raise Invalid(message, hint, option="--vocabulary", value=settings.vocab_size)
     if settings.no_positions and settings.post_norm:
         raise Invalid(
-            "a model without positions and with norms after the blocks is no known variant",
+            "a model without positions and with norms after the blocks is not a known variant",
             "choose --no-positions or --post-norm",
             option="--post-norm",
             value=settings.post_norm,

@@ -38,7 +38,7 @@ def test_it_says_first_what_it_will_do(path: Path) -> None:
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
         "where layer = 0 and neuron < 3 set to 0: 3 of the 48 neurons of tiny",
-        "measured on long+short, sequences until 90 ids of each domain are read, beside 2 random sets of as many"
+        "measured on long+short, reading sequences until 90 ids of each domain, beside 2 random sets of as many"
         " neurons",
     ]
     assert neurothek.open(path).sql("select * from interventions").is_empty()
@@ -71,7 +71,7 @@ def test_neurons_come_from_a_file_too(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "chosen in one way, but none was given"),
+        ((), "chosen in exactly one way, but none was given"),
         (("--where", "true", "--each", "kind"), "not in several (where and each)"),
         (("--where", "neuron > 99"), "tiny has no neurons where neuron > 99"),
         (("--where", "neuron = 1", "--set", "0%"), "give a number such as 0 or 3"),

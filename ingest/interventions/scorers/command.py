@@ -140,12 +140,12 @@ def json_object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidScore(f"is not JSON ({_shown(line)})") from error
     if not isinstance(found, dict):
-        raise InvalidScore(f"is no JSON object ({_shown(line)})")
+        raise InvalidScore(f"is not a JSON object ({_shown(line)})")
     return found
 
 
 def _no_number(constant: str) -> NoReturn:
-    raise InvalidScore(f"holds {constant}, which is no number")
+    raise InvalidScore(f"holds {constant}, which is not a number")
 
 
 def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -193,13 +193,13 @@ def labels(spec: str, config: PreTrainedConfig) -> tuple[tuple[str, ...], bool]:
     problem = getattr(config, "problem_type", None)
     if problem not in _PROBLEMS:
         raise unusable_scorer(
-            spec, f"it is made for {excerpt(str(problem))}, whose numbers are no probabilities", "give a classifier"
+            spec, f"it is made for {excerpt(str(problem))}, whose numbers are not probabilities", "give a classifier"
         )
     by_id: Mapping[Any, object] = config.id2label or {}
     names = valid_attributes(spec, [by_id.get(number) for number in range(len(by_id))])
     if names == _UNNAMED and problem is None:
         raise unusable_scorer(
-            spec, "it gives one number without a label, which is no probability", "give a classifier with labels"
+            spec, "it gives one number without a label, which is not a probability", "give a classifier with labels"
         )
     return names, problem == _MULTI_LABEL or len(names) == 1
 

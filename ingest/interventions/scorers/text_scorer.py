@@ -124,7 +124,7 @@ def valid_attributes(spec: str, names: Sequence[object]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_ATTRIBUTE:
             raise unusable_scorer(
                 spec,
-                f"{excerpt(repr(name))} is no name of an attribute",
+                f"{excerpt(repr(name))} is not an attribute name",
                 f"name it in 1 to {LONGEST_ATTRIBUTE} printable characters",
             )
         if name in found:

@@ -170,7 +170,7 @@ class ShortcutsJob(PassJob):
         if len(sample.rows) < self._most:
             found.append(
                 f"shortcuts were fitted on {sample.n_fit:,} sentences of {', '.join(sample.domains)} and validated on"
-                f" {sample.n_validation:,}, all that {self.context.corpus.name} has there; {self._most:,} is usual"
+                f" {sample.n_validation:,}, all that {self.context.corpus.name} has; the usual number is {self._most:,}"
             )
         fits = read_back(SHORTCUTS.name).filter(pl.col("rank") < width).select("source_state", "rank", "condition")
         short = fits.unique().sort("rank", "source_state").collect().to_dicts()
@@ -178,9 +178,9 @@ class ShortcutsJob(PassJob):
             worst = short[0]
             condition = "none" if worst["condition"] is None else f"{worst['condition']:.3g}"
             found.append(
-                f"{len(short)} of {self.context.shape.n_layers} states have fewer directions in these sentences"
-                f" than the {width:,} of the model, so maps of least norm were taken; state {worst['source_state']}"
-                f" has the fewest: {worst['rank']:,}, with condition {condition}"
+                f"{len(short)} of {self.context.shape.n_layers} states span fewer directions in these sentences"
+                f" than the {width:,} of the model, so maps of least norm were used; state {worst['source_state']}"
+                f" spans the fewest, {worst['rank']:,}, with condition {condition}"
             )
         return found
 

@@ -126,8 +126,8 @@ def _stumbled(family: Family, fields: Mapping[str, Any]) -> str:
     for name in fields:
         with suppress(StrictDataclassError, *_REFUSALS):
             _built(family, {other: value for other, value in fields.items() if other != name})
-            return f"{name} is not what such a model has there"
-    return "a value is not what such a model has there"
+            return f"{name} is not a value that such a model can have"
+    return "a value is not one that such a model can have"
 
 
 def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
@@ -166,7 +166,7 @@ def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
     sizes = {name: size for name, _, size in _sizes(checkpoint, family)}
     heads, keys = sizes.get("num_attention_heads", 0), sizes.get("num_key_value_heads", 1)
     if heads % keys:
-        problem = f"num_attention_heads is {heads}, which is no multiple of num_key_value_heads {keys}"
+        problem = f"num_attention_heads is {heads}, which is not a multiple of num_key_value_heads {keys}"
         raise invalid_config(checkpoint.folder, problem)
     for name in _EPSILONS:
         value = checkpoint.config.get(name)

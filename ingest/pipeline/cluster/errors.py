@@ -28,7 +28,7 @@ def worker_differs(machine: str, what: str, there: str, here: str) -> Conflict:
     """A worker would measure something else."""
     return Conflict(
         f"the worker on {machine} has {what} {there}, and this machine has {here}",
-        "give all machines the same, then repeat the command: what is finished is kept",
+        "give all machines the same, then repeat the command: finished work is kept",
         what="worker",
         name=machine,
     )
@@ -43,7 +43,7 @@ def workers_lost(n: int, reason: str) -> Failed:
     """Workers do not live long enough to begin."""
     return Failed(
         f"{n} workers in a row ended before they could begin ({reason})",
-        "what is finished is kept: look at the cluster's machines and their memory, then repeat the command",
+        "check the cluster's machines and their memory, then repeat the command: finished work is kept",
         what="workers",
         why=reason,
     )

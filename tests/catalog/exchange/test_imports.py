@@ -109,10 +109,13 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "not utf-8": (lambda folder: (folder / "manifest.json").write_bytes(b"\xff\xfe"), "manifest.json is damaged"),
     "a list": (lambda folder: (folder / "manifest.json").write_text("[1]"), "manifest.json is damaged"),
     "of others": (lambda folder: edit(folder, lambda c: c.update(format="x")), "is of something else"),
-    "newer": (lambda folder: edit(folder, lambda c: c.update(schema_version=999)), "a newer neurothek wrote it"),
+    "newer": (
+        lambda folder: edit(folder, lambda c: c.update(schema_version=999)),
+        "it was written by a newer neurothek",
+    ),
     "missing file": (lambda f: (f / "tables/postings/model-1.parquet").unlink(), "model-1.parquet is missing"),
     "changed file": (flip, "model-1.parquet was changed or is damaged"),
-    "other columns": (lambda folder: replace(folder, pl.DataFrame({"x": [1]})), "has other columns"),
+    "other columns": (lambda folder: replace(folder, pl.DataFrame({"x": [1]})), "has different columns"),
     "no parquet": (text_instead, "is not a Parquet file"),
     "missing table": (lambda folder: edit(folder, lambda c: c["tables"].pop("tokens")), "table tokens is missing"),
     "foreign table": (
@@ -121,7 +124,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "its table mine is not one of",
     ),
-    "wrong sums": (lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)), "counts the rows of tokens"),
+    "wrong sums": (lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)), "gives two row counts for tokens"),
     "wrong counts": (
         lambda folder: edit(
             folder,
@@ -143,7 +146,7 @@ def test_a_value_that_no_column_takes_is_refused_and_no_row_stays(copy: Path, tm
     rows = pl.read_parquet(copy / "tables" / "postings" / "model-1.parquet")
     replace(copy, rows.with_columns(pl.lit("neither").alias("side")))
     back = Warehouse(tmp_path / "back.duckdb")
-    with pytest.raises(Unreadable, match="the table postings has a value that its column does not take"):
+    with pytest.raises(Unreadable, match="the table postings has a value that its column does not allow"):
         import_folder(back, copy)
     with back.reader() as connection:
         assert [

@@ -168,11 +168,11 @@ def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_p
     with theirs.writer() as connection:
         connection.execute("update store.postings set run_id = 999 where rowid = 0")
     fresh = Warehouse(tmp_path / "fresh.duckdb")
-    refused(fresh, theirs.path, Damaged, "breaks the rule: .*neurothek check --warehouse")
+    refused(fresh, theirs.path, Damaged, "violates the rule: .*neurothek check --warehouse")
     with theirs.writer() as connection:
         connection.execute("update store.schema_versions set version = 27")
     refused(
-        ours, theirs.path, Unreadable, "an earlier neurothek wrote it, whose tables have version 27, .*neurothek import"
+        ours, theirs.path, Unreadable, "it was written by an earlier neurothek .schema version 27; .*neurothek import"
     )
 
 

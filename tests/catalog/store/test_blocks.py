@@ -81,7 +81,7 @@ def test_a_block_is_named_with_its_place_and_its_table(path: Path) -> None:
     with flipped(path, place), pytest.raises(Damaged, match="is damaged: ") as refused:
         check(Warehouse(path))
     assert str(refused.value) == (
-        f"{path} is damaged: 1 of its {n_blocks} blocks, with rows of projections, is not what was written, at byte"
+        f"{path} is damaged: 1 of its {n_blocks} blocks, with rows of projections, is corrupt, at byte"
         f" {first:,}; {WHAT_TO_DO}, or measure again into a new file"
     )
 
@@ -144,7 +144,7 @@ def test_several_blocks_are_counted_and_the_first_is_placed(copy: Path) -> None:
             require_whole(connection, copy, progress=Silent())
     n_blocks = (copy.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
     assert (
-        f"2 of its {n_blocks} blocks, with rows of postings, projections, are not what was written, the first at byte"
+        f"2 of its {n_blocks} blocks, with rows of postings, projections, are corrupt, the first at byte"
         f" {HEADER_BYTES + min(broken) * BLOCK_BYTES:,};" in str(refused.value)
     )
 

@@ -91,7 +91,7 @@ def test_a_file_that_breaks_off_is_damaged_for_readers_writers_and_check(copy: P
     # Where what is left holds all that opening needs, only what reads the rest can tell.
     if left in (12, 4096, 12_288, 20_000):
         for lease in (Warehouse(copy).reader, Warehouse(copy).writer, Warehouse(copy).transaction):
-            with pytest.raises(Damaged, match=f"it breaks off after {size:,} bytes; restore"), lease():
+            with pytest.raises(Damaged, match=f"it is truncated after {size:,} bytes; restore"), lease():
                 pass
     assert copy.stat().st_size == size
 
@@ -154,7 +154,7 @@ def test_a_log_that_is_not_what_was_written_is_damage(copy: Path, log: Path) -> 
     damage.flip(log, log.stat().st_size // 2)
     before = log.read_bytes()
     for lease in (Warehouse(copy).reader, Warehouse(copy).writer):
-        with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is not what was written"), lease():
+        with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is corrupt"), lease():
             pass
     assert log.read_bytes() == before
 
@@ -175,7 +175,7 @@ def test_no_byte_of_a_logs_head_hides_what_was_committed(copy: Path, log: Path) 
             changed = bytearray(whole)
             changed[place] ^= bit
             log.write_bytes(changed)
-            with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is not what was written"):
+            with pytest.raises(Damaged, match=r"its log copy\.duckdb\.wal is corrupt"):
                 family_of(copy)
     with pytest.raises(Damaged, match="is damaged: "), Warehouse(copy).writer():
         pass

@@ -116,7 +116,7 @@ def test_what_this_release_cannot_read_is_told_with_the_way_out(version: int, tm
     for lease in (Warehouse(path, views=install).current_reader, Warehouse(path, views=install).writer):
         with (
             pytest.raises(
-                Unreadable, match=f"an earlier neurothek wrote it, whose tables have version {version}"
+                Unreadable, match=rf"it was written by an earlier neurothek \(schema version {version};"
             ) as told,
             lease(),
         ):

@@ -134,7 +134,7 @@ def test_a_newer_schema_is_refused(warehouse: Warehouse) -> None:
     with duckdb.connect(str(warehouse.path)) as connection:
         connection.execute(f"insert into store.schema_versions values ({versions.VERSION + 1}, timestamp '2030-01-01')")
     for lease in (warehouse.reader, warehouse.writer):
-        with pytest.raises(Unreadable, match="a newer neurothek wrote it"), lease():
+        with pytest.raises(Unreadable, match="it was written by a newer neurothek"), lease():
             pass
 
 
@@ -342,15 +342,15 @@ def test_what_another_program_wrote_while_a_lease_waited_is_seen(
         return connect(self, wait, read_only=read_only)
 
     monkeypatch.setattr(Warehouse, "_connect", wait_for_other)
-    with pytest.raises(Unreadable, match="brings the macro"), lease(warehouse):
+    with pytest.raises(Unreadable, match="contains the macro"), lease(warehouse):
         pass
     monkeypatch.setattr(Warehouse, "_connect", connect)
-    with pytest.raises(Unreadable, match="brings the macro"), lease(warehouse):
+    with pytest.raises(Unreadable, match="contains the macro"), lease(warehouse):
         pass
 
 
 def test_what_a_caller_made_of_a_file_is_seen(warehouse: Warehouse) -> None:
     with warehouse.writer() as connection:
         connection.execute("create macro main.lower(a) as 'hostile'")
-    with pytest.raises(Unreadable, match="brings the macro"), warehouse.reader():
+    with pytest.raises(Unreadable, match="contains the macro"), warehouse.reader():
         pass

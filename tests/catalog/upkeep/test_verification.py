@@ -357,5 +357,5 @@ def test_parts_of_a_table_become_one_in_the_order_in_which_they_came() -> None:
 
 def test_what_was_never_measured_is_told_with_the_command_that_measures_it() -> None:
     assert str(nothing_to_verify("my model")) == (
-        "my model was not measured yet; measure it with `neurothek ingest 'my model'`"
+        "my model has not been measured yet; measure it with `neurothek ingest 'my model'`"
     )

@@ -44,7 +44,7 @@ def complaints(page: AppTest) -> list[str]:
 def test_a_page_over_half_a_file_says_so(page: Opener, half: Path, name: str) -> None:
     said = complaints(page(half, name))
     assert said
-    assert all(f"{half} is damaged: it breaks off after" in one for one in said)
+    assert all(f"{half} is damaged: it is truncated after" in one for one in said)
 
 
 @pytest.mark.long
@@ -52,7 +52,7 @@ def test_a_page_over_half_a_file_says_so(page: Opener, half: Path, name: str) ->
 def test_a_page_that_needs_a_broken_block_says_so(page: Opener, hollow: Path, name: str) -> None:
     said = complaints(page(hollow, name))
     assert said or name not in ASKING
-    assert all(f"{hollow} is damaged: what it holds at byte" in one for one in said)
+    assert all(f"{hollow} is damaged: the content at byte" in one for one in said)
 
 
 QUESTIONS: dict[str, tuple[str, dict[str, str]]] = {
@@ -69,4 +69,4 @@ def test_an_answer_that_needs_a_broken_block_says_so(page: Opener, hollow: Path,
     name, parameters = QUESTIONS[asked]
     said = complaints(page(hollow, name, **parameters))
     assert said
-    assert all("is damaged: what it holds at byte" in one for one in said)
+    assert all("is damaged: the content at byte" in one for one in said)

@@ -199,7 +199,7 @@ def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppT
     assert re.findall(r"neuron=(other/L1N\d+)", table) == expected
     next(path.parent.rglob("0001-*.safetensors")).unlink()
     (error,) = page(path, "trace", model="tiny", prompt="one two three four", lens="mat").error
-    assert "make it again with" in said(error.value)
+    assert "recreate it with" in said(error.value)
 
 
 @pytest.mark.parametrize("side", ["promoted", "suppressed"])

@@ -69,7 +69,7 @@ def test_a_plan_says_what_it_does_before_it_does_it() -> None:
     assert planned.names == ("dead set to 0",)
     assert planned.told() == [
         "dead set to 0: 2 of the 3,072 neurons of opt",
-        "measured on builtin, sequences until 1,000 ids of each domain are read, beside 20 random sets of as many"
+        "measured on builtin, reading sequences until 1,000 ids of each domain, beside 20 random sets of as many"
         " neurons",
     ]
     assert (request.jobs, request.text.corpus_id) == (("interventions",), 3)
@@ -98,7 +98,7 @@ def test_a_plan_of_single_neurons_says_how_long_it_takes(hours: float, told: str
     assert planned.is_one_by_one
     assert planned.told() == [
         "2 of the 3,072 neurons of opt are turned off one by one",
-        "measured on builtin, sequences until 1,000 ids of each domain are read, beside up to 20 random ones of each"
+        "measured on builtin, reading sequences until 1,000 ids of each domain, beside up to 20 random ones of each"
         " layer",
         f"about {told}",
     ]

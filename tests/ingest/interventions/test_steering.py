@@ -67,7 +67,7 @@ def test_a_scorer_without_words_needs_some_to_ban(tmp_path: Path) -> None:
     program = tmp_path / "score.py"
     program.write_text("import json, sys\nfor line in sys.stdin: print(json.dumps({'rude': 0.5}))\n")
     command = f"command:{sys.executable} {program}"
-    with pytest.raises(Invalid, match="knows no words that tell it"):
+    with pytest.raises(Invalid, match="has no words for it"):
         read_steering(["a"], score=[command])
     assert read_steering(["a"], score=[command], banned=["x"]).banned == ("x",)
 
@@ -123,7 +123,7 @@ def test_banned_words_are_read_as_a_word_list_is(tmp_path: Path, bad: str) -> No
     file.write_text("# remark\nself \n  damn   it # said twice\nself\n")
     assert read_steering(["a"], score=[bad], banned=file).banned == ("self", "damn it")
     file.write_text("# remark\n")
-    with pytest.raises(Invalid, match="knows no words that tell it"):
+    with pytest.raises(Invalid, match="has no words for it"):
         read_steering(["a"], score=[bad], banned=file)
 
 
@@ -131,7 +131,7 @@ def test_scorers_of_one_name_are_refused(tmp_path: Path, bad: str) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "bad.txt").write_text("worse\n")
     for two in (["domains", "domains"], [bad, f"words:{tmp_path / 'other' / 'bad.txt'}"]):
-        with pytest.raises(Invalid, match="two scorers are called so"):
+        with pytest.raises(Invalid, match="two scorers have this name"):
             read_steering(["a"], score=two, unwanted="code" if two[0] == "domains" else "bad")
 
 

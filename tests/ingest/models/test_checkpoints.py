@@ -181,7 +181,7 @@ def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None
         ("vocab_size", 0, "vocab_size is 0, but must be at least 1;"),
         ("dropout", "a", "dropout is a text, but should be a number or a whole number;"),
         ("tie_word_embeddings", 1, "tie_word_embeddings is a whole number, but should be true or false;"),
-        ("id2label", 3, "id2label is not what such a model has there;"),
+        ("id2label", 3, "id2label is not a value that such a model can have;"),
     ],
 )
 def test_a_config_field_that_makes_no_model(

@@ -113,10 +113,10 @@ REFUSED: list[tuple[str, Kind, Edit, str]] = [
         "keys without queries",
         "llama",
         config(num_key_value_heads=3),
-        "is 4, which is no multiple of num_key_value_heads",
+        "is 4, which is not a multiple of num_key_value_heads",
     ),
     ("no keys", "llama", config(num_key_value_heads=0), "num_key_value_heads is 0, but must be at least 1"),
-    ("no width of a head", "llama", config(head_dim=0), "head_dim is not what such a model has there"),
+    ("no width of a head", "llama", config(head_dim=0), "head_dim is not a value that such a model can have"),
     ("an older base", "neox", config(rotary_emb_base=0), "rotary_emb_base is 0, but must be a number above 0"),
     ("a head too many", "neox", config(num_attention_heads=5), "hidden size is not divisible by the number of att"),
     (

@@ -185,7 +185,7 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
         ("tokenizer.json", '{"added_tokens": []}', "tokenizer.json has no model"),
         ("tokenizer.json", '{"model": {}}', "tokenizer.json has no list added_tokens"),
         ("tokenizer_config.json", "[1]", "tokenizer_config.json is not a JSON object"),
-        ("tokenizer_config.json", '{"bos_token": 5}', "a value is not of the kind that a tokenizer has there"),
+        ("tokenizer_config.json", '{"bos_token": 5}', "a value has the wrong type for a tokenizer"),
     ],
 )
 def test_what_is_wrong_with_a_tokenizers_files_is_said(tmp_path: Path, name: str, written: str, problem: str) -> None:
@@ -212,7 +212,7 @@ def test_a_token_around_texts_without_an_id_is_refused(tmp_path: Path, capfd: py
     said = json.loads((tmp_path / "tokenizer.json").read_text())
     said["post_processor"]["special_tokens"]["<q>"] = said["post_processor"]["special_tokens"].pop("</s>")
     (tmp_path / "tokenizer.json").write_text(json.dumps(said))
-    with pytest.raises(Unreadable, match="it puts '</s>' around texts without saying which id that has"):
+    with pytest.raises(Unreadable, match="it adds '</s>' around texts without giving its id"):
         load(tmp_path)
     assert capfd.readouterr().err == ""
 

@@ -129,7 +129,7 @@ def test_another_seed_is_another_run(
 ) -> None:
     ingests.measure(warehouse, model, asked)
     monkeypatch.setattr(EventsJob, "from_options", partial(small_job, seed=1))
-    with pytest.raises(Conflict, match="seed: 0 there, 1 asked for"):
+    with pytest.raises(Conflict, match="seed: 0 in the warehouse, 1 requested"):
         ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, model, dataclasses.replace(asked, force=True))
     assert ingests.table(warehouse, "event_samples")["seed"].to_list() == [1]

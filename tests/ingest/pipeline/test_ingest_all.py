@@ -32,7 +32,7 @@ def test_a_report_says_what_was_measured_how_much_and_for_how_long() -> None:
     line, *_ = report_lines([Outcome("tiny", DONE, None)], Path("neurothek.duckdb"))
     assert line == (
         "tiny: measured projections, activity (102,000 rows, 600,000 tokens of builtin) in 12.3 s;"
-        " up to date before: contexts"
+        " already up to date: contexts"
     )
 
 
@@ -171,7 +171,7 @@ def test_a_name_for_a_text_that_has_one_is_told(tiny_models: dict[str, Path], tm
     def asked(name: str, *jobs: str) -> IngestRequest:
         return ingests.request(corpora, jobs=jobs, text={"name": name})
 
-    told = "these very ids are in the warehouse as first and keep that name: --corpus-name second names new texts only"
+    told = "the same ids are already in the warehouse as first: --corpus-name second has no effect, it names new texts"
     assert told not in ingests.measure(warehouse, model, asked("first", "activity")).remarks
     for jobs in (("activity",), ("activity", "ngrams")):
         plan = plan_model(warehouse, asked("second", *jobs), ModelSource.parse(str(model)))

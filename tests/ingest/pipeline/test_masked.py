@@ -47,7 +47,7 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     again = ingest(model, tmp_path / "w.duckdb", "--job", "all", "--corpus", write_sentences(tmp_path))
     assert "measured clusters, shortcuts, exits (" in again.stderr
     assert "left out activity, contexts, ngrams, positions, controls, events" in again.stderr
-    assert "up to date before: projections" in again.stderr
+    assert "already up to date: projections" in again.stderr
     methods = {name: set(ingests.table(warehouse, name)["method"]) for name in ("shortcut_predictions", "exits")}
     assert methods == {"shortcut_predictions": {"id", "mat"}, "exits": {"id", "mat", "fixed_id", "fixed_mat"}}
     assert check(warehouse) == []

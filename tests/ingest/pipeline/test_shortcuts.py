@@ -200,7 +200,7 @@ def test_all_matrices_are_kept_if_asked_and_their_size_is_said_first(
     warehouse: Warehouse, folder: Path, asked: IngestRequest
 ) -> None:
     everything = dataclasses.replace(asked, keep="all")
-    with pytest.raises(Conflict, match="keep: last there, all asked for"):
+    with pytest.raises(Conflict, match="keep: last in the warehouse, all requested"):
         ingests.measure(warehouse, folder / "tiny", everything)
     before, said = files(warehouse), list[str]()
     source = ModelSource(str(folder / "tiny"))
@@ -266,7 +266,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
 ) -> None:
     before = files(warehouse)
     a_file(warehouse).unlink()
-    with pytest.raises(Unavailable, match=r"make it again with `(neurothek .*)`") as missing:
+    with pytest.raises(Unavailable, match=r"recreate it with `(neurothek .*)`") as missing:
         door(warehouse).shortcut("tiny", state=1)
     command = str(missing.value).split("`")[1]
     said = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
@@ -320,7 +320,7 @@ def test_a_changed_matrix_is_refused(warehouse: Warehouse) -> None:
     damaged = bytearray(path.read_bytes())
     damaged[-1] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(Damaged, match="changed or damaged; delete it and make it again with `neurothek ingest"):
+    with pytest.raises(Damaged, match="changed or damaged; delete it and recreate it with `neurothek ingest"):
         door(warehouse).shortcut("tiny", state=1)
     (finding,) = check(warehouse)
     assert (finding.name, finding.n_rows, finding.example) == (FILES, 1, "tiny, states 1 to 2")
@@ -451,7 +451,7 @@ def test_a_model_of_one_layer_and_few_sentences_runs_and_is_warned_of(tmp_path: 
     command = ["ingest", str(model), "--job", "exits", "--no-baselines", "--corpus", write_sentences(tmp_path, n=24)]
     answer = CliRunner().invoke(neurothek.main, [*command, "--warehouse", str(path)], catch_exceptions=False)
     assert answer.exit_code == 0, answer.stderr
-    assert "1 of 1 states have fewer directions in these sentences than the 32 of the model" in answer.stderr
+    assert "1 of 1 states span fewer directions in these sentences than the 32 of the model" in answer.stderr
     warehouse = ingests.open_warehouse(path)
     assert check(warehouse) == []
     assert ingests.table(warehouse, "shortcuts").height == 2

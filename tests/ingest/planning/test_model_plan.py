@@ -157,7 +157,7 @@ def test_a_plan_counts_the_tokens_of_the_run_and_says_what_is_measured_anew_and_
     assert "  up to date    projections" in again.lines()
     forced = replace(asked, active_above=0.5, force=True)
     assert plan_model(warehouse, forced, model).reasons == {
-        "activity": "forced, with activation_rule: m != 0 there, m > 0.5 asked for",
+        "activity": "forced, with activation_rule: m != 0 in the warehouse, m > 0.5 requested",
     }
 
 
@@ -223,7 +223,7 @@ def test_too_few_sequences_are_measured_and_said(folder: Path) -> None:
     warehouse = folder / "few.duckdb"
     result = CliRunner().invoke(neurothek.main, [*arguments, "--warehouse", str(warehouse)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert "full-length sequences, and positional neurons cannot be labelled on fewer than 100" in result.stderr
+    assert "full-length sequences, but at least 100 are needed to label positional neurons" in result.stderr
     query = "select distinct position_kind from neurons"
     result = CliRunner().invoke(neurothek.main, ["sql", query, "--format", "csv", "--warehouse", str(warehouse)])
     assert "too few sequences" in result.stdout

@@ -84,8 +84,8 @@ def test_jobs_can_be_measured_one_by_one(
 @pytest.mark.parametrize(
     ("changes", "difference"),
     [
-        ({"active_above": 0.5}, "activation_rule: m != 0 there, m > 0.5 asked for"),
-        ({"dtype": "bfloat16"}, "dtype: float32 there, bfloat16 asked for"),
+        ({"active_above": 0.5}, "activation_rule: m != 0 in the warehouse, m > 0.5 requested"),
+        ({"dtype": "bfloat16"}, "dtype: float32 in the warehouse, bfloat16 requested"),
     ],
 )
 def test_other_settings_are_refused_with_the_difference(
@@ -141,7 +141,7 @@ def test_a_raised_version_is_measured_anew_without_force(
     assert ingests.measure(warehouse, model, asked).jobs == ()
     # A release from before does not replace what a later one measured.
     raise_version(monkeypatch, to=1)
-    with pytest.raises(Conflict, match="job_version: 2 there, 1 asked for"):
+    with pytest.raises(Conflict, match="job_version: 2 in the warehouse, 1 requested"):
         ingests.measure(warehouse, model, asked)
 
 
@@ -211,7 +211,7 @@ def test_another_config_beside_known_weights_is_refused(
 ) -> None:
     changed = edit_config(shutil.copytree(model, tmp_path / "tiny"), num_attention_heads=2)
     before = digest(warehouse)
-    with pytest.raises(Conflict, match="n_heads: 4 there, 2 asked for"):
+    with pytest.raises(Conflict, match="n_heads: 4 in the warehouse, 2 requested"):
         ingests.measure(warehouse, changed, asked)
     assert digest(warehouse) == before
 
@@ -224,7 +224,7 @@ def test_settings_beside_the_sizes_are_part_of_a_model(tmp_path: Path, asked: In
     ingests.measure(warehouse, folder, only_weights)
     assert ingests.measure(warehouse, folder, only_weights).jobs == ()
     edit_config(folder, rope_parameters={"rope_type": "default", "rope_theta": 500.0})
-    with pytest.raises(Conflict, match=r"rope_parameters: \{.*10000.* there, \{.*500.* asked for"):
+    with pytest.raises(Conflict, match=r"rope_parameters: \{.*10000.* in the warehouse, \{.*500.* requested"):
         ingests.measure(warehouse, folder, only_weights)
 
 
@@ -289,7 +289,7 @@ def test_settings_of_gpt2_beside_known_weights_are_refused(
         {"layer_norm_epsilon": 0.5, "scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}.items()
     ):
         folder = edit_config(shutil.copytree(model, tmp_path / str(number) / "configured"), **{name: value})
-        said = rf"{name}: {GPT2_SETTINGS[name]} there, {value} asked for"
+        said = rf"{name}: {GPT2_SETTINGS[name]} in the warehouse, {value} requested"
         with pytest.raises(Conflict, match=said):
             ingests.measure(warehouse, folder, asked)
         # Nor does a question that runs the model get numbers that go with no row.
@@ -324,12 +324,12 @@ def test_a_model_measured_before_its_settings_were_noted_is_up_to_date(
     assert (report.jobs, report.up_to_date) == ((), ("projections", "activity"))
     assert ingests.table(warehouse, "runs").equals(runs)
     (said,) = told
-    assert "config.json was not recorded when it was measured, and is from now on: layer_norm_epsilon 1e-05" in said
+    assert "config.json was not recorded when it was measured, but is now: layer_norm_epsilon 1e-05" in said
     # What was seen once is known, and told once.
     before = digest(warehouse)
     assert ingest_model(warehouse, again, ModelSource.parse(str(model)), announce=told.append).jobs == ()
     assert (digest(warehouse), len(told)) == (before, 1)
-    with pytest.raises(Conflict, match=r"layer_norm_epsilon: 1e-05 there, 0\.5 asked for"):
+    with pytest.raises(Conflict, match=r"layer_norm_epsilon: 1e-05 in the warehouse, 0\.5 requested"):
         ingests.measure(warehouse, edit_config(model, layer_norm_epsilon=0.5), asked)
 
 

@@ -105,8 +105,8 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
     for answer, text in (
         (never, "tiny has no stored shortcuts; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
         (elsewhere, "tiny has no stored shortcuts on words; they were measured on prose: select that corpus"),
-        (missing, "or make it again with `neurothek ingest"),
-        (changed, "is not the matrix that was kept"),
+        (missing, "or recreate it with `neurothek ingest"),
+        (changed, "is not the stored matrix"),
     ):
         assert (answer.exit_code, answer.stdout) == (2, "")
         assert text in answer.stderr

@@ -92,7 +92,7 @@ def test_a_program_may_end_its_last_line_with_its_output(tmp_path: Path) -> None
     [
         ("print('hello')", r"line 1 of its output is not JSON \(hello\)"),
         ("print()", r"line 1 of its output is not JSON \(it is empty\)"),
-        ("print('[0.5]')", r"line 1 of its output is no JSON object \(\[0.5\]\)"),
+        ("print('[0.5]')", r"line 1 of its output is not a JSON object \(\[0.5\]\)"),
         ("print('{\"bad\": NaN}')", "line 1 of its output holds NaN"),
         ("print('{\"bad\": -Infinity}')", "line 1 of its output holds -Infinity"),
         ("print('{\"bad\": 1.01}')", "line 1 of its output gives 'bad' the score 1.01"),
@@ -115,7 +115,7 @@ def test_a_program_may_end_its_last_line_with_its_output(tmp_path: Path) -> None
         ("import os; os.kill(os.getpid(), 9)", "ended by signal 9"),
         ("print('{\"bad\": 0.5}' if number == 1 else 'oops')", r"line 2 of its output is not JSON \(oops\)"),
         ("print('x' * 3_000_000)", "wrote a line of more than 1,048,576 bytes"),
-        ("exec('while True: print(1)')", r"line 1 of its output is no JSON object"),
+        ("exec('while True: print(1)')", r"line 1 of its output is not a JSON object"),
     ],
 )
 def test_nonsense_is_a_failure_and_not_a_zero(tmp_path: Path, then: str, said: str) -> None:
@@ -155,8 +155,8 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
         ("", "on a trial text it wrote 0 lines for 1 texts"),
         ("import nothing_of_that_name", "on a trial text it ended with exit code 1 and said .*ModuleNotFoundError"),
         ("print('{}')", "it scores 0 attributes"),
-        ("print('{\"\": 1}')", "'' is no name of an attribute"),
-        ("print('{\"a\\\\u001b\": 1}')", "is no name of an attribute"),
+        ("print('{\"\": 1}')", "'' is not an attribute name"),
+        ("print('{\"a\\\\u001b\": 1}')", "is not an attribute name"),
     ],
 )
 def test_a_program_is_tried_when_it_is_opened(tmp_path: Path, script: str, said: str) -> None:
@@ -203,8 +203,8 @@ def test_a_line_is_one_json_object() -> None:
         (b"\xff", "is not JSON (\\xff)"),
         (b'{"a": 1} {"a": 1}', 'is not JSON ({"a": 1} {"a": 1})'),
         (b'"a\tb"', "is not JSON"),
-        (b"null", "is no JSON object (null)"),
-        (b'{"a": Infinity}', "holds Infinity, which is no number"),
+        (b"null", "is not a JSON object (null)"),
+        (b'{"a": Infinity}', "holds Infinity, which is not a number"),
         (b'{"a\\u001b": 0, "a\\u001b": 0}', "gives 'a\\\\x1b' twice"),
         (b'{"a": ' * 100_000, "is not JSON"),
         (b'{"a": ' + b"1" * 5_000 + b"}", "is not JSON"),

@@ -115,6 +115,6 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_cannot_be_printed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="no name of an attribute") as caught:
+    with pytest.raises(Invalid, match="not an attribute name") as caught:
         opened(tmp_path, "fool", "a\x1b[2Jb.txt")
     assert str(caught.value).isprintable()

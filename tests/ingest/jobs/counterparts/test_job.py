@@ -204,7 +204,7 @@ def test_what_is_reported_tells_counterparts_from_what_is_below_chance(n_rows: i
     lines = report_lines([Outcome("a", report, None)], Path("w.duckdb"))
     said = (
         "a and b: 40 of 768 and 1,030 of 2,048 neurons have a counterpart above chance;"
-        " 145 pairs are each other's best, 20 of them above chance on either side"
+        " 145 pairs are mutual best matches, 20 of them above chance on both sides"
     )
     assert (said in lines) == (n_rows is not None)
 
@@ -252,7 +252,7 @@ def test_other_parameters_are_told_and_replaced_by_force(warehouse: Warehouse) -
     with warehouse.writer() as connection:
         changed = """parameters = json_merge_patch(parameters, '{"seed": 7}'), run_key = 'x' || run_id"""
         connection.execute(f"update store.runs set {changed} where job = 'counterparts'")
-    with pytest.raises(Conflict, match="seed: 7 there, 0 asked for"):
+    with pytest.raises(Conflict, match="seed: 7 in the warehouse, 0 requested"):
         ingests.compare(warehouse, "small", "large")
     (report,) = ingests.compare(warehouse, "small", "large", force=True)
     assert report.n_rows is not None

@@ -219,7 +219,7 @@ def test_it_says_what_is_measured_first(corpus: str, tmp_path: Path) -> None:
     ingests.measure(warehouse, model, request(corpus, "events"))
     told: list[str] = []
     ingest_model(warehouse, request(corpus, *EXITS), ModelSource.parse(str(model)), announce=told.append)
-    assert told == ["tiny: exits works on what clusters, shortcuts find, so that is measured first"]
+    assert told == ["tiny: exits needs the results of clusters, shortcuts, so these are measured first"]
 
 
 def test_a_model_of_one_layer_saves_nothing(corpus: str, tmp_path: Path) -> None:

@@ -381,7 +381,7 @@ def test_one_address_and_one_word_may_stand_alone(door: Neurothek) -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "the neurons are chosen in one way, but none was given: give where, search"),
+        ({}, "the neurons must be chosen in exactly one way, but none was given: give where, search"),
         ({"where": "is_dead", "words": ["school"]}, r"not in several \(where and words\)"),
         ({"where": "neuron = 99"}, "opt has no neurons where neuron = 99; try the condition first"),
         ({"where": "nonsense > 3"}, "nonsense"),

@@ -394,7 +394,7 @@ def test_fewer_sentences_than_coordinates_give_the_map_of_least_norm(tmp_path: P
     least = (np.linalg.pinv(states[0]) @ states[1]).T
     np.testing.assert_allclose(ours, least, atol=1e-5 * np.abs(least).max())
     (remark,) = job.remarks(lambda table: tables[table].lazy())
-    assert "1 of 1 states have fewer directions" in remark
+    assert "1 of 1 states span fewer directions" in remark
     assert "15, with condition" in remark
 
 
