@@ -124,7 +124,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "its table mine is not one of",
     ),
-    "wrong sums": (lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)), "gives two row counts for tokens"),
+    "wrong sums": (
+        lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)),
+        "gives two row counts for tokens",
+    ),
     "wrong counts": (
         lambda folder: edit(
             folder,
