@@ -16,7 +16,7 @@ from neurothek.catalog.publishing.staging import RunManifest, now, staged_run
 from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.ingest.jobs.job import JobContext, MeasureShard
 from neurothek.ingest.jobs.projections.job import ProjectionsJob
-from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.numerics.unit_vectors import unit_rows
@@ -55,7 +55,7 @@ def _layer_rows(transformer: Transformer) -> list[tuple[str, ...]]:
     E = transformer.unembedding()[: shapes.TOKENS]
     V = transformer.value_vectors(3)
     product = torch.empty(shapes.TOKENS, shapes.D_FFN)
-    scorer = Scorer(E, keep=Kept(largest=K, smallest=K))
+    scorer = Scorer(E, keep=ScorerOptions(largest=K, smallest=K))
     scorer.score(V)
     job = ProjectionsJob(JobContext(transformer, shapes.tokenizer()))
     with TemporaryDirectory() as staging, job.open(Path(staging), _no_rows) as measure:

@@ -30,8 +30,8 @@ def text_words(name: str, sequence_length: int, recipe: str) -> list[str]:
         sequence_length: ids of its longest sequence.
         recipe: how it was made, as JSON.
     """
-    said = json.loads(recipe)
-    limit, is_packed = said.get("tokens_per_domain"), said.get("packing", True)
+    settings = json.loads(recipe)
+    limit, is_packed = settings.get("tokens_per_domain"), settings.get("packing", True)
     tokens = ["--tokens", str(limit)] if name == "builtin" and limit is not None else []
     packing = [] if name != "builtin" or is_packed else ["--no-packing"]
     return ["--corpus", name, *tokens, "--sequence-length", str(sequence_length), *packing]

@@ -34,15 +34,15 @@ def bad_argument(name: str, value: object, hint: str = "", *, why: str = "") -> 
         hint: what to give instead.
         why: what is wrong with the value, where the hint does not say it.
     """
-    shown = repr(value).replace("\n", " ")
-    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-    found = f"{name}={shown} is not valid"
-    return Invalid(f"{found}; {why}" if why else found, hint, option=name, value=value)
+    text = repr(value).replace("\n", " ")
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    message = f"{name}={text} is not valid"
+    return Invalid(f"{message}; {why}" if why else message, hint, option=name, value=value)
 
 
-def unknown_argument(call: str, name: str, known: Iterable[str]) -> WrongCall:
+def unknown_argument(call: str, name: str, names: Iterable[str]) -> WrongCall:
     """A call has no argument of that name."""
-    return WrongCall(f"{call}() has no argument {name}", nearest_or_all(name, known), option=name)
+    return WrongCall(f"{call}() has no argument {name}", nearest_or_all(name, names), option=name)
 
 
 def require(kind: Any, /, **arguments: object) -> None:  # noqa: ANN401 - a type as it is annotated

@@ -21,24 +21,24 @@ def configured_of(model: Mapping[str, Any]) -> str:
     return json.dumps({name: model[name] for name in CONFIGURED})
 
 
-def config_differences(there: str, asked: str) -> dict[str, tuple[Any, Any]]:
+def config_differences(stored: str, requested: str) -> dict[str, tuple[Any, Any]]:
     """The fields in which two config.json differ -> both values, given what `configured_of` makes of them.
 
     A field that one of them does not name is none: earlier releases took no note of some.
     """
-    before, now = _fields(there), _fields(asked)
+    before, now = _fields(stored), _fields(requested)
     return {name: (before[name], now[name]) for name in before if name in now and before[name] != now[name]}
 
 
-def read_settings(said: str) -> dict[str, Any]:
+def read_settings(text: str) -> dict[str, Any]:
     """The column `settings`, read; what is no object, which no release writes, is one unnamed field."""
     try:
-        found = json.loads(said or "{}")
+        settings = json.loads(text or "{}")
     except (ValueError, RecursionError):
-        found = said
-    return found if isinstance(found, dict) else {"": found}
+        settings = text
+    return settings if isinstance(settings, dict) else {"": settings}
 
 
-def _fields(said: str) -> dict[str, Any]:
-    found = read_settings(said)
-    return found | read_settings(str(found.pop("settings", "")))
+def _fields(text: str) -> dict[str, Any]:
+    fields = read_settings(text)
+    return fields | read_settings(str(fields.pop("settings", "")))

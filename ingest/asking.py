@@ -93,24 +93,24 @@ def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
             "put all of it into the one or the other",
             option="text",
         )
-    asked = _fields(IngestRequest, others, _SINGULAR)
+    values = _fields(IngestRequest, others, _SINGULAR)
     if text:
-        asked["text"] = TextRequest(**_fields(TextRequest, text, _TEXT))
-    if "jobs" in asked:
-        jobs = asked["jobs"]
-        asked.setdefault("named", tuple(job for job in jobs if job != "all"))
-        asked["jobs"] = tuple(name for job in jobs for name in (registry.NAMES if job == "all" else (job,)))
-        asked["jobs"] = asked["jobs"] or DEFAULT_JOBS
-    return IngestRequest(**asked)
+        values["text"] = TextRequest(**_fields(TextRequest, text, _TEXT))
+    if "jobs" in values:
+        jobs = values["jobs"]
+        values.setdefault("named", tuple(job for job in jobs if job != "all"))
+        values["jobs"] = tuple(name for job in jobs for name in (registry.NAMES if job == "all" else (job,)))
+        values["jobs"] = values["jobs"] or DEFAULT_JOBS
+    return IngestRequest(**values)
 
 
 def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
     """Values for the fields of a request, each of its field's type."""
     values: dict[str, Any] = {}
-    types, known = get_type_hints(kind), {one.name for one in fields(kind)} - _OF_QUERIES
+    types, names = get_type_hints(kind), {one.name for one in fields(kind)} - _OF_QUERIES
     for word, value in given.items():
         name = called.get(word, word)
-        if name not in known:
+        if name not in names:
             raise unknown_argument("ingest", word, get_type_hints(Wishes))
         if name in values:
             raise bad_argument(word, value, "give one of the two", why=f"{name} is given, too")
@@ -145,7 +145,7 @@ _READ: Mapping[str, Callable[[Any], object]] = {
 """How what people write for a field becomes its value, where its type does not say."""
 
 _LEAST = {"tokens_per_domain": 1, "sequence_length": 2, "memory_bytes": 1} | {
-    one.name: one.metadata["shown"]["least"]
+    one.name: one.metadata["settings"]["least"]
     for one in fields(IngestRequest)
-    if "least" in one.metadata.get("shown", {})
+    if "least" in one.metadata.get("settings", {})
 }

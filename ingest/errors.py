@@ -21,7 +21,7 @@ from neurothek.ingest.units import in_words
 def config_changed(name: str, differences: Mapping[str, tuple[object, object]]) -> Conflict:
     """The warehouse holds the same weights under another configuration."""
     named = "; ".join(
-        f"{field}: {there} in the warehouse, {asked} requested" for field, (there, asked) in differences.items()
+        f"{field}: {stored} in the warehouse, {requested} requested" for field, (stored, requested) in differences.items()
     )
     return Conflict(
         f"the model {name} is in the warehouse with another config.json ({named})",
@@ -31,24 +31,24 @@ def config_changed(name: str, differences: Mapping[str, tuple[object, object]]) 
     )
 
 
-def unknown_corpus(name: str, known: Sequence[str]) -> NotFound:
+def unknown_corpus(name: str, names: Sequence[str]) -> NotFound:
     """The warehouse has no such corpus, or it was asked for beside others."""
-    found = f"has {', '.join(known)}" if known else "has none yet"
+    content = f"has {', '.join(names)}" if names else "has none yet"
     return NotFound(
         f"the corpus {name} cannot be used by name here",
-        f"the warehouse {found}: give one of these names alone, or builtin, NAME=PATH, or NAME=hub:ORG/NAME",
+        f"the warehouse {content}: give one of these names alone, or builtin, NAME=PATH, or NAME=hub:ORG/NAME",
         what="corpus",
         name=name,
-        known=known,
+        known=names,
     )
 
 
-def unknown_method(method: str, architecture: str | None, known: Sequence[str]) -> NotFound:
+def unknown_method(method: str, architecture: str | None, methods: Sequence[str]) -> NotFound:
     """There is no such shortcut, or not for such a model."""
-    near = nearest(method, known, limit=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    near = nearest(method, methods, limit=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(methods)}"
     models = f" for {architecture} models" if architecture is not None else ""
-    return NotFound(f"there is no shortcut {method}{models}", hint, what="shortcut", name=method, known=known)
+    return NotFound(f"there is no shortcut {method}{models}", hint, what="shortcut", name=method, known=methods)
 
 
 def not_enough_disk(folder: Path, needed: int, free: int) -> LimitExceeded:
@@ -63,31 +63,31 @@ def not_enough_disk(folder: Path, needed: int, free: int) -> LimitExceeded:
 
 
 def not_enough_memory(
-    work: str, needed: int, asked: int, *, instead: str = "", is_of_gpu: bool = False
+    work: str, needed: int, limit: int, *, instead: str = "", is_of_gpu: bool = False
 ) -> LimitExceeded:
     """The memory budget does not hold some work.
 
     Args:
         work: such as "measuring projections".
-        needed: bytes; told rounded up, as `asked` is rounded down: allowing as much as is told is enough.
-        asked: bytes that are allowed.
+        needed: bytes; told rounded up, as `limit` is rounded down: allowing as much as is told is enough.
+        limit: bytes that are allowed.
         instead: what else helps.
         is_of_gpu: whether the GPU has no more, and not a person allows no more.
     """
     if is_of_gpu:
         return LimitExceeded(
             f"{work} needs at least {math.ceil(needed / 1e7) / 100:.2f} GB of memory,"
-            f" but the GPU has {asked // 10**7 / 100:.2f} GB for it: measure with --device cpu{instead}",
+            f" but the GPU has {limit // 10**7 / 100:.2f} GB for it: measure with --device cpu{instead}",
             what="gpu memory",
             needed=needed,
-            limit=asked,
+            limit=limit,
         )
     return LimitExceeded(
         f"{work} needs at least {math.ceil(needed / 1e7) / 100:.2f} GB of memory,"
-        f" but --memory allows {asked // 10**7 / 100:.2f} GB: allow more{instead}",
+        f" but --memory allows {limit // 10**7 / 100:.2f} GB: allow more{instead}",
         what="memory",
         needed=needed,
-        limit=asked,
+        limit=limit,
     )
 
 

@@ -31,16 +31,16 @@ def default_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def _asked(default: Value, *names: str, **shown: Any) -> Value:
+def _option(default: Value, *names: str, **settings: Any) -> Value:
     """A field that is an option of the command `ingest`, too: nothing else has to say so.
 
     Args:
         default: its default.
         names: how the option is written.
-        shown: what `--help` shows of it, as click calls it; `least` is the smallest number that may be given, and
+        settings: what `--help` shows of it, as click calls it; `least` is the smallest number that may be given, and
             `is_size` says that it is given as a size, such as 4GB.
     """
-    return field(default=default, metadata={"names": names, "shown": shown})
+    return field(default=default, metadata={"names": names, "settings": settings})
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Steering:
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """Everything that one `ingest` does, whatever started it; fields that are `_asked` are the command's options.
+    """Everything that one `ingest` does, whatever started it; fields that are `_option` are the command's options.
 
     Attributes:
         jobs: names of the jobs.
@@ -164,90 +164,90 @@ class IngestRequest:
     jobs: tuple[str, ...] = DEFAULT_JOBS
     named: tuple[str, ...] = ()
     text: TextRequest = field(default_factory=TextRequest)
-    family: str | None = _asked(
+    family: str | None = _option(
         None, "--family", metavar="NAME", help="Family of every MODEL.  [default: its name without its size]"
     )
-    variant: str | None = _asked(
+    variant: str | None = _option(
         None,
         "--variant",
         metavar="V",
         help='Variant of every MODEL: "step 1000", "seed 2", no-position, post-norm, or plain for a plain size.'
         "  [default: from its revision and positions]",
     )
-    revision: str | None = _asked(
+    revision: str | None = _option(
         None, "--revision", help="Revision of every hub repository; REPO@REVISION sets it for one."
     )
-    tokenizer_from_file: bool = _asked(
+    tokenizer_from_file: bool = _option(
         False,
         "--tokenizer-from-file",
         help="Take tokenizer.json as it is, where transformers would put parts of its own in its place.",
     )
-    allow_pickle: bool = _asked(False, "--allow-pickle", help="Allow pickled weights; loads tensors only, never code.")
-    examples: int = _asked(DEFAULT_EXAMPLES, "--examples", least=1, help="Number of examples for the job events.")
-    methods: tuple[str, ...] = _asked(
+    allow_pickle: bool = _option(False, "--allow-pickle", help="Allow pickled weights; loads tensors only, never code.")
+    examples: int = _option(DEFAULT_EXAMPLES, "--examples", least=1, help="Number of examples for the job events.")
+    methods: tuple[str, ...] = _option(
         (), "--method", metavar="NAME", help="Shortcut for the job shortcuts to try (repeatable).  [default: all]"
     )
-    keep: Keep = _asked(
+    keep: Keep = _option(
         "last", "--keep", help="Matrices the job shortcuts keeps: only those to the last state, or all."
     )
-    domains: tuple[str, ...] = _asked(
+    domains: tuple[str, ...] = _option(
         (),
         "--domain",
         metavar="NAME",
         help="Domain the job shortcuts takes sentences from (repeatable).  [default: prose if present, else all]",
     )
-    fit: int | None = _asked(
+    fit: int | None = _option(
         None,
         "--fit",
         metavar="N",
         help="Sentences the job shortcuts fits on.  [default: 9000, or three quarters of a smaller text]",
     )
-    validate: int | None = _asked(
+    validate: int | None = _option(
         None,
         "--validate",
         metavar="N",
         help="Sentences the job shortcuts validates on.  [default: 3000, or the remaining quarter]",
     )
-    baselines: bool = _asked(
+    baselines: bool = _option(
         True, "--baselines/--no-baselines", help="Also fit a classifier for every layer in the job exits."
     )
-    clusters: tuple[int, ...] = _asked(
+    clusters: tuple[int, ...] = _option(
         (),
         "--clusters",
         least=1,
         metavar="N",
         help="Number of clusters for the job clusters (repeatable).  [default: two, by the number of neurons]",
     )
-    device: Device = _asked("auto", "--device")
-    dtype: Dtype = _asked("float32", "--dtype")
-    active_above: float | None = _asked(None, "--active-above", help="Count a coefficient above this value as active.")
+    device: Device = _option("auto", "--device")
+    dtype: Dtype = _option("float32", "--dtype")
+    active_above: float | None = _option(None, "--active-above", help="Count a coefficient above this value as active.")
     memory_bytes: int = field(
         default_factory=default_memory,
         metadata={
             "names": ("--memory",),
-            "shown": {
+            "settings": {
                 "is_size": True,
                 "help": "Memory that measuring may use, e.g. 4GB.  [default: half of the machine's]",
             },
         },
     )
-    batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens per batch.")
-    staging: Path | None = _asked(None, "--staging", help="Folder for rows that are not published yet.")
-    engine: EngineName = _asked("local", "--engine", help="Measure in this process, or with workers of a Ray cluster.")
-    address: str | None = _asked(
+    batch_tokens: int = _option(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens per batch.")
+    staging: Path | None = _option(None, "--staging", help="Folder for rows that are not published yet.")
+    engine: EngineName = _option("local", "--engine", help="Measure in this process, or with workers of a Ray cluster.")
+    address: str | None = _option(
         None,
         "--address",
         metavar="HOST:PORT",
         help="Ray cluster to join, or auto for the one on this machine.  [default: start one here]",
     )
-    workers: int | None = _asked(
+    workers: int | None = _option(
         None,
         "--workers",
         least=1,
         metavar="N",
         help="Workers of the cluster.  [default: as many as fit; here one a GPU]",
     )
-    gpus_per_worker: float | None = _asked(
+    gpus_per_worker: float | None = _option(
         None, "--gpus-per-worker", least=0, metavar="N", help="GPUs per worker.  [default: 1 if there are any]"
     )
     force: bool = False

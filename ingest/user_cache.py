@@ -14,10 +14,10 @@ from neurothek.catalog.files import written
 def read_notes(name: str) -> dict[str, Any]:
     """What a file of the cache folder holds; nothing where it is not there, or no JSON object."""
     try:
-        found = json.loads(_path(name).read_bytes())
+        notes = json.loads(_path(name).read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return notes if isinstance(notes, dict) else {}
 
 
 def write_notes(name: str, notes: Mapping[str, Any]) -> None:

@@ -139,7 +139,7 @@ class Changing(Opened):
             )
         addresses = None if neurons is None else _addresses(neurons)
         with self.reader() as reader, on_corpus(reader, [model], corpus) as connection:
-            known = choose_model(connection, model)
+            model_row = choose_model(connection, model)
             read = choose_corpora(connection, [model], corpus).get(model)
             if read is None:
                 from neurothek.ingest.jobs import registry
@@ -157,7 +157,7 @@ class Changing(Opened):
                 weights=self._weights_at_hand,
             )
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
-            has_texts = has_continuations(connection, known.model_id, read.corpus_id)
+            has_texts = has_continuations(connection, model_row.model_id, read.corpus_id)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
         made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched, poles=poles)
         request = request_for(
@@ -170,8 +170,10 @@ class Changing(Opened):
             has_texts=has_texts,
             alone=one_by_one,
         )
-        notes = tuple(null_labels("is_dead" if each else where, [known]))
-        planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus, notes=notes)
+        notes = tuple(null_labels("is_dead" if each else where, [model_row]))
+        planned = Planned(
+            model, request, source, model_row.n_layers * model_row.d_ffn, read.corpus, corpus, notes=notes
+        )
         if not one_by_one:
             return planned
         from neurothek.ingest.pipeline.neuron_hours import planned_with_hours

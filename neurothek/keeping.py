@@ -166,8 +166,8 @@ class Keeping(Opened):
         from neurothek.dashboards.papers.reproduced import collect
 
         with self.reader() as connection:
-            found = collect(connection, paper, models, family=family, corpus=corpus)
-        return write_paper(found, expanded(to))
+            collection = collect(connection, paper, models, family=family, corpus=corpus)
+        return write_paper(collection, expanded(to))
 
     @checked
     def export(

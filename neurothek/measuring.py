@@ -49,7 +49,7 @@ class Measuring(Opened):
         request = requested(**wishes)
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
-        with progress_bars(shown=progress) as bars:
+        with progress_bars(visible=progress) as bars:
             return list(ingest_all(self.warehouse, request, models, progress=bars))
 
     @checked
@@ -78,7 +78,7 @@ class Measuring(Opened):
         request = requested(**wishes)
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
-        with self.warehouse.lingering(), progress_bars(shown=progress) as bars:
+        with self.warehouse.lingering(), progress_bars(visible=progress) as bars:
             for one in models:
                 look_for(self.warehouse, request, one)
             return [plan_model(self.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
@@ -110,10 +110,10 @@ class Measuring(Opened):
             return [MissingJobs(one, of.jobs, {"jobs": of.jobs, "named": ()}) for one in models]
         with self.reader() as connection:
             names = known_as(connection, models)
-            known = [name for name in names.values() if name is not None]
-            lacks = lacking(connection, of, known, corpus=corpus) if known or not models else []
+            existing = [name for name in names.values() if name is not None]
+            lacks = lacking(connection, of, existing, corpus=corpus) if existing or not models else []
             new = [one for one, name in names.items() if name is None]
-            return [*lacks, *(of_new(connection, of, one, known, corpus) for one in new)]
+            return [*lacks, *(of_new(connection, of, one, existing, corpus) for one in new)]
 
     @checked
     def verify(
@@ -149,7 +149,7 @@ class Measuring(Opened):
 
         folder = None if weights is None else str(weights)
         agreements, skipped = [], []
-        with progress_bars(shown=progress) as bars:
+        with progress_bars(visible=progress) as bars:
             for part in remeasure(self.warehouse, model, weights=folder, n_shards=sample, progress=bars):
                 if isinstance(part, Skipped):
                     skipped.append(part)

@@ -29,8 +29,8 @@ Result = TypeVar("Result")
 def _wrong_call(method: Callable[..., Any], problem: str) -> WrongCall:
     """Arguments that a method has not, or that it lacks."""
     signature = inspect.signature(method)
-    shown = [str(one.replace(annotation=one.empty)) for one in signature.parameters.values() if one.name != "self"]
-    hint = f"call it as {method.__name__}({', '.join(shown)})"
+    parameters = [str(one.replace(annotation=one.empty)) for one in signature.parameters.values() if one.name != "self"]
+    hint = f"call it as {method.__name__}({', '.join(parameters)})"
     return WrongCall(f"{method.__name__}: {problem}", hint, option=method.__name__)
 
 
@@ -101,16 +101,16 @@ class Opened:
         mapped, why_not, n_bytes = {}, {}, 0
         for model in models:
             try:
-                found = map_measured(model)
+                opened_weights = map_measured(model)
             except NeurothekError as error:
                 if isinstance(error, Unavailable) and error.what == "weights":
                     why_not[model.name] = error.why
                 else:
                     why_not[model.name] = str(error)
             else:
-                n_bytes += found.n_bytes
+                n_bytes += opened_weights.n_bytes
                 if n_bytes <= MOST_BYTES:
-                    mapped[model.model_id] = found
+                    mapped[model.model_id] = opened_weights
                 else:
                     why_not[model.name] = f"{n_bytes >> 20:,} MiB to read, more than {MOST_BYTES >> 20:,}"
         return AtHand(mapped, why_not)

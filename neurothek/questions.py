@@ -63,10 +63,10 @@ class Questions(Opened):
             if answer.is_truncated:
                 warnings.warn(f"showing {answer.shown}; raise the limits for more", stacklevel=3)
             return answer.frame
-        with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
-            if corpus is not None and shown is not connection:
-                refuse_facts(shown, query, corpus)
-            return run_query(shown, query, parameters)
+        with self.reader() as connection, on_corpus(connection, (), corpus) as prepared:
+            if corpus is not None and prepared is not connection:
+                refuse_facts(prepared, query, corpus)
+            return run_query(prepared, query, parameters)
 
     @checked
     def ask(

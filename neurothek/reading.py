@@ -43,7 +43,7 @@ class Reading(Opened):
             2
         """
         from neurothek.ingest.models.mapped_weights import map_measured
-        from neurothek.queries.search.by_score import scored, wanted
+        from neurothek.queries.search.by_score import scored, scorings
         from neurothek.queries.search.question import Question, put_together
 
         if isinstance(question, str):
@@ -52,13 +52,13 @@ class Reading(Opened):
             raise bad_argument("question", question, "give a word, or a question that holds the conditions itself")
         require(Question, question=question)
         with self.reader() as connection:
-            asked = wanted(connection, question)
+            requests = scorings(connection, question)
         mapped = {
             one.model.model_id: map_measured(one.model, weights=weights, is_thorough=True, progress=progress)
-            for one in asked
+            for one in requests
         }
         with self.reader() as connection:
-            return scored(connection, question, asked, mapped)
+            return scored(connection, question, requests, mapped)
 
     @checked
     def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> "np.ndarray":
@@ -87,5 +87,5 @@ class Reading(Opened):
         from neurothek.queries.trace.shortcut import kept_shortcut
 
         with self.reader() as connection:
-            kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
-        return matrix_of(kept, self.warehouse.maps)
+            stored = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
+        return matrix_of(stored, self.warehouse.maps)

@@ -88,18 +88,18 @@ class Running(Opened):
         from neurothek.queries.views.on_corpus import on_corpus
 
         with self.reader() as connection:
-            known = choose_model(connection, model)
-            token_id, text = (None, None) if token is None else token_of(connection, known, token)
-            kept = kept_for(connection, model, lens, corpus=corpus)
+            chosen = choose_model(connection, model)
+            token_id, text = (None, None) if token is None else token_of(connection, chosen, token)
+            stored = kept_for(connection, model, lens, corpus=corpus)
             # One that is not there is refused before the model runs.
             choose_corpora(connection, [model], corpus)
-        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        matrices = [matrix_of(one, self.warehouse.maps) for one in stored]
         _require_prompt(prompt, position)
-        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
         from neurothek.ingest.trace.open_models import OPEN_MODELS
         from neurothek.ingest.trace.trace import trace
 
-        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
+        with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
             traced = trace(
                 *opened,
                 prompt,
@@ -111,8 +111,8 @@ class Running(Opened):
                 sort=sort,
                 effects=effects,
             )
-        with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
-            return trace_page(shown, known, traced, token=text)
+        with self.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
+            return trace_page(prepared, chosen, traced, token=text)
 
     @checked
     def trace_grid(
@@ -170,22 +170,22 @@ class Running(Opened):
 
         _require_switch(value=set, n_random=1, seed=0)
         with self.reader() as connection:
-            known = choose_model(connection, model)
+            chosen = choose_model(connection, model)
             address = None if neuron is None else neuron_of(connection, model, neuron)
-            kept = kept_for(connection, model, lens, corpus=corpus)
-        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+            stored = kept_for(connection, model, lens, corpus=corpus)
+        matrices = [matrix_of(one, self.warehouse.maps) for one in stored]
         _require_prompt(prompt)
-        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
         from neurothek.ingest.trace.grid import trace_grid
         from neurothek.ingest.trace.open_models import OPEN_MODELS
         from neurothek.ingest.trace.switched import Switch
 
-        wanted = None if address is None else Switch(address.layer, address.neuron, float(set))
+        change = None if address is None else Switch(address.layer, address.neuron, float(set))
         setting = "" if address is None else f"L{address.layer}N{address.neuron} set to {set:g}"
-        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
-            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, switch=wanted)
+        with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
+            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, switch=change)
         with self.reader() as connection:
-            return grid_page(connection, known, traced, lens=lens, setting=setting)
+            return grid_page(connection, chosen, traced, lens=lens, setting=setting)
 
     @checked
     def activations(
@@ -227,8 +227,8 @@ class Running(Opened):
         from neurothek.ingest.trace.open_models import OPEN_MODELS
 
         with OPEN_MODELS.model(address.of, weights=weights, allow_pickle=allow_pickle) as opened:
-            found = activations_along(*opened, prompt, layer=address.layer, neuron=address.neuron)
-        return along_page(address, found)
+            activations_there = activations_along(*opened, prompt, layer=address.layer, neuron=address.neuron)
+        return along_page(address, activations_there)
 
     @checked
     def switch(
@@ -283,17 +283,17 @@ class Running(Opened):
         with self.reader() as connection:
             address = neuron_of(connection, model, neuron)
             firing = firing_beside(connection, address)
-        known = address.of
+        chosen = address.of
         _require_prompt(prompt, position)
-        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
         from neurothek.ingest.trace.open_models import OPEN_MODELS
         from neurothek.ingest.trace.switched import Switch, switched
 
-        wanted = Switch(address.layer, address.neuron, float(set), is_before=pre)
-        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
-            found = switched(*opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed)
+        change = Switch(address.layer, address.neuron, float(set), is_before=pre)
+        with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
+            result = switched(*opened, prompt, change, position=position, firing=firing, n_random=n_random, seed=seed)
         with self.reader() as connection:
-            return switch_page(connection, known, found)
+            return switch_page(connection, chosen, result)
 
     @checked
     def switch_together(
@@ -346,18 +346,18 @@ class Running(Opened):
         with self.reader() as connection:
             addresses = list(dict.fromkeys(neuron_of(connection, model, neuron) for neuron in neurons))
             firing = {one.layer: firing_beside(connection, one) for one in addresses}
-        known = addresses[0].of
-        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        chosen = addresses[0].of
+        require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
         from neurothek.ingest.trace.open_models import OPEN_MODELS
         from neurothek.ingest.trace.switched import Switch, switched_together
 
-        wanted = [Switch(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
-        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
-            found = switched_together(
-                *opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed
+        changes = [Switch(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
+        with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
+            result = switched_together(
+                *opened, prompt, changes, position=position, firing=firing, n_random=n_random, seed=seed
             )
         with self.reader() as connection:
-            return together_page(connection, known, found)
+            return together_page(connection, chosen, result)
 
 
 _MOST_RANDOM = 1000

@@ -101,17 +101,17 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
     """Compare the tables with those of this release; an older export may lack what was added since."""
     if not 1 <= manifest.schema_version <= versions.VERSION:
         raise invalid_export(folder, "it was written by a newer neurothek")
-    known = store_tables(blank)
+    columns_of = store_tables(blank)
     for name, table in manifest.tables.items():
-        types = {column: one.type for column, one in known.get(name, {}).items()}
-        needed = {column for column, one in known.get(name, {}).items() if not one.is_nullable}
+        types = {column: one.type for column, one in columns_of.get(name, {}).items()}
+        needed = {column for column, one in columns_of.get(name, {}).items() if not one.is_nullable}
         needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
         exported_types = {column: one.type for column, one in table.columns.items()}
         if not types or not exported_types.items() <= types.items() or not needed <= exported_types.keys():
             raise invalid_export(folder, f"its table {name} is unknown to this release")
         if table.n_rows != sum(file.n_rows for file in table.files):
             raise invalid_export(folder, f"its {MANIFEST} gives two row counts for {name}")
-    missing = known.keys() - manifest.tables.keys()
+    missing = columns_of.keys() - manifest.tables.keys()
     if missing and manifest.schema_version == versions.VERSION:
         raise invalid_export(folder, f"the table {min(missing)} is missing")
 
@@ -151,8 +151,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         try:
             if files:
                 later = (
-                    f", {said} as {column}"
-                    for column, said in _TOLD_BY_OTHERS.get(name, {}).items()
+                    f", {expression} as {column}"
+                    for column, expression in _TOLD_BY_OTHERS.get(name, {}).items()
                     if column not in table.columns
                 )
                 with rows_of(connection, files) as rows:

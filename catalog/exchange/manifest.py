@@ -17,11 +17,11 @@ _MOST = 2**63
 """No number of rows reaches it."""
 
 
-def invalid_export(folder: Path, found: str) -> Unreadable:
+def invalid_export(folder: Path, problem: str) -> Unreadable:
     """A folder that is not an export, or one that was changed."""
     again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
     hint = f"export the warehouse again with `{again}`"
-    return Unreadable(f"{folder} cannot be imported: {found}", hint, path=folder, why=found)
+    return Unreadable(f"{folder} cannot be imported: {problem}", hint, path=folder, why=problem)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _require_own_files(folder: Path, manifest: Manifest) -> None:
     """Refuse a file that is named twice, or lies elsewhere: by its path, or by a link."""
-    known: set[Path] = set()
+    targets: set[Path] = set()
     root = folder.resolve()
     paths = [file.path for table in manifest.tables.values() for file in table.files]
     for path in (*paths, *manifest.maps):
@@ -112,9 +112,9 @@ def _require_own_files(folder: Path, manifest: Manifest) -> None:
         is_outside = pure.is_absolute() or ".." in pure.parts or "\0" in path
         if is_outside or not (target := _followed(folder / path)).is_relative_to(root):
             raise invalid_export(folder, f"its {MANIFEST} names {readable(path)}, which lies outside the folder")
-        if target in known:
+        if target in targets:
             raise invalid_export(folder, f"its {MANIFEST} names {readable(path)} twice")
-        known.add(target)
+        targets.add(target)
 
 
 def _followed(path: Path) -> Path:

@@ -72,12 +72,12 @@ class Numbering:
         key = next(column for column, numbered in NUMBERED.items() if numbered == table)
         listed = ", ".join((key, *identity))
         query = f"select {listed} from store.{table}"
-        known = {tuple(row[1:]): int(row[0]) for row in ours.execute(query).fetchall()} if identity else {}
+        existing = {tuple(row[1:]): int(row[0]) for row in ours.execute(query).fetchall()} if identity else {}
         free = first_row(ours, f"select coalesce(max({key}), -1) + 1 from store.{table}")
         ids: dict[int, int] = {}
         new: set[int] = set()
         for number, *values in theirs.execute(f"{query} where {condition} order by {key}").fetchall():
-            taken = known.get(self._translated(identity, values))
+            taken = existing.get(self._translated(identity, values))
             if taken is None:
                 taken = int(free[0]) + len(new) if free else 0
                 new.add(int(number))
@@ -131,10 +131,10 @@ def _runs_differ(model: str, job: str, other: Path) -> Conflict:
     )
 
 
-def _unsound(other: Path, found: str) -> Damaged:
+def _unsound(other: Path, problem: str) -> Damaged:
     """The other warehouse contradicts itself."""
     look = command_line("check", "--warehouse", str(other))
-    return Damaged(f"{other} cannot be merged: {found}", f"check it with `{look}`", path=other, why=found)
+    return Damaged(f"{other} cannot be merged: {problem}", f"check it with `{look}`", path=other, why=problem)
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
     laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
-    wanted = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
-    for finding in broken(theirs, among=wanted, progress=Silent()):
+    checks = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
+    for finding in broken(theirs, among=checks, progress=Silent()):
         raise _unsound(other, f"{readable(finding.example)} violates the rule: {finding.law}")
 
 
@@ -216,9 +216,9 @@ def _refuse_other_models(
     other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
 ) -> None:
     query = f"select model_id, name, weights_sha256, {', '.join(CONFIGURED)} from store.models order by model_id"
-    known = {row["name"]: row for row in ours.sql(query).pl().to_dicts()}
+    existing = {row["name"]: row for row in ours.sql(query).pl().to_dicts()}
     for row in theirs.sql(query).pl().to_dicts():
-        name, our = row["name"], known.get(row["name"])
+        name, our = row["name"], existing.get(row["name"])
         if our is None:
             continue
         if row["model_id"] in numbering.tables["models"].new:
@@ -251,15 +251,15 @@ def _refuse_other_runs(
 ) -> None:
     """A job has one run per model, corpus and other model; where its tables know neither of these, one per model."""
     query = "select run_id, job, model_id, corpus_id, other_model_id from store.runs order by run_id"
-    known = {tuple(about) for _, *about in ours.execute(query).fetchall()}
-    measured = {(job, model_id) for job, model_id, *_ in known}
+    existing = {tuple(about) for _, *about in ours.execute(query).fetchall()}
+    measured = {(job, model_id) for job, model_id, *_ in existing}
     models, corpora = numbering.tables["models"].ids, numbering.tables["corpora"].ids
     for run_id, job, model_id, corpus_id, other_id in theirs.execute(query).fetchall():
         if run_id not in numbering.tables["runs"].new:
             continue
         model = models[model_id]
         is_single = any(table.scope == "model" for table in JOB_TABLES.get(job, ()))
-        if (job, model, corpora.get(corpus_id), models.get(other_id)) in known or (
+        if (job, model, corpora.get(corpus_id), models.get(other_id)) in existing or (
             is_single and (job, model) in measured
         ):
             raise _runs_differ(_name(theirs, model_id), job, other)
@@ -328,9 +328,9 @@ def _copy_written(
 ) -> int:
     """Those of both people, on models of either: a row is known by its UUID, wherever it was made."""
     (uuid,) = table.key
-    known = {one for (one,) in ours.execute(f"select {uuid} from store.{table.name}").fetchall()}
+    existing = {one for (one,) in ours.execute(f"select {uuid} from store.{table.name}").fetchall()}
     query = f"select {uuid} from store.{table.name} order by created_at, {uuid}"
-    new = [one for (one,) in theirs.execute(query).fetchall() if one not in known]
+    new = [one for (one,) in theirs.execute(query).fetchall() if one not in existing]
     condition = f"{uuid} in (select unnest($new))"
     return _copy(theirs, ours, table.name, condition, numbering, parameters={"new": new}) if new else 0
 

@@ -40,13 +40,13 @@ def changed_tokenizer(name: str, *, corpus: str | None = None, parts: Sequence[s
         corpus: the text whose ids differ; None: the vocabularies do.
         parts: parts of the tokenizer in which they differ, as far as they are known.
     """
-    found = f"the model {name} was measured with a different tokenizer than the one found now"
+    difference = f"the model {name} was measured with a different tokenizer than the one found now"
     if corpus is None:
-        return Conflict(found, "give it another name with NAME=", what="tokenizer", name=name)
+        return Conflict(difference, "give it another name with NAME=", what="tokenizer", name=name)
     differ = f" ({', '.join(parts)} {'differs' if len(parts) == 1 else 'differ'})" if parts else ""
-    own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
+    advice = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
     return Conflict(
-        f"{found}{differ}, which gives {corpus} other ids{own}",
+        f"{difference}{differ}, which gives {corpus} other ids{advice}",
         "ingest the text again with --force to replace all its measurements, or give the model another name"
         " with NAME= to keep both",
         what="tokenizer",
@@ -185,26 +185,26 @@ def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> 
     tokenizer_id = _ensure_tokenizer(connection, model)
     MODELS.check(model.row)
     query = "select model_id, weights_sha256, tokenizer_id from store.models where name = ?"
-    known = first_row(connection, query, [model.name])
-    if known is None:
+    row = first_row(connection, query, [model.name])
+    if row is None:
         # A set of units has no number of another model: that of its neurons is the model's.
         model_id = max(_next_id(connection, "models", "model_id"), _next_id(connection, "unit_sets", "set_id"))
         _insert_frame(connection, MODELS, model.row, {"model_id": model_id, "tokenizer_id": tokenizer_id})
         add_neurons(connection)
         return model_id
-    if known[1] != model.row.item(0, "weights_sha256"):
+    if row[1] != model.row.item(0, "weights_sha256"):
         raise taken_name(model.name)
-    if known[2] != tokenizer_id:
+    if row[2] != tokenizer_id:
         raise changed_tokenizer(model.name)
-    return int(known[0])
+    return int(row[0])
 
 
 def _ensure_tokenizer(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:
     TOKENIZERS.check(model.tokenizer)
     sha256 = model.tokenizer.item(0, "sha256")
-    known = first_row(connection, "select tokenizer_id from store.tokenizers where sha256 = ?", [sha256])
-    if known is not None:
-        return int(known[0])
+    row = first_row(connection, "select tokenizer_id from store.tokenizers where sha256 = ?", [sha256])
+    if row is not None:
+        return int(row[0])
     tokenizer_id = _next_id(connection, "tokenizers", "tokenizer_id")
     _insert_frame(connection, TOKENIZERS, model.tokenizer, {"tokenizer_id": tokenizer_id})
     _insert_frame(connection, TOKENS, TOKENS.check(model.tokens), {"tokenizer_id": tokenizer_id})
@@ -217,9 +217,9 @@ def _ensure_corpus(connection: duckdb.DuckDBPyConnection, corpus: CorpusRecord, 
     tokenizer_id = row[0] if row else None
     sha256, length = corpus.row.item(0, "sha256"), corpus.row.item(0, "sequence_length")
     query = "select corpus_id from store.corpora where sha256 = ? and sequence_length = ? and tokenizer_id = ?"
-    known = first_row(connection, query, [sha256, length, tokenizer_id])
-    if known is not None:
-        return int(known[0])
+    existing = first_row(connection, query, [sha256, length, tokenizer_id])
+    if existing is not None:
+        return int(existing[0])
     corpus_id = _next_id(connection, "corpora", "corpus_id")
     _insert_frame(connection, CORPORA, corpus.row, {"corpus_id": corpus_id, "tokenizer_id": tokenizer_id})
     _insert_frame(connection, SEQUENCES, SEQUENCES.check(corpus.sequences), {"corpus_id": corpus_id})

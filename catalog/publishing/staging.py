@@ -52,8 +52,8 @@ def _busy_run(job: str, model: str) -> Busy:
 
 def unwritable_staging(folder: Path, error: Exception) -> Unavailable:
     """The disk does not take a shard."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
-    why = said.rpartition("underlying IO error: ")[2]
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
+    why = text.rpartition("underlying IO error: ")[2]
     return Unavailable(
         f"a measurement could not be written to {folder} ({why})",
         "finished work is kept: free some space or choose another disk with --staging, then repeat the command",
@@ -115,8 +115,8 @@ class StagedRun:
 
     def is_ours(self) -> bool:
         """Whether no other process has opened the folder since, or deleted it: for those who write without its lock."""
-        found = _read_manifest(self.folder)
-        return found is not None and found.get("lease") == self.manifest.lease
+        manifest = _read_manifest(self.folder)
+        return manifest is not None and manifest.get("lease") == self.manifest.lease
 
     def drop(self, shard: str, table: str) -> None:
         """Delete the rows of one table of a shard, if they are there."""

@@ -83,7 +83,7 @@ def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[s
     """
     names = connection.execute("select name from store.models where model_id = ?", [model_id]).fetchall()
     name = names[0][0] if names else None
-    views = kept(connection)
+    views = stored_views(connection)
     filled = _filled(connection, {view.source for view in views}, model_id)
     for view in views:
         if changed is not None and view.reads.isdisjoint(changed):
@@ -99,7 +99,7 @@ def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[s
 
 def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
     """Every kept view with a query for the places where its rows are not those that the view computes now."""
-    for view in kept(connection):
+    for view in stored_views(connection):
         columns = connection.execute(
             "select column_name, data_type from duckdb_columns()"
             " where schema_name = 'store' and database_name = current_database() and table_name = ?",
@@ -135,14 +135,14 @@ def _compute(connection: duckdb.DuckDBPyConnection, view: KeptView, model_id: in
 
 def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], model_id: int) -> set[str]:
     """Those of the tables that have rows of the model."""
-    asked = " union all ".join(
+    query = " union all ".join(
         f"select '{table}' where exists (from store.{table} where model_id = $model_id)" for table in sorted(tables)
     )
-    rows = connection.execute(asked, {"model_id": model_id}).fetchall() if tables else []
+    rows = connection.execute(query, {"model_id": model_id}).fetchall() if tables else []
     return {str(table) for (table,) in rows}
 
 
-def kept(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
+def stored_views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
     """Those that are kept in the file: none before somebody has installed the views."""
     tables = _kept_tables(connection)
     return [view for define in _DEFINITIONS for view in define() if view.table in tables]
@@ -191,7 +191,7 @@ def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int, written:
             what reads none of them stays. None: any may have been.
     """
     changed: set[str] | None = None
-    if written is not None and _MEASURED in {view.table for view in summaries.kept(connection)}:
+    if written is not None and _MEASURED in {view.table for view in summaries.stored_views(connection)}:
         changed = {_RUNS}
         summaries.refresh(connection, model_id, changed)
         changed = changed.union(written) - {_RUNS}

@@ -59,7 +59,7 @@ def require_whole(connection: duckdb.DuckDBPyConnection, path: Path, *, progress
     owners = _owners(connection, wrong)
     broken = sorted(wrong.intersection(owners))
     if broken:
-        raise damaged_warehouse(path, _found(broken, n_blocks, _BLOCKS_FROM + broken[0] * block_bytes, owners))
+        raise damaged_warehouse(path, _description(broken, n_blocks, _BLOCKS_FROM + broken[0] * block_bytes, owners))
 
 
 def _wrong_blocks(path: Path, n_blocks: int, block_bytes: int, progress: Progress) -> Iterator[int]:
@@ -78,21 +78,21 @@ def _wrong_blocks(path: Path, n_blocks: int, block_bytes: int, progress: Progres
             progress.advance(n_asked)
 
 
-def _owners(connection: duckdb.DuckDBPyConnection, wanted: Set[int]) -> dict[int, set[str]]:
+def _owners(connection: duckdb.DuckDBPyConnection, blocks: Set[int]) -> dict[int, set[str]]:
     """Those of the blocks that are in use -> the tables whose rows they hold; none where DuckDB keeps its own lists."""
     metadata = connection.execute("select block_id from pragma_metadata_info()").fetchall()
-    owners: dict[int, set[str]] = {block: set() for (block,) in metadata if block in wanted}
+    owners: dict[int, set[str]] = {block: set() for (block,) in metadata if block in blocks}
     tables = "select schema_name, table_name from duckdb_tables() where database_name = current_database()"
     for schema, table in connection.execute(tables).fetchall():
         name = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table))
         query = "select block_id, additional_block_ids from pragma_storage_info($name)"
         for block, more in connection.execute(query, {"name": name}).fetchall():
-            for one in {block, *(more or ())}.intersection(wanted):
+            for one in {block, *(more or ())}.intersection(blocks):
                 owners.setdefault(one, set()).add(table)
     return owners
 
 
-def _found(broken: list[int], n_blocks: int, first_byte: int, owners: dict[int, set[str]]) -> str:
+def _description(broken: list[int], n_blocks: int, first_byte: int, owners: dict[int, set[str]]) -> str:
     tables = sorted(set[str]().union(*(owners[block] for block in broken)))
     held = f", with rows of {', '.join(tables)}," if tables else ""
     which = "is corrupt," if len(broken) == 1 else "are corrupt, the first"

@@ -24,14 +24,14 @@ _TWICE = "More than one row returned by a subquery"
 """What DuckDB says where our statements ask for the one row of a key; people's queries are answered for elsewhere."""
 
 
-def damaged_warehouse(path: Path, found: str) -> Damaged:
+def damaged_warehouse(path: Path, problem: str) -> Damaged:
     """The file, or its log, is not what was written."""
     return Damaged(
-        f"{path} is damaged: {found}",
+        f"{path} is damaged: {problem}",
         "restore a copy of it, import an export into a new file with"
         f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into a new file",
         path=path,
-        why=found,
+        why=problem,
     )
 
 
@@ -132,13 +132,13 @@ def missing_warehouse(path: Path) -> Unavailable:
     )
 
 
-def invalid_warehouse(path: Path, found: str) -> Unreadable:
+def invalid_warehouse(path: Path, problem: str) -> Unreadable:
     """The file is something else."""
     hint = "name another file with --warehouse"
-    return Unreadable(f"{path} cannot be used as a warehouse: {found}", hint, path=path, why=found)
+    return Unreadable(f"{path} cannot be used as a warehouse: {problem}", hint, path=path, why=problem)
 
 
-def unwritable_warehouse(path: Path, found: str) -> Unreadable:
+def unwritable_warehouse(path: Path, problem: str) -> Unreadable:
     """The disk refuses to take the file, or the lock beside it."""
     hint = "choose another place with --warehouse"
-    return Unreadable(f"{path} could not be written ({found})", hint, path=path, why=found)
+    return Unreadable(f"{path} could not be written ({problem})", hint, path=path, why=problem)

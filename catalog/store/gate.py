@@ -114,10 +114,10 @@ class Gate:
 def _lock_holder(path: Path) -> str | None:
     """The process that has a lock on a file, where the system lists locks: Linux does."""
     try:
-        found, locks = path.stat(), Path("/proc/locks").read_text("ascii").splitlines()
+        status, locks = path.stat(), Path("/proc/locks").read_text("ascii").splitlines()
     except OSError:
         return None
-    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     # "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; of those that wait, a line has an arrow before the kind.
     fields = [line.split() for line in locks if "->" not in line]
     pids = {int(field[4]) for field in fields if field[5] == place} - {os.getpid(), 0, -1}

@@ -37,7 +37,7 @@ class _Instance:
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     connection: duckdb.DuckDBPyConnection | None = None
-    found: object = None
+    state: object = None
     opened_at: float = 0.0
     left_at: float = 0.0
     closer: threading.Timer | None = None
@@ -133,15 +133,15 @@ def _close_idle() -> None:
 os.register_at_fork(before=_close_idle)
 
 
-Found = TypeVar("Found")
+State = TypeVar("State")
 
 
 @contextmanager
 def shared_reader(
     path: Path,
-    open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, Found]],
-    is_current: Callable[[Found], bool] = lambda found: True,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
+    open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, State]],
+    is_current: Callable[[State], bool] = lambda state: True,
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, State]]:
     """Yield a cursor of the connection that this process's readers share; the last one to leave closes it.
 
     With it comes what was found when the connection was opened. A connection may not be used by two threads at once,
@@ -154,16 +154,16 @@ def shared_reader(
             if (
                 not instance.readers
                 and instance.connection is not None
-                and not is_current(cast("Found", instance.found))
+                and not is_current(cast("State", instance.state))
             ):
                 instance.close()
             instance.readers.add(lease)
             if instance.connection is None:
-                instance.connection, instance.found = open_connection()
+                instance.connection, instance.state = open_connection()
                 instance.opened_at = time.monotonic()
-            cursor, found = instance.connection.cursor(), cast("Found", instance.found)
+            cursor, state = instance.connection.cursor(), cast("State", instance.state)
         try:
-            yield cursor, found
+            yield cursor, state
         finally:
             with undisturbed():
                 close(cursor)

@@ -20,7 +20,7 @@ from neurothek.catalog.files import sha256_of
 _OURS = re.compile(r"\.?[0-9a-f]{64}")
 """Folders of runs, and those of them that were being filled."""
 
-_KEPT = """
+_STORED_MAPS = """
     select
         models.name as model, corpora.name as corpus, corpora.corpus_id, corpora.recipe,
         runs.run_key, runs.parameters, runs.dtype, maps.source_state, maps.target_state, maps.sha256, maps.n_bytes
@@ -58,12 +58,12 @@ class KeptMap:
 
     def again(self) -> str:
         """The command that measures it again."""
-        said = json.loads(self.parameters)
+        settings = json.loads(self.parameters)
         length = json.loads(self.recipe)["sequence_length"]
         words = ["--job", "shortcuts", *text_words(self.corpus, length, self.recipe)]
-        words += ["--keep", "all"] if said.get("keep") == "all" else []
-        words += [word for domain in said.get("domains", ()) for word in ("--domain", domain)]
-        sizes = (("--fit", said.get("n_fit")), ("--validate", said.get("n_validation")))
+        words += ["--keep", "all"] if settings.get("keep") == "all" else []
+        words += [word for domain in settings.get("domains", ()) for word in ("--domain", domain)]
+        sizes = (("--fit", settings.get("n_fit")), ("--validate", settings.get("n_validation")))
         words += [word for option, number in sizes if number is not None for word in (option, str(number))]
         words += ["--dtype", self.dtype] if self.dtype != "float32" else []
         return command_line("ingest", self.model, *words)
@@ -77,7 +77,7 @@ def file_name(source: int, target: int) -> str:
 def kept_maps(connection: duckdb.DuckDBPyConnection, run_key: str | None = None) -> list[KeptMap]:
     """The matrices that the warehouse knows of, those of one run if it is given."""
     # Row by row: Arrow, which frames come through, takes a quarter of a second to import.
-    rows = connection.execute(_KEPT, {"run_key": run_key}).fetchall()
+    rows = connection.execute(_STORED_MAPS, {"run_key": run_key}).fetchall()
     return [KeptMap(*row) for row in rows]
 
 

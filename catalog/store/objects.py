@@ -51,7 +51,7 @@ _CAST = re.compile(r"AS(?<=\bAS) ([a-z][a-z0-9_]*)((?:\[\d*\])*\))")
 """A type that is cast to, in the spelling of the statement: files of newer storage versions keep it, others do not."""
 
 _VERSIONS = "table store.schema_versions"
-_KEPT = "table store.kept_"
+_STORED = "table store.kept_"
 _VIEW = "view main."
 _IS_ELSE = "it is a DuckDB file of something else"
 
@@ -78,7 +78,7 @@ class Judgement:
     has_our_views: bool  # whether every view, with what is kept of it, is as this release makes it
 
     @property
-    def found(self) -> str:
+    def description(self) -> str:
         """The strange objects in words: the first three, and how many more there are."""
         first = ", ".join(f"the {readable(one)}" for one in self.strange[:3])
         return first + (f" and {len(self.strange) - 3:,} more" if len(self.strange) > 3 else "")
@@ -125,7 +125,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
         # What an earlier release made is dropped when the views are installed, and read by nobody until then.
         earlier = connection.execute("select name from store.installed_views").fetchall()
         rest -= {f"{_VIEW}{name}" for (name,) in earlier}
-        rest = {key for key in rest if not key.startswith(_KEPT)}
+        rest = {key for key in rest if not key.startswith(_STORED)}
     return Judgement(version, tuple(sorted(rest)), has_our_views)
 
 
@@ -182,7 +182,7 @@ def _tables(version: int) -> Objects:
         objects: Objects = recorded["objects"]
     else:
         objects = _made(None, version)
-    return {key: text for key, text in objects.items() if key.startswith("table ") and not key.startswith(_KEPT)}
+    return {key: text for key, text in objects.items() if key.startswith("table ") and not key.startswith(_STORED)}
 
 
 @cache
@@ -192,7 +192,7 @@ def _of_views(views: ViewInstaller | None) -> Objects:
     objects: Objects = recorded["objects"]
     if views is not None and (recorded["duckdb"], recorded["views"]) != (duckdb.__version__, views.sources()):
         objects = _made(views, versions.VERSION)
-    return {key: text for key, text in objects.items() if key.startswith((_VIEW, _KEPT))}
+    return {key: text for key, text in objects.items() if key.startswith((_VIEW, _STORED))}
 
 
 @cache

@@ -201,7 +201,7 @@ class Warehouse:
             )
         if judgement.strange:
             warnings.warn(
-                f"{self.path} contains {judgement.found}, which neurothek did not create: they are ignored, and"
+                f"{self.path} contains {judgement.description}, which neurothek did not create: they are ignored, and"
                 " nothing is written to this file",
                 NeurothekWarning,
                 stacklevel=2,
@@ -234,9 +234,9 @@ class Warehouse:
     def _gate(self) -> Gate:
         return Gate(self.path)
 
-    def _is_current(self, found: tuple[_Held, tuple[tuple[str, str], ...]]) -> bool:
+    def _is_current(self, state: tuple[_Held, tuple[tuple[str, str], ...]]) -> bool:
         """Whether a connection that was opened before is of the file as it is now, and as bounded as ours."""
-        held, settings = found
+        held, settings = state
         return held.state == self._state() and settings == self.reader_settings
 
     def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, tuple[_Held, tuple[tuple[str, str], ...]]]:
@@ -338,8 +338,8 @@ class Warehouse:
         # A file with nothing in it is being made, or was left by DuckDB's shell.
         judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
-            found = f"it contains {judgement.found}, which neurothek did not create, so nothing is written to it"
-            raise invalid_warehouse(self.path, found)
+            problem = f"it contains {judgement.description}, which neurothek did not create, so nothing is written to it"
+            raise invalid_warehouse(self.path, problem)
         schema.bring_up_to_date(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)
@@ -353,10 +353,10 @@ def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Par
 
 def _state_of(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _first_line(error: Exception) -> str:

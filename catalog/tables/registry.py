@@ -60,14 +60,14 @@ def unknown_job(job: str) -> NotFound:
 _HERE = __name__.rpartition(".")[2]
 
 
-def _found() -> dict[str, tuple[Table, ...]]:
+def _job_tables() -> dict[str, tuple[Table, ...]]:
     """What the modules of this room that declare `JOB_TABLES` say, by name."""
     names = sorted(module.name for module in iter_modules(tables.__path__) if module.name != _HERE)
     modules = [import_module(f"{tables.__name__}.{name}") for name in names]
     return {job: filled for module in modules for job, filled in getattr(module, "JOB_TABLES", {}).items()}
 
 
-_FOUND = _found()
+_JOB_TABLES = _job_tables()
 
 FACTS: tuple[Table, ...] = (
     PROJECTIONS,
@@ -104,7 +104,7 @@ FACTS: tuple[Table, ...] = (
     NORM_OVERLAPS,
     COHERENCES,
     CONTROL_COHERENCES,
-    *(table for filled in _FOUND.values() for table in filled),
+    *(table for filled in _JOB_TABLES.values() for table in filled),
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS, TOKEN_INDICATORS),
@@ -126,7 +126,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "counterparts": (COUNTERPARTS,),
     "exits": (EXITS,),
     "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
-    **_FOUND,
+    **_JOB_TABLES,
 }
 """The tables that each job fills."""
 

@@ -107,9 +107,9 @@ def console_progress() -> Iterator[Progress]:
         yield ConsoleProgress(bars)
 
 
-def progress_bars(*, shown: bool) -> AbstractContextManager[Progress]:
+def progress_bars(*, visible: bool) -> AbstractContextManager[Progress]:
     """The same for callers from Python, who say whether to show any."""
-    return console_progress() if shown else nullcontext(Silent())
+    return console_progress() if visible else nullcontext(Silent())
 
 
 class ConsoleProgress:

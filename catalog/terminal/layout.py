@@ -45,12 +45,14 @@ def fit(columns: Sequence[PrintedColumn], width: int) -> Layout:
         min(natural_width, max(_LEAST_WIDTH, text_width(column.name))) if column.is_flexible else natural_width
         for column, natural_width in zip(columns, natural, strict=True)
     ]
-    kept = list(range(len(columns)))
-    while len(kept) > 1 and _total([least[place] for place in kept]) > width:
-        kept.remove(max(kept, key=lambda place: (not columns[place].is_asked_for, place)))
-    widths = _shrunk([natural[place] for place in kept], [least[place] for place in kept], width)
-    shown = tuple(_cut(columns[place], shown_width) for place, shown_width in zip(kept, widths, strict=True))
-    return Layout(shown, tuple(widths), tuple(column.name for place, column in enumerate(columns) if place not in kept))
+    places = list(range(len(columns)))
+    while len(places) > 1 and _total([least[place] for place in places]) > width:
+        places.remove(max(places, key=lambda place: (not columns[place].is_asked_for, place)))
+    widths = _shrunk([natural[place] for place in places], [least[place] for place in places], width)
+    visible = tuple(_cut(columns[place], shown_width) for place, shown_width in zip(places, widths, strict=True))
+    return Layout(
+        visible, tuple(widths), tuple(column.name for place, column in enumerate(columns) if place not in places)
+    )
 
 
 def text_width(text: str) -> int:
@@ -70,14 +72,14 @@ def shortened(text: str, width: int, *, keeps_end: bool = False) -> str:
     """The text cut to `width` terminal cells, with an ellipsis where something is missing."""
     if text_width(text) <= width:
         return text
-    kept: list[str] = []
+    characters: list[str] = []
     room = width - text_width(ELLIPSIS)
     for character in reversed(text) if keeps_end else text:
         room -= _character_width(character)
         if room < 0:
             break
-        kept.append(character)
-    return ELLIPSIS + "".join(reversed(kept)) if keeps_end else "".join(kept) + ELLIPSIS
+        characters.append(character)
+    return ELLIPSIS + "".join(reversed(characters)) if keeps_end else "".join(characters) + ELLIPSIS
 
 
 def _character_width(character: str) -> int:

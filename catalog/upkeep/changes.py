@@ -26,11 +26,11 @@ _PAIRED = ("projections", "counterparts")
 """Jobs without whose rows a pair of models is not compared."""
 
 
-def unknown_model(name: str, known: Sequence[str]) -> NotFound:
+def unknown_model(name: str, names: Sequence[str]) -> NotFound:
     """The warehouse has no such model."""
-    near = nearest(name, known)
-    hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
-    return NotFound(f"there is no model {named(name)} in the warehouse", hint, what="model", name=name, known=known)
+    near = nearest(name, names)
+    hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names) or 'none yet'}"
+    return NotFound(f"there is no model {named(name)} in the warehouse", hint, what="model", name=name, known=names)
 
 
 def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:
@@ -234,11 +234,11 @@ def _delete_facts(
     connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
 ) -> dict[str, int]:
     names = {table.name: table for table in FACTS if table.scope != "pair"}
-    wanted = [table.name for table in JOB_TABLES[job] if table.name in names] if job else list(names)
+    tables = [table.name for table in JOB_TABLES[job] if table.name in names] if job else list(names)
     deleted = {}
     if corpus_id is None and job in (None, *_PAIRED):
         deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
-    for name in wanted:
+    for name in tables:
         values: dict[str, int | str] = {"model_id": model_id}
         condition = "model_id = $model_id"
         if corpus_id is not None:
@@ -299,12 +299,14 @@ def _require(
 
 def _refuse_other_clusterings(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, clusters: int) -> None:
     query = "select n_clusters_asked from store.clusterings where model_id = ? order by 1"
-    known = [int(asked) for (asked,) in connection.execute(query, [model_id]).fetchall()]
-    if clusters not in known:
-        others = f"it has clusterings into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+    existing = [int(n_clusters) for (n_clusters,) in connection.execute(query, [model_id]).fetchall()]
+    if clusters not in existing:
+        others = (
+            f"it has clusterings into {', '.join(map(str, existing))}" if existing else "its job clusters has not run"
+        )
         # One run makes all that there are: those that are there come again.
-        sizes = (word for size in (*known, clusters) for word in ("--clusters", str(size)))
-        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
+        sizes = (word for size in (*existing, clusters) for word in ("--clusters", str(size)))
+        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if existing else []))
         raise NotMeasured(
             f"{model} has no clustering into {clusters} clusters",
             f"{others}: measure one with `{again}`",
@@ -323,8 +325,8 @@ def _refuse_used_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
     row = first_row(connection, "select model_id from store.models where name = ?", [name])
     if row is None:
-        known = connection.execute("select name from store.models order by model_id").fetchall()
-        raise unknown_model(name, [str(known_row[0]) for known_row in known])
+        names = connection.execute("select name from store.models order by model_id").fetchall()
+        raise unknown_model(name, [str(known_row[0]) for known_row in names])
     return int(row[0])
 
 
@@ -343,13 +345,13 @@ def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str,
     measured = connection.execute(query, [model_id]).fetchall()
     named = [row for row in measured if corpus in (row[1], f"{row[1]}@{row[2]}")]
     if not named:
-        known = [str(name) for _, name, _ in measured]
+        corpora = [str(name) for _, name, _ in measured]
         raise NotFound(
             f"{model} was not measured on a corpus {corpus}",
-            f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet",
+            f"it was measured on {', '.join(corpora)}" if corpora else "it was not measured on any text yet",
             what="corpus",
             name=corpus,
-            known=known,
+            known=corpora,
         )
     if len(named) > 1:
         ways = " or ".join(f"{corpus}@{n_tokens}" for _, _, n_tokens in named)

@@ -60,10 +60,10 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
         warehouse.require_whole(progress=progress)
         with warehouse.current_reader() as connection:
             findings = broken(connection, progress=progress)
-            kept = kept_maps(connection)
+            maps = kept_maps(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
-    present = set(kept).difference(missing_maps(kept, warehouse.maps))
-    changed = _changed([one for one in kept if one in present], warehouse.maps, progress)
+    present = set(maps).difference(missing_maps(maps, warehouse.maps))
+    changed = _changed([one for one in maps if one in present], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
         advice = _anew(changed, warehouse.maps)
@@ -78,13 +78,13 @@ def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
     return f"delete {files}, then recreate them with `{again}`"
 
 
-def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
+def _changed(maps: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
     """Those of the matrices whose files are not the ones that were kept."""
-    if not kept:
+    if not maps:
         return []
-    progress.start("reading kept matrices", len(kept))
+    progress.start("reading kept matrices", len(maps))
     changed = []
-    for one in kept:
+    for one in maps:
         if not is_kept(one, folder):
             changed.append(one)
         progress.advance()
@@ -121,8 +121,8 @@ def of_kind(kind: Kind) -> list[Check]:
 
 def of_subject(kind: Kind, *subjects: str) -> list[Check]:
     """The checks of one kind about these tables, jobs or files of laws."""
-    known = {one.subject: one for one in of_kind(kind)}
-    return [known[subject] for subject in subjects]
+    by_subject = {one.subject: one for one in of_kind(kind)}
+    return [by_subject[subject] for subject in subjects]
 
 
 def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | None:

@@ -33,9 +33,9 @@ def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
     bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
     if not bare:
         return None
-    known = _names(warehouse)
-    if len(request.corpora) > 1 or bare[0] not in known:
-        raise unknown_corpus(bare[0], known)
+    names = _names(warehouse)
+    if len(request.corpora) > 1 or bare[0] not in names:
+        raise unknown_corpus(bare[0], names)
     return bare[0]
 
 

@@ -172,8 +172,8 @@ def recipe(
     if sequence_length < 2:
         raise _too_small(f"a sequence length of {sequence_length}", "--sequence-length", sequence_length)
     if tokens_per_domain is not None and tokens_per_domain < 1:
-        asked = f"a limit of {tokens_per_domain} tokens per domain"
-        raise _too_small(asked, "--tokens", tokens_per_domain)
+        limit = f"a limit of {tokens_per_domain} tokens per domain"
+        raise _too_small(limit, "--tokens", tokens_per_domain)
     pinned = tuple(source.pinned() for source in sources)
     hashes = tuple(source.text.sha256() for source in pinned)
     return Recipe(pinned, hashes, sequence_length, tokens_per_domain, packing, split)
@@ -295,7 +295,7 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-def _too_small(asked: str, option: str, value: int) -> Invalid:
+def _too_small(setting: str, option: str, value: int) -> Invalid:
     """Sequences that cannot hold an id, or a token limit below one."""
     hint = "a corpus needs sequences of at least 2 ids and at least 1 token per domain"
-    return Invalid(f"{asked} is too small", hint, option=option, value=value)
+    return Invalid(f"{setting} is too small", hint, option=option, value=value)

@@ -26,9 +26,9 @@ def unknown_column(path: Path, column: str, columns: Sequence[str]) -> NotFound:
     return NotFound(f"{path} has no column {column!r}", hint, what="column", name=column, known=columns)
 
 
-def column_not_text(path: Path, column: str, found: str, columns: Sequence[str]) -> Invalid:
+def column_not_text(path: Path, column: str, content: str, columns: Sequence[str]) -> Invalid:
     """A column that holds something other than text."""
-    message = f"the column {column!r} of {path} is not text but {found}"
+    message = f"the column {column!r} of {path} is not text but {content}"
     return Invalid(message, other_columns(path, columns), option="--corpus", value=f"{path}:{column}")
 
 
@@ -50,7 +50,7 @@ def text_too_long(path: Path | str, place: str, longest: int, memory: int) -> Li
     )
 
 
-def unknown_domain(corpus: str, domain: str, known: Sequence[str]) -> NotFound:
+def unknown_domain(corpus: str, domain: str, domains: Sequence[str]) -> NotFound:
     """A domain that a corpus does not have."""
-    message, hint = f"the corpus {corpus} has no domain {domain}", f"it has {', '.join(known)}"
-    return NotFound(message, hint, what="domain", name=domain, known=known)
+    message, hint = f"the corpus {corpus} has no domain {domain}", f"it has {', '.join(domains)}"
+    return NotFound(message, hint, what="domain", name=domain, known=domains)

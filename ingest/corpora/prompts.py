@@ -78,13 +78,13 @@ def cut_prompts(
 
     So the first ones are a sample of all domains.
     """
-    found = sentences(corpus, tokenizer)
+    candidates = sentences(corpus, tokenizer)
     bos = () if tokenizer.bos_id is None else (tokenizer.bos_id,)
     rows = [
         cut(sentence, number, bos=bos, context_length=context_length, seed=seed)
-        for number, sentence in enumerate(_first(found, n_prompts, seed, Purpose.EXAMPLE_ORDER))
+        for number, sentence in enumerate(_first(candidates, n_prompts, seed, Purpose.EXAMPLE_ORDER))
     ]
-    return Prompts(len(found), rows)
+    return Prompts(len(candidates), rows)
 
 
 def cut(sentence: Sentence, number: int, *, bos: Sequence[int], context_length: int, seed: int) -> Prompt:
@@ -135,44 +135,44 @@ def sample_prompts(
             why="no mask token",
         )
     chosen = _domains(corpus, domains)
-    found = [one for one in sentences(corpus, tokenizer) if one.domain in chosen]
-    if len(found) < split.least:
-        raise _too_few_sentences(corpus.name, chosen, len(found), split)
-    n_fit, n_validation = split.sizes(len(found), n_sentences)
+    candidates = [one for one in sentences(corpus, tokenizer) if one.domain in chosen]
+    if len(candidates) < split.least:
+        raise _too_few_sentences(corpus.name, chosen, len(candidates), split)
+    n_fit, n_validation = split.sizes(len(candidates), n_sentences)
     around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
         around.looked_at(sentence, number, context_length=context_length, seed=seed)
-        for number, sentence in enumerate(_first(found, n_fit + n_validation, seed, Purpose.SENTENCE_ORDER))
+        for number, sentence in enumerate(_first(candidates, n_fit + n_validation, seed, Purpose.SENTENCE_ORDER))
     ]
-    return SentenceSample(len(found), rows, chosen, n_validation)
+    return SentenceSample(len(candidates), rows, chosen, n_validation)
 
 
-def _too_few_sentences(corpus: str, domains: Sequence[str], found: int, split: SentenceSplit) -> LimitExceeded:
+def _too_few_sentences(corpus: str, domains: Sequence[str], n_sentences: int, split: SentenceSplit) -> LimitExceeded:
     """A corpus with fewer sentences than are to be fitted on and validated on."""
     of_corpus = f"{', '.join(domains)} of the corpus {corpus}"
     if split.is_usual:
         message = (
             "shortcuts are fitted on three quarters of the sentences and validated on the rest, which takes at"
-            f" least {split.least}, but {of_corpus} has {found}"
+            f" least {split.least}, but {of_corpus} has {n_sentences}"
         )
         hint = "choose another --domain or --corpus"
     else:
-        message = f"{split} needs {split.least:,} sentences, but {of_corpus} has {found:,}"
+        message = f"{split} needs {split.least:,} sentences, but {of_corpus} has {n_sentences:,}"
         hint = "use fewer, or choose another --domain or --corpus"
-    return LimitExceeded(message, hint, what="sentences", needed=split.least, limit=found)
+    return LimitExceeded(message, hint, what="sentences", needed=split.least, limit=n_sentences)
 
 
-def _first(found: Sequence[Sentence], n: int, seed: int, purpose: Purpose) -> list[Sentence]:
+def _first(candidates: Sequence[Sentence], n: int, seed: int, purpose: Purpose) -> list[Sentence]:
     """The first `n` in a random order."""
-    return [found[place] for place in random_stream(seed, purpose).permutation(len(found))[:n].tolist()]
+    return [candidates[place] for place in random_stream(seed, purpose).permutation(len(candidates))[:n].tolist()]
 
 
-def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:
-    unknown = [domain for domain in asked if domain not in corpus.domains]
+def _domains(corpus: Corpus, names: Sequence[str]) -> tuple[str, ...]:
+    unknown = [domain for domain in names if domain not in corpus.domains]
     if unknown:
         raise unknown_domain(corpus.name, unknown[0], corpus.domains)
-    if asked:
-        return tuple(domain for domain in corpus.domains if domain in asked)
+    if names:
+        return tuple(domain for domain in corpus.domains if domain in names)
     return (USUAL_DOMAIN,) if USUAL_DOMAIN in corpus.domains else tuple(corpus.domains)
 
 
@@ -198,11 +198,11 @@ class _Around:
         tokens = self._put(sentence.ids[:n_own], place)
         return Prompt(number, sentence.domain, tokens, position=len(self.opening) + place, own_position=place)
 
-    def _put(self, own: np.ndarray, place: int) -> np.ndarray:
+    def _put(self, ids: np.ndarray, place: int) -> np.ndarray:
         """What the model reads of a sentence at whose own id `place` it is looked at."""
         if self.mask is None:
-            return _joined(self.opening, own[: place + 1])
-        masked = own.copy()
+            return _joined(self.opening, ids[: place + 1])
+        masked = ids.copy()
         masked[place] = self.mask
         return _joined(self.opening, masked, self.closing)
 

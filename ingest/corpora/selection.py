@@ -36,12 +36,12 @@ def choose_corpus(
     name = stored_name(warehouse, request)
     if name is None:
         require_name(request.name)
-        found = _of_sources(warehouse, request, tokenizer, context_length)
+        source = _of_sources(warehouse, request, tokenizer, context_length)
     else:
-        found = _of_name(warehouse, name, request, tokenizer, context_length)
-    if isinstance(found, Corpus):
-        return found
-    return corpus.prepare(found, tokenizer, name=name or request.name, progress=progress, memory=memory)
+        source = _of_name(warehouse, name, request, tokenizer, context_length)
+    if isinstance(source, Corpus):
+        return source
+    return corpus.prepare(source, tokenizer, name=name or request.name, progress=progress, memory=memory)
 
 
 def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:
@@ -119,8 +119,8 @@ def known_as(warehouse: Warehouse, prepared: Corpus) -> str | None:
 
 
 def _differences(identities: Sequence[str | None], tokenizer: Tokenizer) -> tuple[str, ...]:
-    known = [identity for identity in identities if identity is not None]
-    return tuple(dict.fromkeys(part for one in known for part in different_parts(one, tokenizer.identity)))
+    recorded = [identity for identity in identities if identity is not None]
+    return tuple(dict.fromkeys(part for one in recorded for part in different_parts(one, tokenizer.identity)))
 
 
 def _of_number(
@@ -163,15 +163,15 @@ def _of_name(
 
 def _recipe_of(row: dict[str, Any], *, sequence_length: int | None = None) -> Recipe:
     """The recipe of a corpus of the warehouse, to be carried out again."""
-    said = json.loads(row["recipe"])
+    document = json.loads(row["recipe"])
     recipe = corpus.recipe(
-        [Source(source["domain"], source["location"]) for source in said["sources"]],
-        sequence_length=sequence_length or said["sequence_length"],
-        tokens_per_domain=said["tokens_per_domain"],
-        packing=said["packing"],
-        split=said.get("split", "measure"),
+        [Source(source["domain"], source["location"]) for source in document["sources"]],
+        sequence_length=sequence_length or document["sequence_length"],
+        tokens_per_domain=document["tokens_per_domain"],
+        packing=document["packing"],
+        split=document.get("split", "measure"),
     )
-    for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
+    for source, sha256 in zip(document["sources"], recipe.hashes, strict=True):
         if source["sha256"] != sha256:
             domain, location = source["domain"], source["location"]
             raise Unreadable(
@@ -196,11 +196,11 @@ def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpu
 
 def _content(recipe: str) -> dict[str, Any]:
     """A recipe without the places of its files: the hashes say what stands in them."""
-    said: dict[str, Any] = json.loads(recipe)
-    for source in said["sources"]:
+    document: dict[str, Any] = json.loads(recipe)
+    for source in document["sources"]:
         if not source["location"].startswith(f"{BUILTIN}:"):
             del source["location"]
-    return said
+    return document
 
 
 def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]:

@@ -33,14 +33,14 @@ def sentences(corpus: Corpus, tokenizer: Tokenizer) -> list[Sentence]:
     The text is what the ids say: where the token limit ended a domain, its last sentence may be a part of one. White
     space around a sentence is not part of it [ours].
     """
-    found: list[Sentence] = []
+    result: list[Sentence] = []
     held: list[tuple[str, str]] = []
     for domain, text in corpus_documents(corpus, tokenizer):
         held += [(domain, sentence) for part in sentencex.segment(LANGUAGE, text) if (sentence := part.strip())]
         if len(held) >= SENTENCES_AT_ONCE:
-            found += _encoded(held, tokenizer)
+            result += _encoded(held, tokenizer)
             held = []
-    return found + _encoded(held, tokenizer)
+    return result + _encoded(held, tokenizer)
 
 
 def corpus_documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:

@@ -29,12 +29,12 @@ class SentenceSplit:
     @classmethod
     def of(cls, n_fit: int | None, n_validation: int | None) -> "SentenceSplit":
         """The split, if it makes sense."""
-        for option, asked, least in (("--fit", n_fit, LEAST_FIT), ("--validate", n_validation, LEAST_VALIDATION)):
-            if asked is not None and asked < least:
+        for option, value, least in (("--fit", n_fit, LEAST_FIT), ("--validate", n_validation, LEAST_VALIDATION)):
+            if value is not None and value < least:
                 does = "fits on" if option == "--fit" else "validates on"
-                message = f"{option} {asked:,} is too few"
+                message = f"{option} {value:,} is too few"
                 hint = f"the job shortcuts {does} at least {least} sentences"
-                raise Invalid(message, hint, option=option, value=asked)
+                raise Invalid(message, hint, option=option, value=value)
         return cls(n_fit, n_validation)
 
     @property
@@ -70,8 +70,8 @@ class SentenceSplit:
 
     def __str__(self) -> str:
         """The options that were given."""
-        asked = (("--fit", self.n_fit), ("--validate", self.n_validation))
-        return " ".join(f"{option} {number}" for option, number in asked if number is not None)
+        options = (("--fit", self.n_fit), ("--validate", self.n_validation))
+        return " ".join(f"{option} {number}" for option, number in options if number is not None)
 
 
 USUAL = SentenceSplit()

@@ -55,20 +55,20 @@ class ActivationRule:
 
 def bound_of(rule: str) -> float | None:
     """What a rule that was written down holds coefficients against; None where it does something else."""
-    said = re.fullmatch(r"m > (.+)", rule)
-    return float(said[1]) if said else None
+    match = re.fullmatch(r"m > (.+)", rule)
+    return float(match[1]) if match else None
 
 
 def exceeds(
     values: Float[Tensor, "*shape"], threshold: float | None, *, out: Bool[Tensor, "*shape"] | None = None
 ) -> Bool[Tensor, "*shape"]:
     """[*shape] whether values lie above the threshold, or without one whether they are not exactly zero."""
-    found = torch.empty(values.shape, dtype=torch.bool, device=values.device) if out is None else out
+    result = torch.empty(values.shape, dtype=torch.bool, device=values.device) if out is None else out
     if values.device.type != "cpu" or values.dtype != torch.float32:
-        return torch.ne(values, 0, out=found) if threshold is None else torch.gt(values, threshold, out=found)
+        return torch.ne(values, 0, out=result) if threshold is None else torch.gt(values, threshold, out=result)
     # NumPy writes comparisons to booleans fifteen times faster (torch 2.13, AVX-512).
     if threshold is None:
-        np.not_equal(values.numpy(), 0, out=found.numpy())
+        np.not_equal(values.numpy(), 0, out=result.numpy())
     else:
-        np.greater(values.numpy(), np.float32(threshold), out=found.numpy())
-    return found
+        np.greater(values.numpy(), np.float32(threshold), out=result.numpy())
+    return result

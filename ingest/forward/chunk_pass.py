@@ -39,7 +39,7 @@ class Observer(Protocol):
 def show(
     transformer: Transformer,
     block: Block,
-    some: Iterable[Batch],
+    chosen: Iterable[Batch],
     *,
     layer: int,
     streams: Streams,
@@ -50,12 +50,12 @@ def show(
     Args:
         transformer: the model.
         block: its block `layer`.
-        some: the batches; each is computed alone and always in the same shape.
+        chosen: the batches; each is computed alone and always in the same shape.
         layer: which block it is; the first reads the embeddings.
         streams: what entered the block, which what leaves it takes the place of.
         observers: who watches.
     """
-    for batch in some:
+    for batch in chosen:
         stream = transformer.embed(batch.tokens) if layer == 0 else streams.load(batch)
         output = block(stream)
         streams.save(batch, output.stream)
@@ -86,7 +86,7 @@ def take_through(
     chunk = corpus.chunks()[number]
     for layer, observers in watched:
         with transformer.block(layer) as block:
-            some = batches(corpus, chunk, batch_tokens=batch_tokens)
+            chosen = batches(corpus, chunk, batch_tokens=batch_tokens)
             with torch.inference_mode():
-                results = show(transformer, block, some, layer=layer, streams=streams, observers=observers)
+                results = show(transformer, block, chosen, layer=layer, streams=streams, observers=observers)
         yield layer, results

@@ -37,8 +37,8 @@ def counted_sequences(
 ) -> Iterator[list[CountedSequences]]:
     """[batch time d_ffn] -> the sequences of the batch in the order of the corpus, some runs at a time, uncopied."""
     runs = _runs(batch, coefficients, gates)
-    while some := list(islice(runs, _AT_ONCE)):
-        yield some
+    while group := list(islice(runs, _AT_ONCE)):
+        yield group
 
 
 def _runs(
@@ -50,8 +50,8 @@ def _runs(
     rows = range(len(batch.lengths))
     for (length, domain), alike in groupby(rows, key=lambda row: (batch.lengths[row], batch.domains[row])):
         together = max(1, _TOGETHER_BYTES // (length * row_bytes))
-        while some := list(islice(alike, together)):
-            run = slice(some[0], some[-1] + 1)
+        while group := list(islice(alike, together)):
+            run = slice(group[0], group[-1] + 1)
             yield CountedSequences(
                 first=batch.first_sequence + run.start,
                 domain=domain,

@@ -43,7 +43,7 @@ class Footprint:
 
     observing: int = 0  # memory while one layer of one chunk is watched
     folding: int = 0  # memory while one layer is folded, or measured by a job that reads only weights
-    kept: int = 0  # memory from the first fold to the end
+    stored: int = 0  # memory from the first fold to the end
     parts: int = 0  # disk for what is staged of one layer until it is folded
     rows: int = 0  # disk for the rows of one layer, and about as much in the warehouse
     shared_rows: int = 0  # the same for rows that belong to no layer

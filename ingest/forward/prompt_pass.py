@@ -55,13 +55,13 @@ def prompt_batches(prompts: Sequence[Prompt], *, batch_tokens: int) -> list[Prom
         if not groups or (len(groups[-1]) + 1) * len(prompts[place].tokens) > batch_tokens:
             groups.append([])
         groups[-1].append(place)
-    found, start = [], 0
+    result, start = [], 0
     for places in groups:
-        some = [prompts[place] for place in places]
-        lengths = tuple(len(prompt.tokens) for prompt in some)
-        found.append(PromptBatch(start, padded([prompt.tokens for prompt in some]), lengths, places, some))
+        group = [prompts[place] for place in places]
+        lengths = tuple(len(prompt.tokens) for prompt in group)
+        result.append(PromptBatch(start, padded([prompt.tokens for prompt in group]), lengths, places, group))
         start += sum(lengths)
-    return found
+    return result
 
 
 def run(
@@ -111,7 +111,7 @@ def run_layer(
         What was looked at, in the order of the prompts.
     """
     n_prompts = sum(len(batch.places) for batch in cut)
-    found: dict[str, Tensor] = {}
+    columns: dict[str, Tensor] = {}
     with transformer.block(layer) as block:
         for batch in cut:
             stream = transformer.embed(batch.tokens) if layer == 0 else entering.load(batch)
@@ -121,7 +121,7 @@ def run_layer(
             if leaving is not None:
                 leaving.save(batch, output.stream)
             for name, rows in look(Seen(batch, stream, output, parts)).items():
-                if name not in found:
-                    found[name] = rows.new_empty(n_prompts, *rows.shape[1:])
-                found[name][batch.places] = rows
-    return found
+                if name not in columns:
+                    columns[name] = rows.new_empty(n_prompts, *rows.shape[1:])
+                columns[name][batch.places] = rows
+    return columns

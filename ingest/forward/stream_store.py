@@ -38,12 +38,12 @@ class MemoryStreams:
     @classmethod
     def unpacked(cls, packed: "PackedStreams", transformer: Transformer) -> "MemoryStreams":
         """The streams that another process packed, where the model runs."""
-        found = cls()
+        streams = cls()
         for start, (shape, raw) in packed.items():
             # A copy, since what another process packed may be memory that nobody may write.
             stream = torch.from_numpy(raw.copy()).view(transformer.dtype).view(shape)
-            found._streams[start] = stream.to(transformer.device)
-        return found
+            streams._streams[start] = stream.to(transformer.device)
+        return streams
 
 
 class StreamFile:
@@ -72,8 +72,8 @@ class StreamFile:
         raw = np.fromfile(self._path, np.uint8, count=size, offset=start)
         rows = torch.from_numpy(raw).view(self._dtype).view(-1, self._d_model)
         stream = torch.zeros(*batch.tokens.shape, self._d_model, dtype=self._dtype)
-        for row, own in zip(stream, torch.split(rows, list(batch.lengths)), strict=True):
-            row[: len(own)] = own
+        for row, sequence in zip(stream, torch.split(rows, list(batch.lengths)), strict=True):
+            row[: len(sequence)] = sequence
         return stream.to(self._device)
 
     def save(self, batch: RightPadded, stream: Stream) -> None:

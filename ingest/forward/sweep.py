@@ -112,7 +112,7 @@ class _Pass:
         if not self.is_needed(layer, [number]):
             return
         observers = [] if self.is_done(layer, number) else list(self.observers_for(layer, number))
-        some = batches(self.corpus, chunk, batch_tokens=self.batch_tokens)
-        results = show(self.transformer, block, some, layer=layer, streams=streams, observers=observers)
+        chosen = batches(self.corpus, chunk, batch_tokens=self.batch_tokens)
+        results = show(self.transformer, block, chosen, layer=layer, streams=streams, observers=observers)
         if observers:
             self.sink(layer, number, results)

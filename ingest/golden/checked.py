@@ -69,48 +69,48 @@ def measure_again(
     return Remeasured(value)
 
 
-def _text_loss(asked: TextLoss, transformer: Transformer, tokenizer: Tokenizer) -> float:
-    if asked.bos not in tokenizer.pieces:
-        message, hint = f"the tokenizer has no token {asked.bos!r}", "check that the model is the published one"
-        raise NotFound(message, hint, what="token", name=asked.bos)
-    bos = tokenizer.ids[tokenizer.pieces.index(asked.bos)]
-    (ids,) = tokenizer.encode([asked.text])
+def _text_loss(entry: TextLoss, transformer: Transformer, tokenizer: Tokenizer) -> float:
+    if entry.bos not in tokenizer.pieces:
+        message, hint = f"the tokenizer has no token {entry.bos!r}", "check that the model is the published one"
+        raise NotFound(message, hint, what="token", name=entry.bos)
+    bos = tokenizer.ids[tokenizer.pieces.index(entry.bos)]
+    (ids,) = tokenizer.encode([entry.text])
     return _mean_loss(transformer, np.concatenate([[bos], ids]))
 
 
-def _value_token(asked: ValueToken, transformer: Transformer, tokenizer: Tokenizer) -> Remeasured:
-    _require_neuron(transformer, asked.layer, asked.neuron)
+def _value_token(entry: ValueToken, transformer: Transformer, tokenizer: Tokenizer) -> Remeasured:
+    _require_neuron(transformer, entry.layer, entry.neuron)
     lens = Lens.of(transformer, tokenizer)
-    vector = transformer.value_vectors(asked.layer)[asked.neuron]
+    vector = transformer.value_vectors(entry.layer)[entry.neuron]
     logits = lens.logits(vector[None])
-    rows = top_rows(logits, 1 + len(asked.then))[0]
+    rows = top_rows(logits, 1 + len(entry.then))[0]
     probabilities = logits.softmax(1)[0, rows].tolist()
     first, *then = zip(tokenizer.texts(lens.vocabulary.ids[rows.numpy(force=True)]), probabilities, strict=True)
     return Remeasured(first[1], first[0], tuple(then))
 
 
 def _read_and_written(
-    transformer: Transformer, asked: WeightNorm | WeightCosine
+    transformer: Transformer, entry: WeightNorm | WeightCosine
 ) -> dict[Literal["in", "out"], Float[Tensor, " d_model"]]:
     """The key of a neuron, as the FFN's norm lets it read, and its value vector, both centred."""
-    _require_neuron(transformer, asked.layer, asked.neuron)
-    row = transformer.key_vectors(asked.layer)[asked.neuron][None].clone()
-    norm = transformer.ffn_norm(asked.layer)
-    return {"in": (row if norm is None else norm.readers_(row))[0], "out": _written(transformer, asked)}
+    _require_neuron(transformer, entry.layer, entry.neuron)
+    row = transformer.key_vectors(entry.layer)[entry.neuron][None].clone()
+    norm = transformer.ffn_norm(entry.layer)
+    return {"in": (row if norm is None else norm.readers_(row))[0], "out": _written(transformer, entry)}
 
 
-def _written(transformer: Transformer, asked: WeightNorm | WeightCosine | CosineMoment) -> Float[Tensor, " d_model"]:
-    vector = transformer.value_vectors(asked.layer)[asked.neuron]
+def _written(transformer: Transformer, entry: WeightNorm | WeightCosine | CosineMoment) -> Float[Tensor, " d_model"]:
+    vector = transformer.value_vectors(entry.layer)[entry.neuron]
     return vector - vector.mean()
 
 
-def _cosine_moment(asked: CosineMoment, transformer: Transformer) -> float:
-    _require_neuron(transformer, asked.layer, asked.neuron)
+def _cosine_moment(entry: CosineMoment, transformer: Transformer) -> float:
+    _require_neuron(transformer, entry.layer, entry.neuron)
     rows, norm = transformer.unembedding().clone(), transformer.final_norm()
     if norm is not None:
         rows = norm.readers_(rows)
     rows -= rows.mean(0)
-    cosines = functional.cosine_similarity(rows, _written(transformer, asked)[None]).double()
+    cosines = functional.cosine_similarity(rows, _written(transformer, entry)[None]).double()
     mean, sd = cosines.mean(), cosines.std(correction=0)
     standardized = (cosines - mean) / sd
     moments = {
@@ -119,7 +119,7 @@ def _cosine_moment(asked: CosineMoment, transformer: Transformer) -> float:
         "skewness": (standardized**3).mean(),
         "kurtosis": (standardized**4).mean(),
     }
-    return float(moments[asked.moment])
+    return float(moments[entry.moment])
 
 
 def _require_neuron(transformer: Transformer, layer: int, neuron: int) -> None:
@@ -134,10 +134,10 @@ def _require_neuron(transformer: Transformer, layer: int, neuron: int) -> None:
 
 
 def _window_perplexity(
-    asked: WindowPerplexity, transformer: Transformer, tokenizer: Tokenizer, progress: Progress
+    entry: WindowPerplexity, transformer: Transformer, tokenizer: Tokenizer, progress: Progress
 ) -> float:
-    changes = _set_before(asked, transformer)
-    (ids,) = tokenizer.encode([_text(asked.text)])
+    changes = _set_before(entry, transformer)
+    (ids,) = tokenizer.encode([_text(entry.text)])
     length = transformer.shape.context_length
     windows = [ids[start : start + length] for start in range(0, len(ids), length)]
     progress.start("perplexity", len(windows))
@@ -151,13 +151,13 @@ def _window_perplexity(
     return float(np.exp(total / len(ids)))
 
 
-def _set_before(asked: WindowPerplexity, transformer: Transformer) -> dict[int, Change]:
+def _set_before(entry: WindowPerplexity, transformer: Transformer) -> dict[int, Change]:
     """Layer -> what becomes of its neurons before the non-linearity."""
     changes = {}
-    for layer, neurons in asked.places.items():
+    for layer, neurons in entry.places.items():
         for neuron in neurons:
             _require_neuron(transformer, layer, neuron)
-        values = torch.full((len(neurons),), asked.value, device=transformer.device)
+        values = torch.full((len(neurons),), entry.value, device=transformer.device)
         changes[layer] = Change(torch.tensor(neurons, device=transformer.device), values, is_before=True)
     return changes
 
@@ -203,26 +203,26 @@ class Checked:
     """A published number beside the measured one."""
 
     entry: Published  # what was published
-    found: Remeasured | None  # what was measured; None where it was skipped
+    measured: Remeasured | None  # what was measured; None where it was skipped
     reason: str = ""  # why it was skipped
 
     @property
     def outcome(self) -> Verdict:
         """Whether both numbers, and all tokens where there are any, are the same."""
-        if self.found is None:
+        if self.measured is None:
             return "skipped"
         published = self.entry.measurement
-        is_token = not isinstance(published, ValueToken) or published.token == self.found.token
-        is_near = abs(self.found.value - self.entry.published) <= self.entry.tolerance
+        is_token = not isinstance(published, ValueToken) or published.token == self.measured.token
+        is_near = abs(self.measured.value - self.entry.published) <= self.entry.tolerance
         return "agrees" if is_token and is_near and not self.differing else "disagrees"
 
     @property
     def differing(self) -> str:
         """The first token after the first one that is another, or has another probability; empty where none is."""
         published = self.entry.measurement
-        if self.found is None or not isinstance(published, ValueToken):
+        if self.measured is None or not isinstance(published, ValueToken):
             return ""
-        pairs = zip_longest(published.then, self.found.then, fillvalue=("", 0.0))
+        pairs = zip_longest(published.then, self.measured.then, fillvalue=("", 0.0))
         for place, ((token, share), (token_found, share_found)) in enumerate(pairs, start=2):
             if token != token_found or abs(share_found - share) > THEN_TOLERANCE * share:
                 return f"token {place} is {token_found!r} at {share_found:.3g}, published {token!r} at {share:.3g}"
@@ -297,10 +297,14 @@ def _place(entry: Published, reach: Reach) -> str:
 
 
 def _require_text(entry: Published, reach: Reach) -> None:
-    asked = entry.measurement
-    if isinstance(asked, WindowPerplexity | TokenCount) and HubDataset.parse("text", asked.text) and not reach.download:
-        message, hint = f"the text {asked.text} is read from the hub", "add --download to read it"
-        raise Unavailable(message, hint, what="text", name=asked.text)
+    measurement = entry.measurement
+    if (
+        isinstance(measurement, WindowPerplexity | TokenCount)
+        and HubDataset.parse("text", measurement.text)
+        and not reach.download
+    ):
+        message, hint = f"the text {measurement.text} is read from the hub", "add --download to read it"
+        raise Unavailable(message, hint, what="text", name=measurement.text)
 
 
 def checked_frame(checked: Sequence[Checked]) -> pl.DataFrame:
@@ -326,15 +330,15 @@ _COLUMNS = {
 
 
 def _row(checked: Checked) -> dict[str, str | float | None]:
-    entry, found = checked.entry, checked.found
+    entry, measured = checked.entry, checked.measured
     return {
         "name": entry.name,
         "outcome": checked.outcome,
         "published": entry.published,
-        "found": None if found is None else found.value,
+        "found": None if measured is None else measured.value,
         "tolerance": entry.tolerance,
         "token": entry.measurement.token if isinstance(entry.measurement, ValueToken) else None,
-        "token_found": None if found is None else found.token,
+        "token_found": None if measured is None else measured.token,
         "reason": checked.reason or checked.differing or None,
         "model": entry.model,
         "kind": entry.measurement.kind,
@@ -344,6 +348,6 @@ def _row(checked: Checked) -> dict[str, str | float | None]:
     }
 
 
-def chosen_device(asked: Literal["auto", "cpu", "cuda"]) -> str:
+def chosen_device(device: Literal["auto", "cpu", "cuda"]) -> str:
     """Where to compute: a GPU if there is one, unless a person says."""
-    return ("cuda" if torch.cuda.is_available() else "cpu") if asked == "auto" else asked
+    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device

@@ -122,8 +122,8 @@ def read_entries(path: Path = ENTRIES) -> list[Published]:
     """
     entries = []
     for source in tomllib.loads(path.read_text("utf-8"))["source"]:
-        own = source.pop("entry")
-        entries += [_entry({**source, **settings}) for settings in own]
+        tables = source.pop("entry")
+        entries += [_entry({**source, **settings}) for settings in tables]
     return entries
 
 
@@ -148,9 +148,9 @@ def asked_entries(names: Sequence[str], entries: Sequence[Published]) -> list[Pu
     """Those that are asked for, by name or by model, in their own order; all where no name is given."""
     for name in names:
         if not any(name in _names(entry) for entry in entries):
-            known = [entry.name for entry in entries]
+            existing = [entry.name for entry in entries]
             message = f"there is no published number named {name!r}"
-            raise NotFound(message, hint(name, known), what="published number", name=name, known=known)
+            raise NotFound(message, hint(name, existing), what="published number", name=name, known=existing)
     return [entry for entry in entries if not names or _names(entry) & set(names)]
 
 

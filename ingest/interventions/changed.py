@@ -52,12 +52,12 @@ def changed_losses(
     Returns:
         One for the untouched model, then one a way; the positions are those that a token follows, in order.
     """
-    asked: list[Changes] = [{}, *ways]
-    streams: list[Tensor | None] = [None] * len(asked)
+    variants: list[Changes] = [{}, *ways]
+    streams: list[Tensor | None] = [None] * len(variants)
     untouched = transformer.embed(batch.tokens.to(transformer.device))
     for layer in range(transformer.shape.n_layers):
         with transformer.block(layer) as block:
-            for number, changes in enumerate(asked[1:], start=1):
+            for number, changes in enumerate(variants[1:], start=1):
                 change, stream = changes.get(layer), streams[number]
                 if stream is None and change is None:
                     continue  # so far it is the untouched model

@@ -27,43 +27,43 @@ _MOST_NEURONS = 1 << 26
 def by_layer(intervention: Intervention) -> ByLayer:
     """Its neurons, layer by layer."""
     return {
-        layer: np.array([neuron for _, neuron in some], dtype=np.int64)
-        for layer, some in groupby(intervention.neurons, key=lambda pair: pair[0])
+        layer: np.array([neuron for _, neuron in pairs], dtype=np.int64)
+        for layer, pairs in groupby(intervention.neurons, key=lambda pair: pair[0])
     }
 
 
 def packed(neurons: Sequence[tuple[int, int]]) -> str:
     """Neurons as text, such as `0:1-5,9 3:7`."""
     words = []
-    for layer, some in groupby(neurons, key=lambda pair: pair[0]):
-        words.append(f"{layer}:{','.join(_runs([neuron for _, neuron in some]))}")
+    for layer, pairs in groupby(neurons, key=lambda pair: pair[0]):
+        words.append(f"{layer}:{','.join(_runs([neuron for _, neuron in pairs]))}")
     return " ".join(words)
 
 
 def unpacked(text: str) -> tuple[tuple[int, int], ...]:
     """What `packed` wrote."""
-    found: list[tuple[int, int, int]] = []
+    ranges: list[tuple[int, int, int]] = []
     for word in text.split():
         layer, _, runs = word.partition(":")
         for run in runs.split(","):
             first, _, last = run.partition("-")
-            found.append((int(layer), int(first), int(last or first)))
-    if sum(last - first + 1 for _, first, last in found) > _MOST_NEURONS:
+            ranges.append((int(layer), int(first), int(last or first)))
+    if sum(last - first + 1 for _, first, last in ranges) > _MOST_NEURONS:
         raise Unreadable(
             f"the parameters of a run name the neurons {text[:40]!r}, more than any model has",
             "it was not written by neurothek: remove it",
             path="parameters",
             why="more neurons than any model has",
         )
-    return tuple((layer, neuron) for layer, first, last in found for neuron in range(first, last + 1))
+    return tuple((layer, neuron) for layer, first, last in ranges for neuron in range(first, last + 1))
 
 
 def as_parameters(intervention: Intervention) -> dict[str, Any]:
     """What changes its numbers, and what it is called by."""
-    said = {name: getattr(intervention, name) for name in _FIELDS}
+    values = {name: getattr(intervention, name) for name in _FIELDS}
     # Stated only where it is so: all other runs stay the same runs.
     negative = {} if intervention.negative is None else {"negative": packed(intervention.negative)}
-    return {"neurons": packed(intervention.neurons), **said, "watched": list(intervention.watched), **negative}
+    return {"neurons": packed(intervention.neurons), **values, "watched": list(intervention.watched), **negative}
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
@@ -98,19 +98,19 @@ def changes(
     """
     made = {}
     positions = None if intervention.positions is None else parse_positions(intervention.positions)
-    for layer, some in neurons.items():
+    for layer, numbers in neurons.items():
         values, factor = None, 1.0
         if intervention.how == "scale":
             assert intervention.value is not None
             factor = intervention.value
         elif intervention.how == "mean":
-            values = torch.from_numpy(means[layer][some].astype(np.float32)).to(device)
+            values = torch.from_numpy(means[layer][numbers].astype(np.float32)).to(device)
         else:
-            values = torch.full((len(some),), float(intervention.value or 0.0), device=device)
+            values = torch.full((len(numbers),), float(intervention.value or 0.0), device=device)
             if signs is not None:
-                values *= torch.from_numpy(signs[layer][some]).to(values)
+                values *= torch.from_numpy(signs[layer][numbers]).to(values)
         made[layer] = Change(
-            torch.from_numpy(some).to(device),
+            torch.from_numpy(numbers).to(device),
             values,
             factor,
             is_before=intervention.moment == "before",

@@ -50,14 +50,14 @@ class Way:
             raise _invalid_value(text, f"activations are at most {_LARGEST_VALUE:,} here")
         return cls("scale" if written.startswith("x") else "set", value, moment, positions)
 
-    def told(self) -> str:
+    def description(self) -> str:
         """In words."""
         when = ", before the non-linearity" if self.moment == "before" else ""
         when += "" if self.positions is None else f", at positions {self.positions}"
         if self.how == "mean":
             return f"set to their means over the corpus{when}"
-        shown = f"{self.value:g}"
-        return f"multiplied by {shown}{when}" if self.how == "scale" else f"set to {shown}{when}"
+        number = f"{self.value:g}"
+        return f"multiplied by {number}{when}" if self.how == "scale" else f"set to {number}{when}"
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ class Planned:
         """What the interventions are called."""
         return tuple(one.name for one in self.request.interventions)
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """What is changed, and what that is compared with, a sentence each."""
         request = self.request
         read = f"measured on {self.corpus}, reading sequences until {request.intervention_tokens:,} ids of each domain"
         if self.is_one_by_one:
             n = len(request.single_neurons)
-            asked = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"
+            neurons = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"
             beside = f"{read}, beside up to 20 random ones of each layer"
-            return [asked, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"]), *self.notes]
+            return [neurons, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"]), *self.notes]
         asked_for = [
             f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}{_told_poles(one)}"
             for one in request.interventions
@@ -159,32 +159,32 @@ def interventions(
     """
     negative = None
     if way.how == "set" and way.value and poles and any(poles.values()):
-        chosen = {f"{asked} at either pole": neurons for asked, neurons in chosen.items()}
+        chosen = {f"{selection} at either pole": neurons for selection, neurons in chosen.items()}
         negative = tuple(sorted(neuron for neuron, pole in poles.items() if pole == "negative"))
     return [
         Intervention(
-            name=_called(asked, way) if name is None else name,
+            name=_called(selection, way) if name is None else name,
             neurons=neurons,
-            asked=asked,
+            asked=selection,
             how=way.how,
             value=way.value,
             moment=way.moment,
-            kind=asked if of_kinds else None,
+            kind=selection if of_kinds else None,
             watched=watched,
             positions=way.positions,
             negative=negative,
         )
-        for asked, neurons in chosen.items()
+        for selection, neurons in chosen.items()
     ]
 
 
-def _called(asked: str, way: Way) -> str:
+def _called(selection: str, way: Way) -> str:
     """What was asked, cut where it is long, with what tells it from others that begin alike."""
-    whole = "".join(letter if letter.isprintable() else " " for letter in f"{asked} {way.told()}")
+    whole = "".join(letter if letter.isprintable() else " " for letter in f"{selection} {way.description()}")
     if len(whole) <= _LONGEST_NAME:
         return whole
     digest = sha256(whole.encode()).hexdigest()[:8]
-    return f"{whole[:60]}… {way.told()} ({digest})"
+    return f"{whole[:60]}… {way.description()} ({digest})"
 
 
 def _invalid_value(text: str, reason: str) -> Invalid:
@@ -200,9 +200,9 @@ def _invalid_value(text: str, reason: str) -> Invalid:
 def require_one_way(given: Sequence[str]) -> None:
     """Refuse neurons that are chosen in no way, or in several."""
     if len(given) != 1:
-        found = f"not in several ({' and '.join(given)})" if given else "but none was given"
+        problem = f"not in several ({' and '.join(given)})" if given else "but none was given"
         raise Invalid(
-            f"the neurons must be chosen in exactly one way, {found}: give where, search (words), neurons or each",
+            f"the neurons must be chosen in exactly one way, {problem}: give where, search (words), neurons or each",
             option="where",
             value=list(given),
         )

@@ -8,9 +8,9 @@ _LAST_POSITION = 2**31
 
 def parse_positions(text: str) -> range | None:
     """The positions `3`, `0-7` or `5-`; None where the text says none."""
-    found = re.fullmatch(r"([0-9]{1,9})(?:(-)([0-9]{1,9})?)?", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9})(?:(-)([0-9]{1,9})?)?", text.strip())
+    if match is None:
         return None
-    first = int(found[1])
-    last = _LAST_POSITION if found[2] and found[3] is None else int(found[3] or first)
+    first = int(match[1])
+    last = _LAST_POSITION if match[2] and match[3] is None else int(match[3] or first)
     return range(first, last + 1) if last >= first else None

@@ -67,8 +67,8 @@ def _drawn(
     is_free: Bool[np.ndarray, " d_ffn"] = np.ones(len(frequency), dtype=bool)
     is_free[chosen] = False
     drawn: list[int] = []
-    for wanted in sorted(set(of_bin[chosen].tolist())):
-        drawn += _of_bin(int((of_bin[chosen] == wanted).sum()), wanted, of_bin, is_free, draw)
+    for number in sorted(set(of_bin[chosen].tolist())):
+        drawn += _of_bin(int((of_bin[chosen] == number).sum()), number, of_bin, is_free, draw)
     left = len(chosen) - len(drawn)
     # More than half of the layer was chosen: nobody else is left.
     drawn += draw.choice(chosen, size=left, replace=False).tolist() if left else []
@@ -77,14 +77,14 @@ def _drawn(
 
 def _of_bin(
     n: int,
-    wanted: int,
+    target: int,
     of_bin: Int[np.ndarray, " d_ffn"],
     is_free: Bool[np.ndarray, " d_ffn"],
     draw: np.random.Generator,
 ) -> Sequence[int]:
     """As many free neurons of a tenth, then of the nearest ones; they are free no longer."""
     taken: list[int] = []
-    for other in sorted(range(N_BINS + 1), key=lambda number: (abs(number - wanted), number)):
+    for other in sorted(range(N_BINS + 1), key=lambda number: (abs(number - target), number)):
         candidates = np.flatnonzero((of_bin == other) & is_free)
         drawn = draw.choice(candidates, size=min(n - len(taken), len(candidates)), replace=False)
         is_free[drawn] = False
@@ -125,8 +125,8 @@ class Shared:
 
     def _column(self, name: str) -> dict[int, np.ndarray]:
         return {
-            int(layer): some[name].to_numpy()
-            for (layer,), some in self._activity.partition_by("layer", as_dict=True).items()
+            int(layer): rows[name].to_numpy()
+            for (layer,), rows in self._activity.partition_by("layer", as_dict=True).items()
         }
 
     @cached_property
@@ -160,7 +160,7 @@ class Shared:
         """
         if intervention.negative is None:
             return None
-        signs = {layer: np.where(some < 0, -1.0, 1.0) for layer, some in self._column("leaning").items()}
+        signs = {layer: np.where(leanings < 0, -1.0, 1.0) for layer, leanings in self._column("leaning").items()}
         for neurons, sign in ((intervention.neurons, 1.0), (intervention.negative, -1.0)):
             for layer, neuron in neurons:
                 signs[layer][neuron] = sign

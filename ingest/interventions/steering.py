@@ -70,21 +70,21 @@ def read_steering(
     )
 
 
-def _unwanted(scorers: Sequence[TextScorer], asked: str | None) -> tuple[str, TextScorer]:
+def _unwanted(scorers: Sequence[TextScorer], name: str | None) -> tuple[str, TextScorer]:
     """The attribute that baselines work against, and the scorer that has it."""
-    known = {attribute: scorer for scorer in reversed(scorers) for attribute in scorer.attributes}
-    if asked is None and len(known) == 1:
-        ((asked, _),) = known.items()
-    if asked is None or asked not in known:
+    owners = {attribute: scorer for scorer in reversed(scorers) for attribute in scorer.attributes}
+    if name is None and len(owners) == 1:
+        ((name, _),) = owners.items()
+    if name is None or name not in owners:
         raise NotFound(
-            "the unwanted attribute is not named" if asked is None else f"no scorer has an attribute {asked!r}",
+            "the unwanted attribute is not named" if name is None else f"no scorer has an attribute {name!r}",
             "a word filter and self-debiasing, which every result is compared with, work against one: give"
-            f" --unwanted with one of {', '.join(sorted(known))}",
+            f" --unwanted with one of {', '.join(sorted(owners))}",
             what="attribute",
-            name=asked,
-            known=sorted(known),
+            name=name,
+            known=sorted(owners),
         )
-    return asked, known[asked]
+    return name, owners[name]
 
 
 def _banned(given: str | Path | Sequence[str]) -> tuple[str, ...]:
@@ -103,14 +103,14 @@ def _prompts(given: str | Path | Sequence[str]) -> tuple[str, ...]:
 def _prompt(path: str, number: int, line: str) -> str:
     """The prompt of one line of JSON: a text, or an object with a prompt or a text, however deep."""
     try:
-        said = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise bad_argument("prompts", path, "write one object a line", why=f"line {number} is not JSON") from error
-    while isinstance(said, dict):
-        said = said.get("prompt", said.get("text"))
-    if not isinstance(said, str) or not said.strip() or not is_text(said):
+    while isinstance(value, dict):
+        value = value.get("prompt", value.get("text"))
+    if not isinstance(value, str) or not value.strip() or not is_text(value):
         raise bad_argument("prompts", path, "give it one", why=f"line {number} has no text under `prompt` or `text`")
-    return said
+    return value
 
 
 def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
@@ -124,20 +124,20 @@ def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
             raise bad_argument(option, str(path), why=f"that file cannot be read ({reason})") from error
         if not any(line.strip() for line in given):
             raise bad_argument(option, "an empty file", "put one a line into it")
-    found = tuple(line.removesuffix("\r") for line in given if line.strip())
-    for number, line in enumerate(found, start=1):
+    lines = tuple(line.removesuffix("\r") for line in given if line.strip())
+    for number, line in enumerate(lines, start=1):
         if not is_text(line):
             raise bad_argument(option, line, "give whole ones", why=f"text {number} holds half of a character")
-    if not found:
+    if not lines:
         raise bad_argument(option, list(given), "give at least one")
-    return found
+    return lines
 
 
 def _text(path: Path) -> str:
     """The text of a file of some size; a pipe is read as well."""
-    found = why_no_file(path)
-    if found is not None and found != "a named pipe":
-        raise OSError(EINVAL, f"it is {found}")
+    kind = why_no_file(path)
+    if kind is not None and kind != "a named pipe":
+        raise OSError(EINVAL, f"it is {kind}")
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:

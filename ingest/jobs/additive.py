@@ -24,10 +24,10 @@ _Same = TypeVar("_Same", bound="AdditiveJob")
 
 def other_settings(job: str, model: str, settings: Mapping[str, object]) -> Conflict:
     """A job measures one model and text with the same settings throughout, to be compared."""
-    asked = " ".join(f"--{name} {value}" for name, value in settings.items())
+    options = " ".join(f"--{name} {value}" for name, value in settings.items())
     removed = command_line("remove", model, "--job", job)
     return Conflict(
-        f"the {job} of {model} in the warehouse were measured with {asked}",
+        f"the {job} of {model} in the warehouse were measured with {options}",
         f"repeat these, or remove them first with `{removed}`",
         what="job",
         name=job,
@@ -53,8 +53,8 @@ class AdditiveJob(PassJob):
         runs = self.context.runs
         if self.is_alone or runs is None or self.context.text is None:
             return None
-        found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: None})
-        return found if found.has(self.name) else None
+        finished = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: None})
+        return finished if finished.has(self.name) else None
 
     @cached_property
     def before(self) -> dict[str, Any]:

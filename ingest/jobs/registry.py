@@ -61,5 +61,5 @@ OF_WEIGHTS = tuple(name for name, entry in JOBS.items() if not entry.reads_text)
 
 def job_class(name: str) -> "type[Job[Any]]":
     """The class of a job, loaded when it is asked for."""
-    found: type[Job[Any]] = pkgutil.resolve_name(JOBS[name].place)
-    return found
+    job: type[Job[Any]] = pkgutil.resolve_name(JOBS[name].place)
+    return job

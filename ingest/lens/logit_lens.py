@@ -59,17 +59,19 @@ def top_rows(logits: Float[Tensor, "streams vocab"], k: int) -> Int[Tensor, "str
     return logits.sort(dim=1, descending=True, stable=True).indices[:, :k]
 
 
-def ranks(logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"]) -> Int[Tensor, "streams asked"]:
-    """[streams asked] 1 + how many rows have a strictly larger logit than each row asked about."""
+def ranks(
+    logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams columns"]
+) -> Int[Tensor, "streams columns"]:
+    """[streams columns] 1 + how many rows have a strictly larger logit than each row asked about."""
     scratch = torch.empty_like(logits)
     # Compared into floats, which is faster than into booleans; counts below 2^24 are exact in float32.
-    above = [torch.gt(logits, asked[:, None], out=scratch).sum(1) for asked in logits.gather(1, rows).T]
+    above = [torch.gt(logits, logit[:, None], out=scratch).sum(1) for logit in logits.gather(1, rows).T]
     return torch.stack(above, dim=1).long() + 1
 
 
 def probabilities_(
-    logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"], *, largest: Float[Tensor, " streams"]
-) -> Float[Tensor, "streams asked"]:
-    """[streams asked] float64 probabilities of the rows asked about; the logits are used up."""
+    logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams columns"], *, largest: Float[Tensor, " streams"]
+) -> Float[Tensor, "streams columns"]:
+    """[streams columns] float64 probabilities of the rows asked about; the logits are used up."""
     exponents = logits.sub_(largest[:, None]).exp_()
     return exponents.gather(1, rows).double() / exponents.sum(1, keepdim=True).double()

@@ -118,9 +118,9 @@ def bin_counts(
     counts = torch.zeros(columns * N_BINS, dtype=torch.int64, device=scores.device)
     for start in range(0, rows, piece_rows):
         piece = scores[start : start + piece_rows]
-        place, found = places[: len(piece)], bins[: len(piece)]
+        place, numbers = places[: len(piece)], bins[: len(piece)]
         # Not negative any more, so that cutting off the fraction is the floor.
         torch.addcmul(offsets, piece, factors, out=place).clamp_(0, N_BINS - 1)
-        found.copy_(place).add_(first)
-        counts += torch.bincount(found.view(-1), minlength=columns * N_BINS)
+        numbers.copy_(place).add_(first)
+        counts += torch.bincount(numbers.view(-1), minlength=columns * N_BINS)
     return counts.view(columns, N_BINS)

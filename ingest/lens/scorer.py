@@ -37,7 +37,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Kept:
+class ScorerOptions:
     """What to keep of a column of scores: how many of the largest and smallest, its moments, its histogram.
 
     A histogram is taken in units of the moments, so that it needs them.
@@ -51,8 +51,8 @@ class Kept:
     @property
     def sides(self) -> dict[End, int]:
         """How many entries to keep of each side that is asked for."""
-        asked: dict[End, int] = {"largest": self.largest, "smallest": self.smallest}
-        return {side: k for side, k in asked.items() if k}
+        sizes: dict[End, int] = {"largest": self.largest, "smallest": self.smallest}
+        return {side: k for side, k in sizes.items() if k}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _threads(rows: int, tiling: _Tiling) -> int:
 class Scorer:
     """Scores vectors against one unembedding, and keeps its buffers for the next vectors."""
 
-    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], *, keep: Kept) -> None:
+    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], *, keep: ScorerOptions) -> None:
         """Prepare to score against E `[vocab d_model]`, float32, contiguous, and to keep at most `vocab` a side."""
         self._unembedding, self._keep = unembedding, keep
         self._tiling = _Tiling.of(unembedding.device, unembedding.shape[0])
@@ -129,7 +129,7 @@ class Scorer:
 class _Bench:
     """One thread's buffers, used for one block of vectors after the other."""
 
-    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], tiling: _Tiling, keep: Kept) -> None:
+    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], tiling: _Tiling, keep: ScorerOptions) -> None:
         self._unembedding, self._tiling, self._keep = unembedding, tiling, keep
         rows, device = unembedding.shape[0], unembedding.device
         self._scores = _buffer(rows * tiling.columns, device)
@@ -169,16 +169,16 @@ class _Bench:
     def _results(
         self, scores: Float[Tensor, "rows columns"], bounds: dict[End, Tensor], scale: Float[Tensor, " columns"]
     ) -> Scored:
-        found = {side: select(scores, bounds[side], k=k, side=side) for side, k in self._keep.sides.items()}
-        for extremes in found.values():
+        sides = {side: select(scores, bounds[side], k=k, side=side) for side, k in self._keep.sides.items()}
+        for extremes in sides.values():
             extremes.values.div_(scale[:, None])
         moments = self._sums.result() if self._keep.moments else None
         histogram = None
         if moments is not None and self._keep.histogram:
             histogram = bin_counts(scores, mean=moments.mean, sd=moments.sd, piece_rows=self._tiling.histogram_rows)
         return Scored(
-            found.get("largest"),
-            found.get("smallest"),
+            sides.get("largest"),
+            sides.get("smallest"),
             None if moments is None else moments.scaled(1 / scale.double()),
             histogram,
         )

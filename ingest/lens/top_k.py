@@ -86,9 +86,9 @@ def _select_by_groups(
     candidates = torch.cat([_members(fine.gather(1, groups)), rest], dim=1)
     best = _take(scores, candidates).topk(k + 1, largest=largest)
 
-    found = _order_ties(candidates.gather(1, best.indices[:, :k]), best.values[:, :k], largest=largest)
+    extremes = _order_ties(candidates.gather(1, best.indices[:, :k]), best.values[:, :k], largest=largest)
     left_out = torch.stack([limits, fine_limits, best.values[:, k]])
-    return _search_entries(found, scores, (left_out == best.values[:, k - 1]).any(0), largest=largest)
+    return _search_entries(extremes, scores, (left_out == best.values[:, k - 1]).any(0), largest=largest)
 
 
 def _best(
@@ -124,15 +124,15 @@ def _order_ties(rows: Int[Tensor, "columns k"], values: Float[Tensor, "columns k
 
 
 def _search_entries(
-    found: Extremes, scores: Float[Tensor, "rows columns"], undecided: Tensor, *, largest: bool
+    extremes: Extremes, scores: Float[Tensor, "rows columns"], undecided: Tensor, *, largest: bool
 ) -> Extremes:
-    k = found.values.shape[1]
+    k = extremes.values.shape[1]
     for column in undecided.nonzero()[:, 0].tolist():
         entries = scores[:, column].contiguous()
         # The k-th value is right even here: entries beyond it lie in fewer than k groups, and all those were looked at.
-        limit = found.values[column, k - 1]
+        limit = extremes.values[column, k - 1]
         rows = (entries >= limit if largest else entries <= limit).nonzero()[:, 0]
         order = entries[rows].sort(descending=largest, stable=True)
-        found.rows[column] = rows[order.indices[:k]]
-        found.values[column] = order.values[:k]
-    return found
+        extremes.rows[column] = rows[order.indices[:k]]
+        extremes.values[column] = order.values[:k]
+    return extremes

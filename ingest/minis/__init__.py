@@ -7,13 +7,13 @@ from pathlib import Path
 def folder(name: str) -> Path | None:
     """The folder of the shipped model `name`, None if none of that name ships."""
     here = Path(__file__).parent
-    return next((found for found in here.iterdir() if found.name == name and (found / "config.json").is_file()), None)
+    return next((path for path in here.iterdir() if path.name == name and (path / "config.json").is_file()), None)
 
 
 def names() -> list[str]:
     """The names of the shipped models, sorted."""
     here = Path(__file__).parent
-    return sorted(found.name for found in here.iterdir() if (found / "config.json").is_file())
+    return sorted(path.name for path in here.iterdir() if (path / "config.json").is_file())
 
 
 def sizes() -> list[str]:

@@ -43,7 +43,7 @@ def find(
     config = config_of(folder)
     family_of(config, where=source)
     files, pickled = weight_files(folder, allow_pickle=allow_pickle)
-    found = Checkpoint(
+    checkpoint = Checkpoint(
         name=valid_name(source, name=name, revision=revision),
         source=source,
         folder=folder,
@@ -54,12 +54,12 @@ def find(
         pickled=pickled,
         asked_revision=revision,
     )
-    check(found)
-    weights = Weights(found)
+    check(checkpoint)
+    weights = Weights(checkpoint)
     digest = weights_fingerprint(
         files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent()
     )
-    return replace(found, weights_sha256=digest)
+    return replace(checkpoint, weights_sha256=digest)
 
 
 def _require_finite(weights: Weights, file: Path) -> None:

@@ -89,8 +89,8 @@ class Cuts:
         """The first place to cut from `start` on and before `end`."""
         if self.pattern is None:
             return None
-        for found in self.pattern.finditer(text, start, len(text)):
-            place = found.end()
+        for match in self.pattern.finditer(text, start, len(text)):
+            place = match.end()
             if place >= end:
                 return None
             if not self._touches_added(text, place):
@@ -151,8 +151,8 @@ def _of_splitting(settings: Mapping[str, Any], *, prepended: bool) -> frozenset[
     for step in _steps(settings.get("pre_tokenizer"), "pretokenizers"):
         match step:
             case {"type": "ByteLevel", "use_regex": uses, "add_prefix_space": prefixes}:
-                kept = _OF_GPT2 if uses else _ALL
-                rules &= kept & _OF_SPACES if prefixes else kept
+                safe = _OF_GPT2 if uses else _ALL
+                rules &= safe & _OF_SPACES if prefixes else safe
                 is_split = is_split or uses
             case {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}:
                 rules &= _EXPRESSIONS.get(expression, _NOWHERE)
@@ -193,10 +193,10 @@ def _is_prepended(steps: _Steps) -> bool:
     return False
 
 
-def _steps(said: Mapping[str, Any] | None, inside: str) -> _Steps:
+def _steps(settings: Mapping[str, Any] | None, inside: str) -> _Steps:
     """The steps of a part of tokenizer.json that may be absent, one step, or a sequence of them."""
-    if said is None:
+    if settings is None:
         return []
-    if said["type"] != "Sequence":
-        return [said]
-    return [step for part in said[inside] for step in _steps(part, inside)]
+    if settings["type"] != "Sequence":
+        return [settings]
+    return [step for part in settings[inside] for step in _steps(part, inside)]

@@ -31,20 +31,20 @@ def first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
 
 
-def meant(source: str, known: Sequence[str]) -> str:
+def meant(source: str, names: Sequence[str]) -> str:
     """The names that `source` may be a slip of the pen for, as a question."""
-    near = get_close_matches(source.rpartition("/")[2], known, n=NAMES_SHOWN, cutoff=0.75)
+    near = get_close_matches(source.rpartition("/")[2], names, n=NAMES_SHOWN, cutoff=0.75)
     return f"did you mean {' or '.join(near)}? If not, " if near else ""
 
 
-def unknown_model(source: str, known: Sequence[str] = ()) -> NotFound:
+def unknown_model(source: str, names: Sequence[str] = ()) -> NotFound:
     """A path that names no folder."""
     return NotFound(
         f"there is no model at {source!r}: no such folder exists",
-        f"{meant(source, known)}give a folder with config.json and weights, or a hub id such as facebook/opt-125m",
+        f"{meant(source, names)}give a folder with config.json and weights, or a hub id such as facebook/opt-125m",
         what="model",
         name=source,
-        known=known,
+        known=names,
     )
 
 
@@ -54,16 +54,18 @@ def invalid_config(folder: Path, why: str) -> Unreadable:
     return Unreadable(message, "restore the original file", path=folder / "config.json", why=why)
 
 
-def unsupported_architecture(where: str, name: object, supported: Sequence[str], *, found: str = "") -> Unsupported:
-    """A model of a family that is not known here; `found` is how the family is said, if not by its name."""
-    message = f"{where} has the architecture {found or repr(name)}, which is not supported"
+def unsupported_architecture(
+    where: str, name: object, supported: Sequence[str], *, description: str = ""
+) -> Unsupported:
+    """A model of a family that is not known here; `description` is how the family is said, if not by its name."""
+    message = f"{where} has the architecture {description or repr(name)}, which is not supported"
     return Unsupported(message, f"supported are {', '.join(supported)}", what="architecture", name=name)
 
 
-def unsupported_config(where: str, found: str, *, way: str, architecture: str = "") -> Unsupported:
+def unsupported_config(where: str, setting: str, *, way: str, architecture: str = "") -> Unsupported:
     """A model of a supported family in a shape that is not supported."""
     named = f"the {architecture} model in {where}" if architecture else where
-    return Unsupported(f"{named} has {found}, which is not supported", way, what="configuration", name=found)
+    return Unsupported(f"{named} has {setting}, which is not supported", way, what="configuration", name=setting)
 
 
 def missing_weights(folder: Path, missing: str) -> Unavailable:
@@ -108,8 +110,8 @@ def sequence_too_long(length: int, context_length: int) -> LimitExceeded:
 
 def missing_tokenizer(folder: Path, file: str | None = None) -> Unavailable:
     """A folder without any of the tokenizer files that are looked for."""
-    wanted = "its tokenizer.json (or vocab.json and merges.txt)" if file is None else "it"
-    message = f"{folder} has no {file or 'tokenizer'}: put {wanted} beside the weights"
+    file_names = "its tokenizer.json (or vocab.json and merges.txt)" if file is None else "it"
+    message = f"{folder} has no {file or 'tokenizer'}: put {file_names} beside the weights"
     return Unavailable(message, what="tokenizer", name=folder)
 
 

@@ -84,9 +84,9 @@ FROM_FILE = """
 def folder_of(source: str, *, revision: str | None) -> Path | None:
     """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id."""
     path = expanded(source)
-    found = "a file" if path.is_file() else _why_no_file(path)
-    if found is not None:
-        message = f"{source!r} is {found}, but a model is a folder with config.json and weights"
+    kind = "a file" if path.is_file() else _why_no_file(path)
+    if kind is not None:
+        message = f"{source!r} is {kind}, but a model is a folder with config.json and weights"
         raise Invalid(message, "give its folder", option="model", value=source)
     local = path if path.is_dir() else minis.folder(source)
     if local is not None and revision is not None:
@@ -172,7 +172,7 @@ def config_of(folder: Path) -> dict[str, Any]:
         size = path.stat().st_size
         if size > _MOST_BYTES:
             raise invalid_config(folder, f"it has {size:,} bytes, but can have {_MOST_BYTES:,} at most")
-        found = json.loads(path.read_bytes().decode(), object_pairs_hook=_once(folder))
+        config = json.loads(path.read_bytes().decode(), object_pairs_hook=_once(folder))
     except FileNotFoundError as error:
         raise Unavailable(
             f"{folder} has no config.json, so it is not a model",
@@ -182,12 +182,12 @@ def config_of(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise invalid_config(folder, f"it {why_no_json(error)}") from error
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise invalid_config(folder, "it is not a JSON object")
-    for name, value in found.items():
+    for name, value in config.items():
         if not all(map(math.isfinite, _floats(value))):
             raise invalid_config(folder, f"{name} has a number that is not finite")
-    return found
+    return config
 
 
 def _floats(value: object) -> Iterator[float]:
@@ -223,12 +223,12 @@ def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
     """Makes an object of its fields, each of which stands there once: of two the library would take the last."""
 
     def made(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(fields)
-        if len(found) < len(fields):
+        result = dict(fields)
+        if len(result) < len(fields):
             names = [name for name, _ in fields]
             twice = next(name for name in names if names.count(name) > 1)
             raise invalid_config(folder, f"it says {twice} twice")
-        return found
+        return result
 
     return made
 
@@ -249,23 +249,25 @@ def measured_of(model: Mapping[str, Any]) -> Measured:
     return Measured(**{name: model[name] for name in files}, configured=configured_of(model))
 
 
-def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -> Measured | None:
+def by_name(warehouse: Warehouse, model: ModelSource, *, revision: str | None) -> Measured | None:
     """The model of the warehouse that is asked for by nothing but its name; None for a folder, a shipped one, others.
 
     A model of the hub that has this name and is complete in the cache goes before one whose weights are gone.
     """
-    source = asked.source
-    if asked.name is not None or revision is not None or expanded(source).exists() or minis.folder(source):
+    source = model.source
+    if model.name is not None or revision is not None or expanded(source).exists() or minis.folder(source):
         return None
-    known = measured_models(warehouse).get(source)
-    if known is None or (known.source != source and _is_gone(known) and hub.cached(source)):
+    measured = measured_models(warehouse).get(source)
+    if measured is None or (measured.source != source and _is_gone(measured) and hub.cached(source)):
         return None
-    return known
+    return measured
 
 
-def _is_gone(known: Measured) -> bool:
+def _is_gone(measured: Measured) -> bool:
     try:
-        place = folder_of(known.source, revision=known.revision) or hub.cached(known.source, revision=known.revision)
+        place = folder_of(measured.source, revision=measured.revision) or hub.cached(
+            measured.source, revision=measured.revision
+        )
     except NotFound:
         return True
     except Invalid as error:

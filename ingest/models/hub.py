@@ -80,8 +80,8 @@ def snapshot(
 
 def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
     """The folder of a model whose files are complete in the hub's cache, so that the hub is not asked for them."""
-    found = _cached(repo_id, revision) if is_id(repo_id) else None
-    return found if found is not None and _has_weights(found, allow_pickle=True) else None
+    folder = _cached(repo_id, revision) if is_id(repo_id) else None
+    return folder if folder is not None and _has_weights(folder, allow_pickle=True) else None
 
 
 def require_there(repo_id: str, *, revision: str | None = None) -> None:
@@ -97,12 +97,12 @@ def require_there(repo_id: str, *, revision: str | None = None) -> None:
 
 def _cached(repo_id: str, revision: str | None) -> Path | None:
     try:
-        found = snapshot_download(repo_id, revision=revision, local_files_only=True, allow_patterns="config.json")
+        location = snapshot_download(repo_id, revision=revision, local_files_only=True, allow_patterns="config.json")
     except LocalEntryNotFoundError:
         return None
     except HFValidationError as error:
         raise unknown_model(repo_id) from error
-    folder = Path(found)
+    folder = Path(location)
     return folder if (folder / "config.json").is_file() else None
 
 
@@ -145,8 +145,8 @@ def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Ca
         folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns=_CONFIGURATIONS))
         accept(folder)
         files = HfApi().list_repo_files(repo_id, revision=folder.name)
-        wanted = _wanted(repo_id, files, allow_pickle)
-        return Path(snapshot_download(repo_id, revision=revision, allow_patterns=wanted))
+        patterns = _patterns(repo_id, files, allow_pickle)
+        return Path(snapshot_download(repo_id, revision=revision, allow_patterns=patterns))
 
 
 def _model_refusals(repo_id: str, revision: str | None) -> AbstractContextManager[None]:
@@ -170,11 +170,11 @@ def _unreachable(source: str, reason: str) -> Unavailable:
     )
 
 
-def _withheld(source: str, problem: str, known: Sequence[str] = ()) -> Unavailable:
+def _withheld(source: str, problem: str, names: Sequence[str] = ()) -> Unavailable:
     """A hub id that the hub does not show to this person."""
     return Unavailable(
         f"the hub does not provide the model {source!r}: {problem}",
-        f"{meant(source, known)}check the spelling, or set HF_TOKEN if the model is private or gated",
+        f"{meant(source, names)}check the spelling, or set HF_TOKEN if the model is private or gated",
         what="model",
         name=source,
         why=problem,
@@ -215,7 +215,7 @@ def refusals(
         raise broken(one_line(error)) from error
 
 
-def _wanted(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]:
+def _patterns(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]:
     """The names of the files to download: the weights in one format only, and no other framework's."""
     small = [name for name in files if name in ("config.json", *TOKENIZER_FILES)]
     weights = _of_format(files, SAFETENSORS)

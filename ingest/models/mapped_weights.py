@@ -125,15 +125,15 @@ class MappedWeights:
         is_head = bool(len(ids)) and int(ids[-1]) == len(ids) - 1
         table = self._rows(slice(0, len(ids)) if is_head else ids)
         own_rows = np.searchsorted(ids, [token for token, _, _ in places])
-        found: list[tuple[int, int]] = []
+        result: list[tuple[int, int]] = []
         step = max(1, _BLOCK_BYTES // (4 * max(1, len(ids))))
         for start in range(0, len(places), step):
             block = places[start : start + step]
             scores = table @ np.stack([self._vector(layer, neuron) for _, layer, neuron in block], axis=1)
-            own = scores[own_rows[start : start + step], np.arange(len(block))]
-            above, below = (scores > own).sum(axis=0) + 1, (scores < own).sum(axis=0) + 1
-            found += list(zip(above.tolist(), below.tolist(), strict=True))
-        return found
+            score = scores[own_rows[start : start + step], np.arange(len(block))]
+            above, below = (scores > score).sum(axis=0) + 1, (scores < score).sum(axis=0) + 1
+            result += list(zip(above.tolist(), below.tolist(), strict=True))
+        return result
 
     def _rows(self, chosen: slice | np.ndarray) -> np.ndarray:
         """[rows d_model] rows of the unembedding; OPT-350m's output projection is folded in."""
@@ -149,8 +149,8 @@ class MappedWeights:
         """[d_model] a neuron's value vector."""
         name = self._values[layer]
         stored = self._array(name)
-        own = stored[neuron] if self._family.has_input_rows else stored[:, neuron]
-        return _float32(self._tensors[name].number_format, np.ascontiguousarray(own))
+        vector = stored[neuron] if self._family.has_input_rows else stored[:, neuron]
+        return _float32(self._tensors[name].number_format, np.ascontiguousarray(vector))
 
     def _whole(self, name: str) -> np.ndarray:
         return _float32(self._tensors[name].number_format, self._array(name))

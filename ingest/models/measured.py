@@ -26,15 +26,15 @@ from neurothek.ingest.models.weights import Checkpoint
 
 
 def open_measured(
-    known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
+    measured: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
 ) -> tuple[Transformer, Tokenizer]:
     """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
-    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
-    return open_transformer_of(known, checkpoint), tokenizer
+    checkpoint, tokenizer = find_measured(measured, weights=weights, allow_pickle=allow_pickle)
+    return open_transformer_of(measured, checkpoint), tokenizer
 
 
 def open_transformer_of(
-    known: KnownFiles,
+    measured: KnownFiles,
     checkpoint: Checkpoint,
     *,
     device: str | torch.device = "cpu",
@@ -45,10 +45,10 @@ def open_transformer_of(
     try:
         opened = open_transformer(checkpoint, device=device, dtype=dtype, resident=resident)
     except NeurothekError as error:
-        raise weights_not_at_hand(known.name, str(checkpoint.folder), str(error)) from error
-    differences = config_differences(known.configured, configured_of(vars(opened.shape)))
+        raise weights_not_at_hand(measured.name, str(checkpoint.folder), str(error)) from error
+    differences = config_differences(measured.configured, configured_of(vars(opened.shape)))
     if differences:
-        raise config_changed(known.name, differences)
+        raise config_changed(measured.name, differences)
     return opened
 
 
@@ -70,10 +70,10 @@ def find_measured(
         progress: is told how far reading the weights has come, the first time they are seen.
     """
     place = measured.source if weights is None else str(weights)
-    wanted = measured.revision if weights is None else None
+    commit = measured.revision if weights is None else None
     try:
         checkpoint = checkpoints.find(
-            place, name=measured.name, revision=wanted, allow_pickle=allow_pickle, progress=progress
+            place, name=measured.name, revision=commit, allow_pickle=allow_pickle, progress=progress
         )
         tokenizer = tokenization.load(checkpoint.folder, from_file=measured.tokenizer_from_file)
     except NeurothekError as error:
@@ -94,8 +94,8 @@ def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequ
     """
     query = "select architecture from store.models where name = $name"
     with warehouse.current_reader() as connection:
-        found = connection.execute(query, {"name": model}).fetchall()
+        rows = connection.execute(query, {"name": model}).fetchall()
     # One that this release does not know is refused where its weights are opened.
-    families = [FAMILIES.get(str(architecture)) for (architecture,) in found]
+    families = [FAMILIES.get(str(architecture)) for (architecture,) in rows]
     if any(family is not None and family.is_masked for family in families):
         raise causal_model_needed(model, [job], possible)

@@ -13,11 +13,11 @@ def require_plain(folder: Path) -> None:
     """
     for path in sorted(folder.iterdir()):
         try:
-            found = why_no_file(path)
+            kind = why_no_file(path)
         except OSError as error:
             raise _unfit(path, f"cannot be read ({error.strerror})") from error
-        if found is not None:
-            raise _unfit(path, f"is {found}, but a model is read from files only")
+        if kind is not None:
+            raise _unfit(path, f"is {kind}, but a model is read from files only")
 
 
 def _unfit(path: Path, problem: str) -> Unreadable:

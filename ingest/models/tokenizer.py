@@ -157,25 +157,30 @@ def load(folder: Path, *, from_file: bool = False) -> Tokenizer:
     if not any((folder / name).is_file() for name in files):
         raise missing_tokenizer(folder, FILES[0] if from_file else None)
     require_plain(folder)
-    found = wrap(_read(folder, PreTrainedTokenizerFast if from_file else AutoTokenizer), name=folder.name)
+    tokenizer = wrap(_read(folder, PreTrainedTokenizerFast if from_file else AutoTokenizer), name=folder.name)
     if from_file:
-        return replace(found, identity=json.dumps(json.loads(found.identity) | {"file": FILES[0]}, sort_keys=True))
-    if found.is_of_family and (folder / FILES[0]).is_file():
-        own = wrap(_read(folder, PreTrainedTokenizerFast), name=folder.name)
-        return replace(found, replaced=different_parts(own.identity, found.identity, besides=("post_processor",)))
-    return found
+        return replace(
+            tokenizer, identity=json.dumps(json.loads(tokenizer.identity) | {"file": FILES[0]}, sort_keys=True)
+        )
+    if tokenizer.is_of_family and (folder / FILES[0]).is_file():
+        from_file_alone = wrap(_read(folder, PreTrainedTokenizerFast), name=folder.name)
+        return replace(
+            tokenizer,
+            replaced=different_parts(from_file_alone.identity, tokenizer.identity, besides=("post_processor",)),
+        )
+    return tokenizer
 
 
 def different_parts(one: str, other: str, *, besides: Sequence[str] = ()) -> tuple[str, ...]:
     """Names of the parts in which two identities of tokenizers differ."""
-    there, here = json.loads(one), json.loads(other)
-    names = sorted({**there, **here}.keys() - set(besides))
-    return tuple(name for name in names if there.get(name) != here.get(name))
+    first, second = json.loads(one), json.loads(other)
+    names = sorted({**first, **second}.keys() - set(besides))
+    return tuple(name for name in names if first.get(name) != second.get(name))
 
 
 def _read(folder: Path, kind: type[AutoTokenizer] | type[PreTrainedTokenizerFast]) -> PreTrainedTokenizerBase:
     try:
-        found: PreTrainedTokenizerBase = kind.from_pretrained(
+        tokenizer: PreTrainedTokenizerBase = kind.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder)
         )
     except Exception as error:
@@ -185,7 +190,7 @@ def _read(folder: Path, kind: type[AutoTokenizer] | type[PreTrainedTokenizerFast
         # The library reads config.json too: what is wrong there is no fault of the tokenizer.
         _refuse_config(folder, error)
         raise _unreadable(folder, _why(folder, error)) from error
-    return found
+    return tokenizer
 
 
 _NO_NUMBER_FORMAT = re.compile(r"'torch' has no attribute '([^']*)'")
@@ -215,20 +220,20 @@ def _why(folder: Path, error: Exception) -> str:
     """What is wrong with the files: the first that is not a JSON object, else the library's sentence if it is one."""
     for path in (folder / name for name in _JSON_FILES if (folder / name).is_file()):
         try:
-            found = json.loads(path.read_bytes().decode())
+            content = json.loads(path.read_bytes().decode())
         except (OSError, ValueError, RecursionError) as problem:
             return f"{path.name} {why_no_json(problem)}"
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             return f"{path.name} is not a JSON object"
         if path.name == "tokenizer.json":
-            if not isinstance(found.get("model"), dict):
+            if not isinstance(content.get("model"), dict):
                 return f"{path.name} has no model"
-            if not isinstance(found.get("added_tokens"), list):
+            if not isinstance(content.get("added_tokens"), list):
                 return f"{path.name} has no list added_tokens"
     # Rust's library raises a bare Exception with a sentence; Python's errors speak of Python.
-    said = " ".join(str(error).split())
-    if type(error) is Exception and said:
-        return said[:_LONGEST_REASON]
+    message = " ".join(str(error).split())
+    if type(error) is Exception and message:
+        return message[:_LONGEST_REASON]
     return "a value has the wrong type for a tokenizer"
 
 
@@ -271,9 +276,9 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
     is_special = all(token_id in special for token_id, _ in vocabulary)
     if is_special or len(vocabulary) < 2:
-        found = "only special tokens" if is_special else "only one token"
-        message = f"the tokenizer of {name} has {found}: check that its vocabulary was saved"
-        raise Unreadable(message, path=name, why=found)
+        problem = "only special tokens" if is_special else "only one token"
+        message = f"the tokenizer of {name} has {problem}: check that its vocabulary was saved"
+        raise Unreadable(message, path=name, why=problem)
     backend = tokenizer.backend_tokenizer
     # A file may say that texts are cut at some length, and filled up to one.
     backend.no_truncation()
@@ -283,8 +288,8 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     if unknown is not None:
         raise _unreadable(Path(name), f"it adds {unknown!r} around texts without giving its id")
     opening, closing = _added(tokenizer)
-    known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
-    bos = opening[0] if opening and opening[0] in known else None
+    beginnings = (tokenizer.bos_token_id, tokenizer.cls_token_id)
+    bos = opening[0] if opening and opening[0] in beginnings else None
     # BERT has no EOS, and ends every text with a separator.
     eos = closing[-1] if tokenizer.eos_token_id is None and closing else tokenizer.eos_token_id
     return Tokenizer(
@@ -308,15 +313,15 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     )
 
 
-def _unknown_around(said: dict[str, Any] | None) -> str | None:
+def _unknown_around(settings: dict[str, Any] | None) -> str | None:
     """A token that is put around texts without an id, over which the library ends the process's call by a panic."""
-    if said is None:
+    if settings is None:
         return None
-    if said["type"] == "Sequence":
-        return next(filter(None, map(_unknown_around, said["processors"])), None)
-    parts = [*said.get("single", []), *said.get("pair", [])] if said["type"] == "TemplateProcessing" else []
+    if settings["type"] == "Sequence":
+        return next(filter(None, map(_unknown_around, settings["processors"])), None)
+    parts = [*settings.get("single", []), *settings.get("pair", [])] if settings["type"] == "TemplateProcessing" else []
     named = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
-    return next((token for token in named if token not in said["special_tokens"]), None)
+    return next((token for token in named if token not in settings["special_tokens"]), None)
 
 
 def _added(tokenizer: PreTrainedTokenizerFast) -> tuple[list[int], list[int]]:
@@ -359,15 +364,15 @@ def _identity(settings: dict[str, Any], *, closing: int | None, mask: int | None
     return json.dumps(hashes, sort_keys=True)
 
 
-def _without_empty(said: Any) -> Any:  # noqa: ANN401 - JSON
+def _without_empty(settings: Any) -> Any:  # noqa: ANN401 - JSON
     """The same without what is null, false or empty, which another release of the library may leave out."""
-    if isinstance(said, list):
-        return [_without_empty(one) for one in said]
-    if not isinstance(said, dict):
-        return said
-    kept = {name: _without_empty(value) for name, value in said.items()}
+    if isinstance(settings, list):
+        return [_without_empty(one) for one in settings]
+    if not isinstance(settings, dict):
+        return settings
+    parts = {name: _without_empty(value) for name, value in settings.items()}
     return {
-        name: value for name, value in kept.items() if value is not None and value is not False and value not in _EMPTY
+        name: value for name, value in parts.items() if value is not None and value is not False and value not in _EMPTY
     }
 
 

@@ -53,11 +53,11 @@ def check(checkpoint: Checkpoint) -> None:
     try:
         rotary = _rotary_of(built, torch.device("cpu"))
         angles = () if rotary is None else rotary(stream)
-        told = {} if rotary is None else {"position_embeddings": tuple(part.to("meta") for part in angles)}
-        built.model.get_submodule(f"{built.family.layers}.0")(stream.to("meta"), **told)
+        arguments = {} if rotary is None else {"position_embeddings": tuple(part.to("meta") for part in angles)}
+        built.model.get_submodule(f"{built.family.layers}.0")(stream.to("meta"), **arguments)
     except (ArithmeticError, RuntimeError, ValueError, TypeError, LookupError) as error:
         names = ("hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim")
-        sizes = [f"{name} {found}" for name in names if (found := getattr(built.config, name, None))]
+        sizes = [f"{name} {value}" for name in names if (value := getattr(built.config, name, None))]
         raise invalid_config(checkpoint.folder, f"a block of {', '.join(sizes)} cannot run") from error
     if not all(part.isfinite().all() for part in angles):
         raise invalid_config(checkpoint.folder, "the angles of its rotary positions are not finite")

@@ -98,14 +98,14 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
             # torch remarks on unusual pickles before it refuses them; the refusal says enough.
             warnings.simplefilter("ignore")
             # Files from before torch 1.6 are not zip archives and cannot be mapped.
-            found = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
+            tensors = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
     except pickle.UnpicklingError as error:
         raise unreadable_weights(file, "it is damaged, or holds more than tensors and was not run") from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise unreadable_weights(file, _first_line(error)) from error
-    if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
+    if not isinstance(tensors, dict) or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
         raise unreadable_weights(file, "it does not hold a dictionary of tensors")
-    return found
+    return tensors
 
 
 def _first_line(error: Exception) -> str:

@@ -29,15 +29,15 @@ def weights_fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None
             remembered hash says that the file was found fit.
         progress: is told the bytes read.
     """
-    known = KnownHashes()
-    digests = {file: known.sha256(file) for file in files}
+    hashes = KnownHashes()
+    digests = {file: hashes.sha256(file) for file in files}
     unknown = [file for file, digest in digests.items() if digest is None]
     if unknown:
         progress.start("Reading weights", sum(file.stat().st_size for file in unknown))
         for file in unknown:
-            digests[file] = _learn(known, file, inspect, progress)
+            digests[file] = _learn(hashes, file, inspect, progress)
         progress.finish()
-        known.save()
+        hashes.save()
     return _together(digests)
 
 
@@ -52,8 +52,8 @@ def has_fingerprint(
         most_bytes: how much of files that are not remembered may be read; None: all. Beyond it the answer is None.
         progress: is told the bytes read.
     """
-    known = KnownHashes()
-    digests = {file: known.sha256(file) or _blob_name(file) for file in files}
+    hashes = KnownHashes()
+    digests = {file: hashes.sha256(file) or _blob_name(file) for file in files}
     unknown = {file: file.stat() for file, digest in digests.items() if digest is None}
     size = sum(stat.st_size for stat in unknown.values())
     if most_bytes is not None and size > most_bytes:
@@ -65,9 +65,9 @@ def has_fingerprint(
     if _together(digests) != fingerprint:
         return False
     for file, stat in unknown.items():
-        known.add(file, stat, str(digests[file]))
+        hashes.add(file, stat, str(digests[file]))
     if unknown:
-        known.save()
+        hashes.save()
     return True
 
 
@@ -87,7 +87,7 @@ def stamp(stat: os.stat_result) -> list[int]:
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 
-def _learn(known: "KnownHashes", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
+def _learn(hashes: "KnownHashes", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
     before = file.stat()
     digest = _blob_name(file)
     if digest is None:
@@ -95,7 +95,7 @@ def _learn(known: "KnownHashes", file: Path, inspect: Callable[[Path], None], pr
     else:
         progress.advance(before.st_size)
     inspect(file)
-    known.add(file, before, digest)
+    hashes.add(file, before, digest)
     return digest
 
 
@@ -138,5 +138,5 @@ class KnownHashes:
 
     def save(self) -> None:
         """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""
-        known = read_notes(_NOTES) | self._fresh
-        write_notes(_NOTES, {path: entry for path, entry in known.items() if Path(path).is_file()})
+        notes = read_notes(_NOTES) | self._fresh
+        write_notes(_NOTES, {path: entry for path, entry in notes.items() if Path(path).is_file()})

@@ -29,9 +29,9 @@ def gpu_memory_told(work: str) -> Iterator[None]:
 def _used_up(work: str) -> LimitExceeded:
     # The GPUs of other makers say nothing of theirs.
     free, total = torch.cuda.mem_get_info() if torch.cuda.is_available() else (0, None)
-    found = "" if total is None else f": of its {in_words(total)}, {in_words(free)} are free"
+    available = "" if total is None else f": of its {in_words(total)}, {in_words(free)} are free"
     return LimitExceeded(
-        f"{work} needs more memory than the GPU has{found}",
+        f"{work} needs more memory than the GPU has{available}",
         "make --batch-tokens smaller, end what else runs there, or use --dtype bfloat16 or --device cpu",
         what="gpu memory",
         limit=total,

@@ -72,10 +72,10 @@ class Basis:
             coefficients: theirs in the basis, where they are known.
         """
         if self.is_single_enough:
-            found = (self.coefficients(targets) if coefficients is None else coefficients).double()
+            solution = (self.coefficients(targets) if coefficients is None else coefficients).double()
         else:
-            found = self.back.T @ (self.states.double().T @ targets.double())
-        return (self.back @ found).T.float().contiguous()
+            solution = self.back.T @ (self.states.double().T @ targets.double())
+        return (self.back @ solution).T.float().contiguous()
 
 
 def spread(targets: Float[Tensor, "states d_target"]) -> Float[Tensor, " d_target"]:
@@ -103,8 +103,8 @@ def r2(
     # Differences in single precision are as exact as the states.
     residual = _sums(torch.sub(targets, predicted).square_())
     is_constant = total == 0
-    found = 1 - residual / total.masked_fill(is_constant, 1.0)
-    return float(torch.where(is_constant, (residual == 0).double(), found).mean())
+    shares = 1 - residual / total.masked_fill(is_constant, 1.0)
+    return float(torch.where(is_constant, (residual == 0).double(), shares).mean())
 
 
 _AT_ONCE = 8
@@ -114,8 +114,8 @@ _AT_ONCE = 8
 def _sums(squares: Float[Tensor, "states d_target"]) -> Float[Tensor, " d_target"]:
     """[d_target] float64."""
     whole = len(squares) - len(squares) % _AT_ONCE
-    some = squares[:whole].view(-1, _AT_ONCE, squares.shape[1]).sum(1)
-    return some.sum(0, dtype=torch.float64) + squares[whole:].sum(0, dtype=torch.float64)
+    partial = squares[:whole].view(-1, _AT_ONCE, squares.shape[1]).sum(1)
+    return partial.sum(0, dtype=torch.float64) + squares[whole:].sum(0, dtype=torch.float64)
 
 
 def _by_gram(wide: Float[Tensor, "states d_model"]) -> tuple[Float[Tensor, "d_model rank"], float] | None:

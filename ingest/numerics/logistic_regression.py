@@ -82,21 +82,21 @@ def fit(
         pull = torch.sigmoid(-signs * (wide @ at)).mul_(objectives.weights).mul_(-signs)
         return wide.T @ pull + ridge * at
 
-    found = torch.zeros(wide.shape[1], len(penalties), device=features.device)
-    ahead, momentum = found, torch.ones_like(penalties)
-    least = _TOLERANCE * slope(found).abs().amax(0)
+    weights = torch.zeros(wide.shape[1], len(penalties), device=features.device)
+    ahead, momentum = weights, torch.ones_like(penalties)
+    least = _TOLERANCE * slope(weights).abs().amax(0)
     for step in range(most_steps):
         moved = ahead - steps * slope(ahead)
         moved = moved.sign() * (moved.abs() - lasso).clamp_min_(0)
         if step % _STEPS_BETWEEN_LOOKS == 0 and bool(((ahead - moved).abs().amax(0) / steps <= least).all()):
             return Fits(moved[:-1], moved[-1])
         # Momentum that leads uphill is dropped.
-        is_uphill = ((ahead - moved) * (moved - found)).sum(0) > 0
+        is_uphill = ((ahead - moved) * (moved - weights)).sum(0) > 0
         momentum = torch.where(is_uphill, 1.0, momentum)
         following = (1 + (1 + 4 * momentum**2).sqrt()) / 2
-        ahead = moved + torch.where(is_uphill, 0.0, (momentum - 1) / following) * (moved - found)
-        found, momentum = moved, following
-    return Fits(found[:-1], found[-1])
+        ahead = moved + torch.where(is_uphill, 0.0, (momentum - 1) / following) * (moved - weights)
+        weights, momentum = moved, following
+    return Fits(weights[:-1], weights[-1])
 
 
 def _largest_eigenvalue(wide: Float[Tensor, "examples columns"], weights: Float[Tensor, " examples"]) -> float:

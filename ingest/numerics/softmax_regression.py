@@ -22,8 +22,8 @@ class SoftmaxFit:
 
     def probabilities(self, features: csr_array) -> Float[np.ndarray, "examples classes"]:
         """[examples classes] of each class, adding up to 1."""
-        found: np.ndarray = softmax(features @ self.coefficients + self.intercepts, axis=1)
-        return found
+        result: np.ndarray = softmax(features @ self.coefficients + self.intercepts, axis=1)
+        return result
 
 
 def fit_softmax(
@@ -58,12 +58,12 @@ def fit_softmax(
         slope = np.vstack([transposed @ pull + ridge * table[:-1], pull.sum(axis=0)])
         return float(loss), slope.ravel()
 
-    found = minimize(
+    optimum = minimize(
         objective,
         np.zeros((n_features + 1) * n_classes),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": most_steps, "gtol": _TOLERANCE, "ftol": 0.0},
     )
-    table = found.x.reshape(n_features + 1, n_classes)
+    table = optimum.x.reshape(n_features + 1, n_classes)
     return SoftmaxFit(table[:-1], table[-1])

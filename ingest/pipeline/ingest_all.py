@@ -74,10 +74,10 @@ def ingest_all(
         engine = cache(lambda: stack.enter_context(engine_for(request)))
         measured = partial(_measured, warehouse, request, engine=engine, progress=progress, announce=announce)
         return [
-            Outcome(asked, None, problems[asked])
-            if asked in problems
-            else _outcome(asked, partial(measured, asked), progress)
-            for asked in models
+            Outcome(model, None, problems[model])
+            if model in problems
+            else _outcome(model, partial(measured, model), progress)
+            for model in models
         ]
 
 
@@ -114,7 +114,7 @@ def _plan_each(
         refuse_one_name(request, models)
         for remark in check_text(warehouse, request):
             show(remark)
-        plans = [partial(_model_lines, warehouse, request, asked, progress) for asked in models]
+        plans = [partial(_model_lines, warehouse, request, model, progress) for model in models]
     status = 0
     for planned in plans:
         try:
@@ -134,21 +134,21 @@ def _problems(
     warehouse: Warehouse, request: IngestRequest, models: Sequence[str], announce: Callable[[str], None]
 ) -> dict[str, str]:
     """Models that cannot be measured, and why, known before anything large is loaded; told now if others go on."""
-    found: dict[str, str] = {}
-    for asked in models:
+    problems: dict[str, str] = {}
+    for model in models:
         try:
-            look_for(warehouse, request, asked)
+            look_for(warehouse, request, model)
         except NeurothekError as error:
-            found[asked] = str(error)
-    if len(found) < len(models):
-        for asked, problem in found.items():
-            announce(f"{asked} is left out: {problem}")
-    return found
+            problems[model] = str(error)
+    if len(problems) < len(models):
+        for model, problem in problems.items():
+            announce(f"{model} is left out: {problem}")
+    return problems
 
 
-def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> list[str]:
-    look_for(warehouse, request, asked)
-    source = ModelSource.parse(asked)
+def _model_lines(warehouse: Warehouse, request: IngestRequest, model: str, progress: Progress) -> list[str]:
+    look_for(warehouse, request, model)
+    source = ModelSource.parse(model)
     done = up_to_date.recall(warehouse, up_to_date.model_inputs(warehouse, request, source))
     if done is not None:
         return [f"{done.model}: everything is up to date"]
@@ -167,8 +167,8 @@ def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[Lis
         return [f"{_named(pair)}: everything is up to date"]
     from neurothek.ingest.pipeline.compare_pair import plan_pair
 
-    found = plan_pair(warehouse, request, pair)
-    return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
+    plan = plan_pair(warehouse, request, pair)
+    return [f"{_named(pair)}: everything is up to date"] if plan is None else plan.lines()
 
 
 def _named(pair: Sequence[ListedModel]) -> str:
@@ -195,8 +195,8 @@ def print_report(
     """Say the report and the problems, and in detail how texts were read; the exit code is 2 if a model failed."""
     for outcome in outcomes:
         if isinstance(outcome.report, ModelReport):
-            for told in outcome.report.told():
-                detail(f"{outcome.report.model}: {told}")
+            for sentence in outcome.report.detail_lines():
+                detail(f"{outcome.report.model}: {sentence}")
     for line in report_lines(outcomes, path):
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
@@ -208,46 +208,46 @@ def print_report(
 def _measured(
     warehouse: Warehouse,
     request: IngestRequest,
-    asked: str,
+    model: str,
     *,
     engine: "Callable[[], Engine]",
     progress: Progress,
     announce: Callable[[str], None],
 ) -> ModelReport:
-    source = ModelSource.parse(asked)
-    known = up_to_date.model_inputs(warehouse, request, source)
-    report = up_to_date.recall(warehouse, known)
+    source = ModelSource.parse(model)
+    inputs = up_to_date.model_inputs(warehouse, request, source)
+    report = up_to_date.recall(warehouse, inputs)
     if report is not None:
         warehouse.settle()
         return report
     from neurothek.ingest.pipeline.ingest_model import ingest_model
 
     report = ingest_model(warehouse, request, source, progress=progress, announce=announce, engine=engine())
-    if report.finished and known == up_to_date.model_inputs(warehouse, request, source):
-        up_to_date.remember(warehouse, known, report)
+    if report.finished and inputs == up_to_date.model_inputs(warehouse, request, source):
+        up_to_date.remember(warehouse, inputs, report)
     return report
 
 
 def _compared(
     warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel], progress: Progress
 ) -> PairReport:
-    known = up_to_date.pair_inputs(warehouse, request, [model.name for model in pair])
-    report = up_to_date.recall_pair(warehouse, known)
+    inputs = up_to_date.pair_inputs(warehouse, request, [model.name for model in pair])
+    report = up_to_date.recall_pair(warehouse, inputs)
     if report is not None:
         warehouse.settle()
         return report
     from neurothek.ingest.pipeline.compare_pair import compare_pair
 
     report = compare_pair(warehouse, request, pair, progress=progress)
-    up_to_date.remember(warehouse, known, report)
+    up_to_date.remember(warehouse, inputs, report)
     return report
 
 
-def _outcome(asked: str, measure: Callable[[], Report], progress: Progress) -> Outcome:
+def _outcome(model: str, measure: Callable[[], Report], progress: Progress) -> Outcome:
     try:
-        return Outcome(asked, measure(), None)
+        return Outcome(model, measure(), None)
     except NeurothekError as error:
-        return Outcome(asked, None, str(error))
+        return Outcome(model, None, str(error))
     finally:
         progress.finish()
 

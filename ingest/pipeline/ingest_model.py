@@ -28,7 +28,7 @@ from neurothek.ingest.runs.identity import record_settings, to_measure
 def ingest_model(
     warehouse: Warehouse,
     request: IngestRequest,
-    asked: ModelSource,
+    source: ModelSource,
     *,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda text: None,
@@ -41,7 +41,7 @@ def ingest_model(
     Args:
         warehouse: where to.
         request: what.
-        asked: which model.
+        source: which model.
         progress: shows how far it is.
         announce: takes what a person should know before it begins.
         engine: what measures.
@@ -50,15 +50,15 @@ def ingest_model(
     is_adding = bool(request.interventions or request.single_neurons)
     with warehouse.lingering():
         warehouse.require_writable()
-        held = adding(staging_folder(warehouse, request), asked.name or asked.source) if is_adding else nullcontext()
-        with held, gpu_memory_told(f"measuring {asked.name or asked.source}"):
-            return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
+        held = adding(staging_folder(warehouse, request), source.name or source.source) if is_adding else nullcontext()
+        with held, gpu_memory_told(f"measuring {source.name or source.source}"):
+            return _ingest(warehouse, request, source, progress=progress, announce=announce, engine=engine)
 
 
 def _ingest(
     warehouse: Warehouse,
     request: IngestRequest,
-    asked: ModelSource,
+    source: ModelSource,
     *,
     progress: Progress | None,
     announce: Callable[[str], None],
@@ -66,7 +66,7 @@ def _ingest(
 ) -> ModelReport:
     """As `ingest_model`, once the request makes sense and nobody else adds to the same."""
     started = time.monotonic()
-    prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())
+    prepared = prepare_model(warehouse, request, source, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
     if agenda.jobs:
@@ -74,10 +74,10 @@ def _ingest(
     _tell(warehouse, prepared, announce)
     if allotted.is_tight:
         give_back_at_once()
-    own = _own_tokenizer(work)
+    notes = _own_tokenizer(work)
     if corpus is not None and prepared.unused_name is not None:
-        own.append(not_renamed(prepared.unused_name, corpus.name))
-    remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *own]
+        notes.append(not_renamed(prepared.unused_name, corpus.name))
+    remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *notes]
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
     rows = _measure(prepared, allotted, engine, remark=remarks.append)
@@ -108,8 +108,8 @@ def _ingest(
         n_full_length=corpus.n_full_length if corpus else None,
         remarks=(*remarks, *labelled, *_not_shown(warehouse, prepared)),
         finished=_finished(warehouse, prepared),
-        standing=(*own, *(labelled if _is_labelled(request) else ())),
-        details=tuple(engine.told()) if agenda.jobs else (),
+        standing=(*notes, *(labelled if _is_labelled(request) else ())),
+        details=tuple(engine.details()) if agenda.jobs else (),
     )
 
 
@@ -165,8 +165,8 @@ def _own_tokenizer(work: ModelWork) -> list[str]:
 
 def _not_measured_anew(prepared: Prepared, corpus: Corpus) -> list[str]:
     """Jobs that were measured of a text in other ids and that nobody asked for now."""
-    asked = {identity.job for identity in prepared.agenda.identities}
-    gone = sorted({job for one in prepared.replaced for job in one.jobs}.difference(asked))
+    requested = {identity.job for identity in prepared.agenda.identities}
+    gone = sorted({job for one in prepared.replaced for job in one.jobs}.difference(requested))
     if not gone:
         return []
     again = [job for job in gone if job not in registry.QUERY_NAMES]
@@ -183,13 +183,13 @@ def _not_shown(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     corpus, name = prepared.corpus, prepared.work.model.name
     if corpus is None or not prepared.agenda.jobs:
         return []
-    shown = (
+    statement = (
         "select corpora.name, corpora.n_tokens from store.corpora as corpora where corpora.corpus_id in"
         " (select facts.corpus_id from store.neuron_facts as facts inner join store.models as models"
         " on models.model_id = facts.model_id where models.name = $model)"
     )
     with warehouse.reader() as connection:
-        row = first_row(connection, shown, {"model": name})
+        row = first_row(connection, statement, {"model": name})
     if row is None or row == (corpus.name, corpus.n_counted):
         return []
     of, which = corpus.name, str(row[0])
@@ -217,8 +217,8 @@ def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     now = label_of(warehouse, work.model.name)
     if now is None or not (is_asked or (is_found and now.variant is not None)):
         return []
-    told = f"it counts as {described(now.family, now.variant)}"
+    sentence = f"it counts as {described(now.family, now.variant)}"
     if now.variant is None:
-        return [told]
+        return [sentence]
     plain = command_line("label", work.model.name, "--variant", PLAIN)
-    return [f"{told}; `{plain}` makes it a plain size"]
+    return [f"{sentence}; `{plain}` makes it a plain size"]

@@ -43,7 +43,7 @@ class ModelReport:
     standing: tuple[str, ...] = ()  # those of the remarks that are said as often as the same is asked
     details: tuple[str, ...] = ()  # what the engine has to say of its workers
 
-    def told(self) -> tuple[str, ...]:
+    def detail_lines(self) -> tuple[str, ...]:
         """What those who ask for details are told: how the text was read, and by whom."""
         if self.sweep is None or self.details:
             return self.details

@@ -63,7 +63,7 @@ _DECIDES = """
 _PACKAGES = ("ingest", "catalog")
 
 
-def model_inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> str | None:
+def model_inputs(warehouse: Warehouse, request: IngestRequest, source: ModelSource) -> str | None:
     """A fingerprint of what is asked for, of the files behind it and of this release; None where it cannot be told.
 
     It cannot for texts of a branch of the hub, for files so young that they may change without a new time, and where
@@ -72,12 +72,12 @@ def model_inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSourc
     if _staging(warehouse, request).exists():
         return None
     try:
-        found = list(_stats([*_model_files(warehouse, request, asked), *_text_files(warehouse, request), *_code()]))
+        stats = list(_stats([*_model_files(warehouse, request, source), *_text_files(warehouse, request), *_code()]))
     except (NeurothekError, OSError, _Untold):
         return None
-    if _is_young(found):
+    if _is_young(stats):
         return None
-    return _hash([asdict(request), asdict(asked), versions(), found])
+    return _hash([asdict(request), asdict(source), versions(), stats])
 
 
 def pair_inputs(warehouse: Warehouse, request: IngestRequest, models: Sequence[str]) -> str | None:
@@ -93,9 +93,9 @@ def pair_inputs(warehouse: Warehouse, request: IngestRequest, models: Sequence[s
     return _hash(["pair", asdict(request), list(models), versions(), code])
 
 
-def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
+def recall(warehouse: Warehouse, inputs: str | None) -> ModelReport | None:
     """The report that nothing is left to measure, if that was found of these inputs and this warehouse."""
-    entry = _entry(warehouse, known)
+    entry = _entry(warehouse, inputs)
     if entry is None:
         return None
     return ModelReport(
@@ -112,29 +112,29 @@ def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
     )
 
 
-def recall_pair(warehouse: Warehouse, known: str | None) -> PairReport | None:
+def recall_pair(warehouse: Warehouse, inputs: str | None) -> PairReport | None:
     """The report that two models are compared already, if that was found of these inputs and this warehouse."""
-    entry = _entry(warehouse, known)
+    entry = _entry(warehouse, inputs)
     if entry is None:
         return None
-    told: dict[str, Any] = {name: tuple(entry[name]) for name in ("models", "n_beyond", "n_neurons")}
+    values: dict[str, Any] = {name: tuple(entry[name]) for name in ("models", "n_beyond", "n_neurons")}
     counted = {name: entry[name] for name in ("n_mutual", "n_mutual_beyond", "finished")}
-    return PairReport(**told, **counted, n_rows=None, seconds=0.0)
+    return PairReport(**values, **counted, n_rows=None, seconds=0.0)
 
 
-def remember(warehouse: Warehouse, known: str | None, report: ModelReport | PairReport) -> None:
+def remember(warehouse: Warehouse, inputs: str | None, report: ModelReport | PairReport) -> None:
     """Note that nothing is left to measure after a report that says so, of inputs that are still the same."""
-    if known is None or not report.finished:
+    if inputs is None or not report.finished:
         return
     entry = _entry_of(report)
     state, keys = _state(warehouse, _models_of(entry))
     if not keys.issuperset(report.finished.values()):
         # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
         return
-    kept = {name: value for name, value in read_notes(_NOTES).items() if name != _place(warehouse, known)}
-    kept[_place(warehouse, known)] = {**entry, "state": state}
+    notes = {name: value for name, value in read_notes(_NOTES).items() if name != _place(warehouse, inputs)}
+    notes[_place(warehouse, inputs)] = {**entry, "state": state}
     # What cannot be remembered is found out again.
-    write_notes(_NOTES, dict(list(kept.items())[-_MOST:]))
+    write_notes(_NOTES, dict(list(notes.items())[-_MOST:]))
 
 
 class _Untold(Exception):
@@ -145,10 +145,10 @@ def _staging(warehouse: Warehouse, request: IngestRequest) -> Path:
     return warehouse.staging if request.staging is None else request.staging / warehouse.staging.name
 
 
-def _model_files(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> list[Path]:
-    known = by_name(warehouse, asked, revision=request.revision)
+def _model_files(warehouse: Warehouse, request: IngestRequest, model: ModelSource) -> list[Path]:
+    measured = by_name(warehouse, model, revision=request.revision)
     source, revision = (
-        split_revision(asked.source, request.revision) if known is None else (known.source, known.revision)
+        split_revision(model.source, request.revision) if measured is None else (measured.source, measured.revision)
     )
     folder = folder_of(source, revision=revision) or hub.cached(source, revision=revision)
     if folder is None:
@@ -172,8 +172,8 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
 def _recorded(warehouse: Warehouse, name: str) -> list[Source]:
     with warehouse.current_reader() as connection:
         rows = connection.execute("select recipe from store.corpora where name = ?", [name]).fetchall()
-    said = [source for (recipe,) in rows for source in json.loads(recipe)["sources"]]
-    return [Source(source["domain"], source["location"]) for source in said]
+    sources = [source for (recipe,) in rows for source in json.loads(recipe)["sources"]]
+    return [Source(source["domain"], source["location"]) for source in sources]
 
 
 def _code() -> Iterator[Path]:
@@ -186,8 +186,8 @@ def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
         yield str(path), stamp(path.stat())
 
 
-def _is_young(found: Iterable[tuple[str, list[int]]]) -> bool:
-    return any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in found)
+def _is_young(stats: Iterable[tuple[str, list[int]]]) -> bool:
+    return any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in stats)
 
 
 def _entry_of(report: ModelReport | PairReport) -> dict[str, Any]:
@@ -200,17 +200,17 @@ def _models_of(entry: Mapping[str, Any]) -> list[str]:
     return list(entry["models"]) if "models" in entry else [entry["model"]]
 
 
-def _entry(warehouse: Warehouse, known: str | None) -> dict[str, Any] | None:
-    if known is None or not warehouse.exists():
+def _entry(warehouse: Warehouse, inputs: str | None) -> dict[str, Any] | None:
+    if inputs is None or not warehouse.exists():
         return None
-    entry = read_notes(_NOTES).get(_place(warehouse, known))
+    entry = read_notes(_NOTES).get(_place(warehouse, inputs))
     if not isinstance(entry, dict) or entry.get("state") != _state(warehouse, _models_of(entry))[0]:
         return None
     return entry
 
 
-def _place(warehouse: Warehouse, known: str) -> str:
-    return _hash([known, str(warehouse.path.resolve())])
+def _place(warehouse: Warehouse, inputs: str) -> str:
+    return _hash([inputs, str(warehouse.path.resolve())])
 
 
 def _state(warehouse: Warehouse, models: Sequence[str]) -> tuple[str, set[str]]:

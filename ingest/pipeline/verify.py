@@ -127,23 +127,23 @@ def remeasure(
         progress: shows what is measured.
     """
     with warehouse.lingering():
-        row, runs = _asked(warehouse, model)
+        row, runs = _runs_of(warehouse, model)
         measured = measured_models(warehouse)[model]
         checkpoint, tokenizer = find_measured(measured, weights=weights)
         if tokenizer.sha256 != row["tokenizer_sha256"]:
             raise changed_tokenizer(model)
-        found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
+        opened_model = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
         for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
-            yield _ids_of(found, corpus_id)
+            yield _ids_of(opened_model, corpus_id)
         with gpu_memory_told(f"verifying {model}"):
             for dtype in dict.fromkeys(run.dtype for run in runs):
-                transformer = found.opened(dtype)
-                yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
+                transformer = opened_model.opened(dtype)
+                yield from _of_dtype(opened_model, transformer, [run for run in runs if run.dtype == dtype])
 
 
-def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:
+def _runs_of(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:
     with warehouse.current_reader() as connection:
-        known = connection.execute("select name from store.models order by model_id").fetchall()
+        names = connection.execute("select name from store.models order by model_id").fetchall()
         query = """
             select models.model_id, tokenizers.sha256 as tokenizer_sha256
             from store.models as models
@@ -152,7 +152,7 @@ def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]
         """
         rows = connection.sql(query, params={"name": model}).pl().to_dicts()
         if not rows:
-            raise unknown_model(model, [str(name) for (name,) in known])
+            raise unknown_model(model, [str(name) for (name,) in names])
         query = """
             select run_id, job, job_version, corpus_id, other_model_id, parameters, dtype
             from store.runs where model_id = $model_id order by run_id
@@ -210,7 +210,7 @@ def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> 
 def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
     """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
     models = listed_models(model.warehouse)
-    other = next(found for found in models.values() if found.model_id == run.other_model_id)
+    other = next(candidate for candidate in models.values() if candidate.model_id == run.other_model_id)
     opened = {model.name: JobContext(transformer, model.tokenizer)}
     job, reason = _repeated(PairContext(model.warehouse, models[model.name], other, opened), run, model)
     if job is None:
@@ -291,8 +291,8 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
             finally:
                 model.progress.finish()
             with model.warehouse.current_reader() as connection:
-                known = [name for name in frames if not lacks_rows(connection.execute, BY_NAME[name], run.run_id)]
-            yield from _frames(run, {name: frames[name] for name in known}, shard=shard)
+                tables = [name for name in frames if not lacks_rows(connection.execute, BY_NAME[name], run.run_id)]
+            yield from _frames(run, {name: frames[name] for name in tables}, shard=shard)
     yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)
 
 

@@ -33,30 +33,30 @@ def needed_first(
     warehouse: Warehouse, model: str, corpus: Corpus | None, jobs: Iterable[Job[JobContext]]
 ) -> tuple[str, ...]:
     """Jobs that are not among `jobs`, that one of these works on, and that are not finished."""
-    asked, first = {job.name: job for job in jobs}, dict[str, None]()
-    for job in asked.values():
+    jobs_by_name, first = {job.name: job for job in jobs}, dict[str, None]()
+    for job in jobs_by_name.values():
         if job.needed and corpus is not None:
             finished = EarlierRuns.finished(warehouse, model, corpus, jobs=job.needed)
-            first |= dict.fromkeys(one for one in job.needed if one not in asked and not finished.has(one))
+            first |= dict.fromkeys(one for one in job.needed if one not in jobs_by_name and not finished.has(one))
     return tuple(first)
 
 
-def after(warehouse: Warehouse, model: str, job: Job[Any], *, asked: Sequence[RunIdentity] = ()) -> Job[Any]:
+def after(warehouse: Warehouse, model: str, job: Job[Any], *, identities: Sequence[RunIdentity] = ()) -> Job[Any]:
     """The job on the runs of others: those that are asked for beside it, else those that are finished."""
     if not job.needed:
         return job
     finished = EarlierRuns.finished(warehouse, model, job.context.corpus, jobs=job.needed)
-    keys = {**finished.keys, **{one.job: one.key for one in asked if one.job in job.needed}}
+    keys = {**finished.keys, **{one.job: one.key for one in identities if one.job in job.needed}}
     return job.within(replace(job.context, runs=replace(finished, keys=keys)))
 
 
 def announcements(jobs: Sequence[PassJob], first: Sequence[str]) -> list[str]:
     """What a person should know before these jobs begin, of which `first` were asked for by nobody."""
-    told = [text for job in jobs if (text := job.announcement())]
+    lines = [text for job in jobs if (text := job.announcement())]
     if first:
-        asked = ", ".join(job.name for job in jobs if job.needed)
-        told.append(f"{asked} needs the results of {', '.join(first)}, so these are measured first")
-    return told
+        names = ", ".join(job.name for job in jobs if job.needed)
+        lines.append(f"{names} needs the results of {', '.join(first)}, so these are measured first")
+    return lines
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Prepared:
     unused_name: str | None = None  # what the text should be called, where its ids are there under another name
 
 
-def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
+def prepare_model(warehouse: Warehouse, request: IngestRequest, source: ModelSource, *, progress: Progress) -> Prepared:
     """Open a model and its text, and find out what is left to measure.
 
     Nothing is written, but a file of an earlier release is brought up to date.
@@ -108,15 +108,15 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     if warehouse.exists():
         with warehouse.current_reader():
             pass
-    work = _open(warehouse, request, asked, progress)
+    work = _open(warehouse, request, source, progress)
     jobs = _fitting(work)
     others = tuple(job for job in request.jobs if job not in jobs)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
     corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
-    known = None if corpus is None else known_as(warehouse, corpus)
-    if corpus is not None and known is not None:
-        corpus = replace(corpus, name=known)
-    unused_name = None if known is None or request.text.name == known else request.text.name
+    stored_name = None if corpus is None else known_as(warehouse, corpus)
+    if corpus is not None and stored_name is not None:
+        corpus = replace(corpus, name=stored_name)
+    unused_name = None if stored_name is None or request.text.name == stored_name else request.text.name
     replaced = () if corpus is None else _replaced(work, corpus)
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
@@ -134,11 +134,11 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
 
 def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
     """What was measured of the text in other ids, and goes when it is measured in these."""
-    found = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
-    parts = dict.fromkeys(part for one in found for part in one.differences)
-    if found and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
-        raise changed_tokenizer(work.model.name, corpus=found[0].name, parts=tuple(parts))
-    return tuple(found)
+    changed = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
+    parts = dict.fromkeys(part for one in changed for part in one.differences)
+    if changed and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
+        raise changed_tokenizer(work.model.name, corpus=changed[0].name, parts=tuple(parts))
+    return tuple(changed)
 
 
 def _opened(work: ModelWork, name: str) -> Job[JobContext]:
@@ -149,20 +149,20 @@ def _opened(work: ModelWork, name: str) -> Job[JobContext]:
 
 def _fitting(work: ModelWork) -> tuple[str, ...]:
     """The jobs asked for that the model can be asked for."""
-    asked = work.request.jobs
+    jobs = work.request.jobs
     if not work.transformer.shape.is_masked:
-        return asked
-    possible = tuple(job for job in asked if job in registry.OF_MASKED)
-    others = [job for job in asked if job not in registry.OF_MASKED]
+        return jobs
+    possible = tuple(job for job in jobs if job in registry.OF_MASKED)
+    others = [job for job in jobs if job not in registry.OF_MASKED]
     refused = [job for job in others if job in work.request.named] or (others if not possible else [])
     if refused:
         raise causal_model_needed(work.model.name, refused, registry.OF_MASKED)
     return possible
 
 
-def _open(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress) -> ModelWork:
+def _open(warehouse: Warehouse, request: IngestRequest, source: ModelSource, progress: Progress) -> ModelWork:
     """Find the model and everything about it that can be wrong, before anything is measured."""
-    request, checkpoint, tokenizer = _files(warehouse, request, asked, progress)
+    request, checkpoint, tokenizer = _files(warehouse, request, source, progress)
     transformer = open_transformer(checkpoint, device=device_of(request), dtype=DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
@@ -170,37 +170,37 @@ def _open(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, prog
 
 
 def _files(
-    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
+    warehouse: Warehouse, request: IngestRequest, source: ModelSource, progress: Progress
 ) -> tuple[IngestRequest, Checkpoint, Tokenizer]:
     """A model's files: those that the warehouse measured if it has one of that name, else what the source names.
 
     A model that was measured with its tokenizer.json as it is goes on so.
     """
-    known = by_name(warehouse, asked, revision=request.revision)
-    if known is not None:
-        option = f"{known.name}=PATH"
-        known = replace(known, tokenizer_from_file=known.tokenizer_from_file or request.tokenizer_from_file)
-        request = replace(request, tokenizer_from_file=known.tokenizer_from_file)
+    measured = by_name(warehouse, source, revision=request.revision)
+    if measured is not None:
+        option = f"{measured.name}=PATH"
+        measured = replace(measured, tokenizer_from_file=measured.tokenizer_from_file or request.tokenizer_from_file)
+        request = replace(request, tokenizer_from_file=measured.tokenizer_from_file)
         return request, *find_measured(
-            known, weights=None, allow_pickle=request.allow_pickle, option=option, progress=progress
+            measured, weights=None, allow_pickle=request.allow_pickle, option=option, progress=progress
         )
     checkpoint = checkpoints.find(
-        asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
+        source.source, name=source.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
     )
     return request, checkpoint, tokenization.load(checkpoint.folder, from_file=request.tokenizer_from_file)
 
 
 def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContext]]) -> Agenda:
     """What is asked for and not finished."""
-    found: dict[str, Job[JobContext]] = {}
+    jobs_by_name: dict[str, Job[JobContext]] = {}
     identities: list[RunIdentity] = []
     for opened in jobs:
         job = opened.within(replace(opened.context, text=corpus))
-        job = after(work.warehouse, work.model.name, job, asked=identities)
-        found[job.name] = job
+        job = after(work.warehouse, work.model.name, job, identities=identities)
+        jobs_by_name[job.name] = job
         identities.append(_identity(work, job))
     missing = to_measure(work.warehouse, identities, force=work.request.force)
-    return Agenda(identities, [(found[identity.job], identity) for identity in missing])
+    return Agenda(identities, [(jobs_by_name[identity.job], identity) for identity in missing])
 
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -244,10 +244,10 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
     )
 
 
-def not_renamed(asked: str, name: str) -> str:
+def not_renamed(new: str, name: str) -> str:
     """What became of a name for a text that has one."""
     return (
-        f"the same ids are already in the warehouse as {name}: --corpus-name {asked} has no effect, it names new texts"
+        f"the same ids are already in the warehouse as {name}: --corpus-name {new} has no effect, it names new texts"
     )
 
 

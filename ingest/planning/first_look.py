@@ -124,37 +124,37 @@ def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
 
 def look_for(warehouse: Warehouse, request: IngestRequest, model: str) -> None:
     """Refuse a model that cannot be measured, as far as names and places tell."""
-    asked = ModelSource.parse(model)
-    known = by_name(warehouse, asked, revision=request.revision)
-    if known is not None:
-        require_weights(known, allow_pickle=request.allow_pickle, option=f"{known.name}=PATH")
+    source = ModelSource.parse(model)
+    measured = by_name(warehouse, source, revision=request.revision)
+    if measured is not None:
+        require_weights(measured, allow_pickle=request.allow_pickle, option=f"{measured.name}=PATH")
         return
-    _require_model(asked.source, revision=request.revision, allow_pickle=request.allow_pickle)
-    valid_name(asked.source, name=asked.name, revision=request.revision)
+    _require_model(source.source, revision=request.revision, allow_pickle=request.allow_pickle)
+    valid_name(source.source, name=source.name, revision=request.revision)
 
 
 def measured_as(warehouse: Warehouse, model: str) -> Measured:
     """The files that the warehouse knows a model by."""
     with warehouse.current_reader():
-        known = measured_models(warehouse)
-    if model not in known:
-        raise unknown_model(model, list(known))
-    return known[model]
+        models = measured_models(warehouse)
+    if model not in models:
+        raise unknown_model(model, list(models))
+    return models[model]
 
 
 def require_weights(
-    known: KnownFiles,
+    files: KnownFiles,
     *,
     weights: str | Path | None = None,
     allow_pickle: bool = False,
     option: str = WEIGHTS_OPTION,
 ) -> None:
     """Check that there are files where the weights of a measured model are to lie; which these are is seen later."""
-    place = known.source if weights is None else str(weights)
+    place = files.source if weights is None else str(weights)
     try:
-        _require_model(place, revision=known.revision if weights is None else None, allow_pickle=allow_pickle)
+        _require_model(place, revision=files.revision if weights is None else None, allow_pickle=allow_pickle)
     except NeurothekError as error:
-        raise weights_not_at_hand(known.name, place, str(error), option=option) from error
+        raise weights_not_at_hand(files.name, place, str(error), option=option) from error
 
 
 def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> None:

@@ -31,16 +31,16 @@ class Allotted:
     @property
     def is_tight(self) -> bool:
         """Whether freed memory has to go back to the system at once."""
-        return any(found is not None and found.is_tight for found in (self.sweep, self.weights))
+        return any(part is not None and part.is_tight for part in (self.sweep, self.weights))
 
 
 def budget_of(work: ModelWork) -> Budget:
     """What measuring may take: the memory that a person allows, or that of this process's GPU where it has less."""
-    asked = work.request.memory_bytes
+    allowed = work.request.memory_bytes
     # The GPUs of a cluster's workers are the cluster's affair.
     on_gpu = planned_gpu_bytes(work.transformer.device) if work.request.engine == "local" else None
-    is_of_gpu = on_gpu is not None and on_gpu < asked
-    memory = on_gpu if on_gpu is not None and is_of_gpu else asked
+    is_of_gpu = on_gpu is not None and on_gpu < allowed
+    memory = on_gpu if on_gpu is not None and is_of_gpu else allowed
     return Budget(memory, work.staging, free_bytes(work.staging), is_of_gpu)
 
 
@@ -168,8 +168,8 @@ class ModelPlan:
 
     def _files(self) -> list[tuple[str, str]]:
         return [
-            ("files", f"{job}: up to {in_gb(most)} under {self.staging} while it measures; {in_gb(kept)} stay")
-            for job, (most, kept) in self.files.items()
+            ("files", f"{job}: up to {in_gb(most)} under {self.staging} while it measures; {in_gb(lasting)} stay")
+            for job, (most, lasting) in self.files.items()
         ]
 
     def _entries(self) -> list[tuple[str, str]]:
@@ -218,7 +218,7 @@ ByWorkers = Callable[[Prepared, Estimate | None], tuple[tuple[str, str], ...]]
 def plan_model(
     warehouse: Warehouse,
     request: IngestRequest,
-    asked: ModelSource,
+    source: ModelSource,
     *,
     progress: Progress | None = None,
     by_workers: ByWorkers = lambda prepared, estimate: (),
@@ -226,7 +226,7 @@ def plan_model(
     """Find out what measuring one model would take; nothing is written into the warehouse."""
     check_request(request)
     started = time.perf_counter()
-    prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())
+    prepared = prepare_model(warehouse, request, source, progress=progress or Silent())
     opening_seconds = time.perf_counter() - started
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:

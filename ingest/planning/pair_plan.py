@@ -27,7 +27,7 @@ from neurothek.ingest.planning.model_plan import in_gb, in_hours
 from neurothek.ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
 from neurothek.ingest.planning.work import Work, free_bytes, staging_folder
 from neurothek.ingest.request import IngestRequest
-from neurothek.ingest.runs.identity import FOUND, RunIdentity, is_missing
+from neurothek.ingest.runs.identity import RUN_COLUMNS, RunIdentity, is_missing
 
 _K = 50
 """Tokens of a list, at most."""
@@ -55,7 +55,7 @@ class PairPlan:
 
     def timed(self, job: CounterpartsJob) -> "PairPlan":
         """With how long it would take, by comparing some of the neurons."""
-        one, other = (_some(model.lists(job.context.warehouse)) for model in (job.context.one, job.context.other))
+        one, other = (_sample(model.lists(job.context.warehouse)) for model in (job.context.one, job.context.other))
         started = time.perf_counter()
         best_of_each_other(one, other, n_best=job.n_best)
         seconds = time.perf_counter() - started
@@ -119,7 +119,7 @@ def _drawing_bytes(model: ListedModel, job: CounterpartsJob) -> int:
     return 2 * table + vectors + lists + workspace_bytes(model.vocab_size)
 
 
-def _some(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 k"]:
+def _sample(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 k"]:
     """[n 2 k] neurons from all layers, as many as are compared at once."""
     flat = lists.reshape(-1, *lists.shape[2:])
     return flat[:: math.ceil(len(flat) / BLOCK)]
@@ -141,17 +141,17 @@ class PairWork(Work):
         (run,) = runs
         files, n_layers = run.files[COUNTERPARTS.name], self.job.context.one.n_layers
         sides = ((self.job, files[:n_layers]), (self.job.turned, files[n_layers:]))
-        one, other = (_paired(job, run, own) for job, own in sides)
+        one, other = (_paired(job, run, half_files) for job, half_files in sides)
         return publish_pair(self.warehouse, one, other, memory_bytes=self.request.memory_bytes)
 
 
 def _paired(job: CounterpartsJob, run: FinishedRun, files: Sequence[Path]) -> PairedRun:
     """What was found of the first model of the job's pair, in these files."""
     identity, pair = pair_identity(job), job.context
-    said = {"run_key": identity.key, "parameters": identity.parameters_json}
-    row = run.row.with_columns(**{name: pl.lit(value) for name, value in said.items()})
-    own = replace(run, row=row, files={COUNTERPARTS.name: files})
-    return PairedRun(pair.one.name, pair.other.name, str(pair.one.projections), own)
+    columns = {"run_key": identity.key, "parameters": identity.parameters_json}
+    row = run.row.with_columns(**{name: pl.lit(value) for name, value in columns.items()})
+    half = replace(run, row=row, files={COUNTERPARTS.name: files})
+    return PairedRun(pair.one.name, pair.other.name, str(pair.one.projections), half)
 
 
 def opened(pair: PairContext, request: IngestRequest) -> PairContext:
@@ -188,10 +188,10 @@ def pair_identity(job: CounterpartsJob) -> RunIdentity:
 def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
     """Whether the run from the side of the first model of the job's pair is to be measured."""
     identity, pair = pair_identity(job), job.context
-    query = f"select {', '.join(FOUND)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours
+    query = f"select {', '.join(RUN_COLUMNS)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours
     with pair.warehouse.current_reader() as connection:
         rows = connection.execute(query, [job.name, pair.one.model_id, pair.other.model_id]).fetchall()
-    earlier = dict(zip(FOUND, rows[0], strict=True)) if rows else None
+    earlier = dict(zip(RUN_COLUMNS, rows[0], strict=True)) if rows else None
     if earlier is not None:
         before = json.loads(earlier["parameters"])
         # Of other lists the rows say nothing, whatever else was asked.

@@ -14,16 +14,16 @@ from neurothek.ingest.models.finding import model_name
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 
-def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[str]) -> list[ListedModel]:
+def asked_models(warehouse: Warehouse, request: IngestRequest, names: Sequence[str]) -> list[ListedModel]:
     """The models of the warehouse that are meant; `NAME=PLACE` also says where the weights of one lie."""
-    known = listed_models(warehouse)
-    found: list[ListedModel] = []
-    for text in asked:
+    stored = listed_models(warehouse)
+    models: list[ListedModel] = []
+    for text in names:
         source = ModelSource.parse(text)
         name = model_name(source.source, name=source.name, revision=request.revision)
-        if name not in known:
-            raise _unknown_model(name, list(known), text)
-        if name in [model.name for model in found]:
+        if name not in stored:
+            raise _unknown_model(name, list(stored), text)
+        if name in [model.name for model in models]:
             similar = command_line("search", "--like", f"{name}/L0N0")
             raise Invalid(
                 f"cannot find counterparts between {name} and itself",
@@ -31,29 +31,29 @@ def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[s
                 option="model",
                 value=name,
             )
-        found.append(_at(known[name], source.source))
-    if len(found) < 2:
+        models.append(_at(stored[name], source.source))
+    if len(models) < 2:
         raise Invalid(
-            f"counterparts are found between two models, but only {found[0].name} was named",
+            f"counterparts are found between two models, but only {models[0].name} was named",
             "name another model with the same tokenizer",
             option="model",
-            value=found[0].name,
+            value=models[0].name,
         )
-    return found
+    return models
 
 
-def _unknown_model(model: str, known: Sequence[str], asked: str) -> NotFound:
+def _unknown_model(model: str, names: Sequence[str], argument: str) -> NotFound:
     """The warehouse does not have a model that was named."""
     message = f"cannot find counterparts of {model}: there is no such model in the warehouse"
-    near = nearest(model, known)
+    near = nearest(model, names)
     if near:
-        return NotFound(message, f"did you mean {', '.join(near)}?", what="model", name=model, known=known)
+        return NotFound(message, f"did you mean {', '.join(near)}?", what="model", name=model, known=names)
     return NotFound(
-        f"{message}, which has {', '.join(known) or 'no model yet'}:"
-        f" measure a new one first, with `{command_line('ingest', asked)}`",
+        f"{message}, which has {', '.join(names) or 'no model yet'}:"
+        f" measure a new one first, with `{command_line('ingest', argument)}`",
         what="model",
         name=model,
-        known=known,
+        known=names,
     )
 
 

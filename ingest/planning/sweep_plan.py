@@ -96,7 +96,7 @@ def plan(
 def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> WeightsPlan:
     """What such jobs take, one after the other."""
     takes = {job: _of_weights(job, shape) for job in jobs}
-    needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
+    needed = {job: PROCESS_BYTES + footprint.folding + footprint.stored for job, footprint in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
             raise not_enough_memory(f"measuring {job}", size, budget.memory_bytes, is_of_gpu=budget.is_of_gpu)
@@ -137,21 +137,21 @@ def choose(
     With chunks outside and streamed weights every chunk reads all weights; with layers outside they are read once, but
     the streams of the whole corpus are written and read for every layer.
     """
-    asked = _Asked(
+    request = _SweepRequest(
         model,
         extent,
         [_of_text(job, model.shape, extent) for job in jobs],
         [_of_weights(job, model.shape) for job in weights_jobs],
         max(batch_tokens, extent.sequence_length),
     )
-    resident = asked.estimate("chunks", is_resident=True, why="all weights fit beside the streams of one chunk")
-    streams = asked.stream_bytes * 2 * model.shape.n_layers
+    resident = request.estimate("chunks", is_resident=True, why="all weights fit beside the streams of one chunk")
+    streams = request.stream_bytes * 2 * model.shape.n_layers
     once, by_chunk = model.all_bytes + streams, model.all_bytes * extent.n_chunks
     moved = f"{min(once, by_chunk) / 1e9:.1f} GB to read and write instead of {max(once, by_chunk) / 1e9:.1f} GB"
     rest = f"the weights of all layers do not fit beside the rest, which takes {_gb(resident.memory_bytes)}; {moved}"
     streamed = [
-        asked.estimate("chunks", is_resident=False, why=rest),
-        asked.estimate("layers", is_resident=False, why=rest),
+        request.estimate("chunks", is_resident=False, why=rest),
+        request.estimate("layers", is_resident=False, why=rest),
     ]
     if once < by_chunk:
         streamed.reverse()
@@ -159,26 +159,28 @@ def choose(
 
 
 def _first_that_fits(plans: Sequence[SweepPlan], budget: Budget) -> SweepPlan:
-    in_memory = [found for found in plans if found.memory_bytes <= budget.memory_bytes]
+    in_memory = [candidate for candidate in plans if candidate.memory_bytes <= budget.memory_bytes]
     if not in_memory:
         raise not_enough_memory(
             "measuring",
-            min(found.memory_bytes for found in plans),
+            min(candidate.memory_bytes for candidate in plans),
             budget.memory_bytes,
             instead=" or make --batch-tokens smaller",
             is_of_gpu=budget.is_of_gpu,
         )
     if budget.staging is not None:
-        on_disk = [found for found in in_memory if found.disk_bytes <= budget.free_bytes]
+        on_disk = [candidate for candidate in in_memory if candidate.disk_bytes <= budget.free_bytes]
         if not on_disk:
-            raise not_enough_disk(budget.staging, min(found.disk_bytes for found in in_memory), budget.free_bytes)
+            raise not_enough_disk(
+                budget.staging, min(candidate.disk_bytes for candidate in in_memory), budget.free_bytes
+            )
         in_memory = on_disk
     chosen = in_memory[0]
     return replace(chosen, is_tight=budget.memory_bytes < ROOMY * chosen.memory_bytes)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SweepRequest:
     """A model, a text, and what the jobs take of both."""
 
     model: ModelSize
@@ -194,16 +196,16 @@ class _Asked:
 
     def estimate(self, order: Order, *, is_resident: bool, why: str) -> SweepPlan:
         """What one way of sweeping takes; weights jobs come first and leave nothing behind."""
-        kept = sum(job.kept for job in self.texts)
+        stored = sum(job.stored for job in self.texts)
         folding = max((job.folding for job in self.texts), default=0)
         seen = self._block_at_work() + sum(job.observing for job in self.texts)
         if order == "chunks":
             # Folds come last, when streams and observers are gone; weights that stay are still there.
-            sweeping = max(seen + self._chunk_stream_bytes(), kept + folding)
+            sweeping = max(seen + self._chunk_stream_bytes(), stored + folding)
             weights = self.model.all_bytes if is_resident else self.model.block_bytes
         else:
-            sweeping, weights = kept + max(seen, folding), self.model.block_bytes
-        measured = max((job.folding + job.kept for job in self.weights), default=0)
+            sweeping, weights = stored + max(seen, folding), self.model.block_bytes
+        measured = max((job.folding + job.stored for job in self.weights), default=0)
         return SweepPlan(
             order=order,
             is_resident=is_resident,

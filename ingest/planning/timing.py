@@ -132,9 +132,9 @@ def product_rate(transformer: Transformer) -> float:
     with torch.inference_mode():
         started, n_products = time.perf_counter(), 0
         while n_products < 2 or time.perf_counter() - started < SECONDS / 10:
-            found = rows @ values.T
+            product = rows @ values.T
             # As in `run_trial`.
-            found[0, 0].item()
+            product[0, 0].item()
             n_products += 1
         seconds = time.perf_counter() - started
     return 2 * n_products * rows.shape[0] * values.shape[0] * values.shape[1] / seconds

@@ -74,5 +74,5 @@ def staging_folder(warehouse: Warehouse, request: IngestRequest) -> Path:
 
 def free_bytes(folder: Path) -> int:
     """Free space on the disk of a folder that may not be there yet."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    return shutil.disk_usage(there).free
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(existing).free

@@ -58,8 +58,8 @@ class EarlierRuns:
             return cls(warehouse, model)
         values = {"model": model, "sha256": corpus.sha256, "sequence_length": corpus.sequence_length}
         with warehouse.current_reader() as connection:
-            found = connection.execute(_FINISHED, values).fetchall()
-        keys = {str(job): str(key) for job, key, version in found if job in jobs and jobs[job] in (None, version)}
+            rows = connection.execute(_FINISHED, values).fetchall()
+        keys = {str(job): str(key) for job, key, version in rows if job in jobs and jobs[job] in (None, version)}
         return cls(warehouse, model, keys)
 
     def has(self, *jobs: str) -> bool:
@@ -68,8 +68,8 @@ class EarlierRuns:
 
     def parameters(self, job: str) -> dict[str, Any]:
         """The parameters of one run."""
-        found: dict[str, Any] = json.loads(self._run(job)["parameters"])
-        return found
+        values: dict[str, Any] = json.loads(self._run(job)["parameters"])
+        return values
 
     def version(self, job: str) -> int:
         """The version of the job that made one run."""
@@ -85,5 +85,5 @@ class EarlierRuns:
     def _run(self, job: str) -> dict[str, Any]:
         named = {"model": self.model, "run_key": self.keys[job]}
         with self.warehouse.current_reader() as connection:
-            found: dict[str, Any] = connection.sql(_RUN, params=named).pl().row(0, named=True)
-        return found
+            row: dict[str, Any] = connection.sql(_RUN, params=named).pl().row(0, named=True)
+        return row

@@ -21,7 +21,7 @@ from neurothek.ingest.models.families.table import FAMILIES
 OTHER_RUN = "_run"
 """Ends the name of a parameter that says on which run of another job a run rests."""
 
-FOUND = ("run_key", "job_version", "parameters", "dtype")
+RUN_COLUMNS = ("run_key", "job_version", "parameters", "dtype")
 """What is looked up of a finished run."""
 
 _LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "polars", "numpy")
@@ -86,7 +86,7 @@ def _is_to_measure(execute: Callable[[str, Any], Any], identity: RunIdentity, *,
 
 
 def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, force: bool) -> bool:
-    """Whether a run is to be measured, for what the warehouse holds in its place: a row of `FOUND`, or nothing."""
+    """Whether a run is to be measured, for what the warehouse holds in its place: `RUN_COLUMNS`, or nothing."""
     if earlier is None or earlier["job_version"] < identity.version:
         return True
     if earlier["run_key"] == identity.key:
@@ -117,7 +117,7 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
         earlier = _finished(connection.execute, identity)
         if earlier is None:
             elsewhere = connection.execute(_ELSEWHERE, [identity.model, identity.job]).fetchall()
-            texts = [_called(*found) for found in elsewhere]
+            texts = [_called(*row) for row in elsewhere]
             return f"measured on {' and '.join(texts)}, not on this text" if texts else "not measured yet"
         is_short = is_incomplete(connection.execute, identity.job, earlier["run_id"])
     if earlier["job_version"] < identity.version:
@@ -149,8 +149,8 @@ _ELSEWHERE = """
 
 def _called(name: str, n_tokens: int, sequence_length: int, recipe: str) -> str:
     limit = json.loads(recipe).get("tokens_per_domain")
-    asked = f"--tokens {limit} " if limit is not None else ""
-    return f"{name} ({n_tokens:,} tokens: {asked}--sequence-length {sequence_length})"
+    option = f"--tokens {limit} " if limit is not None else ""
+    return f"{name} ({n_tokens:,} tokens: {option}--sequence-length {sequence_length})"
 
 
 def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
@@ -164,10 +164,10 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         where models.name = $name
     """
     with warehouse.current_reader() as connection:
-        known = connection.sql(query, params={"name": model.name}).pl()
-    if known.is_empty():
+        rows = connection.sql(query, params={"name": model.name}).pl()
+    if rows.is_empty():
         return
-    before, now = known.row(0, named=True), model.row.row(0, named=True)
+    before, now = rows.row(0, named=True), model.row.row(0, named=True)
     if before["weights_sha256"] != now["weights_sha256"]:
         raise taken_name(model.name)
     if before["tokenizer_sha256"] != model.tokenizer.item(0, "sha256"):
@@ -200,21 +200,21 @@ def record_settings(warehouse: Warehouse, model: ModelRecord, jobs: Sequence[str
         group by models.settings
     """
     with warehouse.reader() as connection:
-        known = connection.execute(query, about).fetchone()
-    if known is None or not settings:
+        row = connection.execute(query, about).fetchone()
+    if row is None or not settings:
         return None
-    before = read_settings(known[0])
+    before = read_settings(row[0])
     unknown = {name: value for name, value in read_settings(settings).items() if name not in before}
     if not unknown:
         return None
     with warehouse.transaction() as connection:
         connection.execute("update store.models set settings = ? where name = ?", [settings, model.name])
     named = ", ".join(f"{name} {json.dumps(value)}" for name, value in unknown.items())
-    told = f"config.json was not recorded when it was measured, but is now: {named}"
+    remark = f"config.json was not recorded when it was measured, but is now: {named}"
     assumed = FAMILIES[model.row.item(0, "architecture")].assumed
-    if known[1] and any(assumed.get(name) != value for name, value in unknown.items()):
-        told += f"; {', '.join(known[1])} may have been measured with other values: measure them again with --force"
-    return told
+    if row[1] and any(assumed.get(name) != value for name, value in unknown.items()):
+        remark += f"; {', '.join(row[1])} may have been measured with other values: measure them again with --force"
+    return remark
 
 
 @cache
@@ -238,58 +238,58 @@ def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -
     rows = execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
-    return dict(zip((*FOUND, "run_id", "tokenizer_identity"), rows[0], strict=True))
+    return dict(zip((*RUN_COLUMNS, "run_id", "tokenizer_identity"), rows[0], strict=True))
 
 
 def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
     """Whether all that is different is which runs of other jobs it rests on."""
-    names = _different(*_said(earlier, identity))
+    names = _different(*_parameters(earlier, identity))
     return bool(names) and all(name.endswith(OTHER_RUN) for name in names)
 
 
 def _only_adds(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
     """Whether it differs only in named things that were added, and in which runs of other jobs it rests on."""
-    before, asked = _said(earlier, identity)
-    names = [name for name in _different(before, asked) if not name.endswith(OTHER_RUN)]
-    return all(_is_added(before.get(name), asked.get(name)) for name in names)
+    before, now = _parameters(earlier, identity)
+    names = [name for name in _different(before, now) if not name.endswith(OTHER_RUN)]
+    return all(_is_added(before.get(name), now.get(name)) for name in names)
 
 
-def _is_added(before: object, asked: object) -> bool:
-    if not isinstance(before, dict) or not isinstance(asked, dict):
+def _is_added(before: object, now: object) -> bool:
+    if not isinstance(before, dict) or not isinstance(now, dict):
         return False
-    return all(name in asked and asked[name] == value for name, value in before.items())
+    return all(name in now and now[name] == value for name, value in before.items())
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:
-    before, asked = _said(earlier, identity)
-    names = [name for name in _different(before, asked) if not _is_added(before.get(name), asked.get(name))]
-    return [_difference(name, before.get(name), asked.get(name)) for name in names]
+    before, now = _parameters(earlier, identity)
+    names = [name for name in _different(before, now) if not _is_added(before.get(name), now.get(name))]
+    return [_difference(name, before.get(name), now.get(name)) for name in names]
 
 
-def _said(earlier: Mapping[str, Any], identity: RunIdentity) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parameters(earlier: Mapping[str, Any], identity: RunIdentity) -> tuple[dict[str, Any], dict[str, Any]]:
     before = {name: earlier[name] for name in ("job_version", "dtype")} | json.loads(earlier["parameters"])
     return before, {"job_version": identity.version, "dtype": identity.dtype} | json.loads(identity.parameters_json)
 
 
-def _different(before: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
-    return [name for name in sorted({**before, **asked}) if before.get(name) != asked.get(name)]
+def _different(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [name for name in sorted({**before, **now}) if before.get(name) != now.get(name)]
 
 
-def _difference(name: str, before: object, asked: object) -> str:
-    return f"{name}: {before} in the warehouse, {asked} requested"
+def _difference(name: str, before: object, now: object) -> str:
+    return f"{name}: {before} in the warehouse, {now} requested"
 
 
 Execute = Callable[[str, dict[str, Any]], Any]
 """What runs a query of the warehouse."""
 
-_KNOWN = "select count(*) from duckdb_tables() where schema_name = 'store' and table_name = $table"
+_HAS_TABLE = "select count(*) from duckdb_tables() where schema_name = 'store' and table_name = $table"
 
 
 def lacks_rows(execute: Execute, table: Table, run_id: int) -> bool:
     """Whether an earlier release measured a run without this table; a warehouse of such a release lacks it itself."""
     if not table.is_later:
         return False
-    if execute(_KNOWN, {"table": table.name}).fetchall() == [(0,)]:
+    if execute(_HAS_TABLE, {"table": table.name}).fetchall() == [(0,)]:
         return True
     query = f"select count(*) from (from store.{table.name} where run_id = $run_id limit 1)"  # noqa: S608 - our own
     return bool(execute(query, {"run_id": run_id}).fetchall() == [(0,)])

@@ -17,7 +17,7 @@ from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Shape
 from neurothek.ingest.models.weights import Checkpoint
 
-Found = TypeVar("Found")
+LabelType = TypeVar("LabelType")
 
 # A size at the end of a name, such as -125m or -1.3b, or one of the words that GPT-2's sizes have.
 _SIZE = re.compile(r"[-_](?:\d+(?:\.\d+)?[kmb]|small|medium|large|xl)(?![a-z0-9]).*$", re.IGNORECASE)
@@ -44,33 +44,33 @@ def model_record(
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
         frame = tokenizer.frame()
         beyond = frame.filter(pl.col("token_id") >= shape.vocab_size)["piece"].to_list()
-        shown = ", ".join(f"{shortened(piece)!r}" for piece in beyond[:NAMES_SHOWN])
+        examples = ", ".join(f"{shortened(piece)!r}" for piece in beyond[:NAMES_SHOWN])
         more = ", ..." if len(beyond) > NAMES_SHOWN else ""
         raise Conflict(
             f"the tokenizer of {checkpoint.name} has ids up to {int(tokenizer.ids[-1])}, but the model's unembedding"
-            f" has {shape.vocab_size} rows, none for {shown}{more}:"
+            f" has {shape.vocab_size} rows, none for {examples}{more}:"
             " put the model's own tokenizer beside its weights, or take these tokens out of it",
             what="tokenizer",
             name=checkpoint.name,
         )
-    said = checkpoint.config.get("neurothek", {})
-    if not isinstance(said, dict):
+    labels = checkpoint.config.get("neurothek", {})
+    if not isinstance(labels, dict):
         raise Invalid(
-            f"config.json in {checkpoint.folder} has {said!r:.80} under neurothek, which is no object",
+            f"config.json in {checkpoint.folder} has {labels!r:.80} under neurothek, which is no object",
             'write one, such as {"family": "mini-opt"}, or remove it',
             option="neurothek in config.json",
-            value=said,
+            value=labels,
         )
     row = {
         "name": checkpoint.name,
-        "family": _family(checkpoint, said) if family is None else family_of(family),
-        "variant": _variant(checkpoint, shape, said) if variant is None else variant_of(variant),
+        "family": _family(checkpoint, labels) if family is None else family_of(family),
+        "variant": _variant(checkpoint, shape, labels) if variant is None else variant_of(variant),
         "source": checkpoint.source,
         "revision": checkpoint.revision,
         "weights_sha256": checkpoint.weights_sha256,
         "n_neurons": shape.n_layers * shape.d_ffn,
         "size": shape.n_parameters - shape.n_parameters_embedding,
-        "training_tokens": _training_tokens(checkpoint, said),
+        "training_tokens": _training_tokens(checkpoint, labels),
         # Columns of a shape are called as it calls them.
         **{name: getattr(shape, name) for name in MODELS.schema if hasattr(shape, name)},
     }
@@ -92,13 +92,13 @@ def _tokenizer_row(checkpoint: Checkpoint, tokenizer: Tokenizer) -> pl.DataFrame
     return pl.DataFrame([row], schema=TOKENIZERS.schema)
 
 
-def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
+def _family(checkpoint: Checkpoint, labels: Mapping[str, Any]) -> str:
     """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own.
 
     Steps in the training of another seed are a family with it: they are not steps of the plain models.
     """
-    if said.get("family") is not None:
-        return _read(checkpoint, said, "family", family_of)
+    if labels.get("family") is not None:
+        return _read(checkpoint, labels, "family", family_of)
     family, seed = _named(checkpoint)
     return family if seed is None or _step(checkpoint) is None else f"{family}-seed{seed}"
 
@@ -116,11 +116,11 @@ def _step(checkpoint: Checkpoint) -> int | None:
     return None if step == _LAST_STEPS.get(_named(checkpoint)[0]) else step
 
 
-def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> str | None:
+def _variant(checkpoint: Checkpoint, shape: Shape, labels: Mapping[str, Any]) -> str | None:
     """What sets the model apart, as it says itself, else its revision, else its name, else its positions."""
-    if said.get("variant") is not None:
-        return _read(checkpoint, said, "variant", variant_of)
-    if said.get("family") is not None:
+    if labels.get("variant") is not None:
+        return _read(checkpoint, labels, "variant", variant_of)
+    if labels.get("family") is not None:
         return None  # what says a family and no variant says that it is a plain size
     step, (_, seed) = _step(checkpoint), _named(checkpoint)
     if step is not None:
@@ -130,22 +130,24 @@ def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> s
     return NO_POSITION if shape.position_encoding == "none" else None
 
 
-def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Callable[[object], Found]) -> Found:
+def _read(
+    checkpoint: Checkpoint, labels: Mapping[str, Any], name: str, read: Callable[[object], LabelType]
+) -> LabelType:
     try:
-        return read(said[name])
+        return read(labels[name])
     except NeurothekError as error:
         way = f"correct it, or set it with --{name}"
-        raise _invalid_label(checkpoint.folder, name, said[name], way=way) from error
+        raise _invalid_label(checkpoint.folder, name, labels[name], way=way) from error
 
 
-def _training_tokens(checkpoint: Checkpoint, said: Mapping[str, Any]) -> int | None:
-    found = said.get("training_tokens")
-    if found is None:
+def _training_tokens(checkpoint: Checkpoint, labels: Mapping[str, Any]) -> int | None:
+    number = labels.get("training_tokens")
+    if number is None:
         return None
-    if type(found) is not int or not 0 <= found < 2**63:
+    if type(number) is not int or not 0 <= number < 2**63:
         way = "give a whole number from 0 to 2^63 - 1, or remove it"
-        raise _invalid_label(checkpoint.folder, "training_tokens", found, way=way)
-    return found
+        raise _invalid_label(checkpoint.folder, "training_tokens", number, way=way)
+    return number
 
 
 def _invalid_label(folder: Path, name: str, value: object, *, way: str) -> Invalid:

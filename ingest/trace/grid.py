@@ -139,8 +139,8 @@ def activations_along(
     """
     shape = transformer.shape
     closing = [tokenizer.closing_id] if shape.is_masked and tokenizer.closing_id is not None else []
-    own = ids_of(tokenizer, prompt, context_length=shape.context_length - len(closing))
-    ids = np.concatenate([own, np.array(closing, dtype=np.int32)])
+    content = ids_of(tokenizer, prompt, context_length=shape.context_length - len(closing))
+    ids = np.concatenate([content, np.array(closing, dtype=np.int32)])
     stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
     for number in range(layer):
         with transformer.block(number) as block:

@@ -43,46 +43,46 @@ class OpenModels:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = most_bytes
         # The one that was asked last stands last.
-        self._kept: dict[Key, KeptModel] = {}
+        self._entries: dict[Key, KeptModel] = {}
         self._lock = Lock()
 
     @contextmanager
     def model(
-        self, known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
+        self, files: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
     ) -> Iterator[tuple[Transformer, Tokenizer]]:
         """The model that the warehouse measured, for one question at a time; others wait until the context ends.
 
         Weights that were changed or taken away meanwhile are not answered from memory.
 
         Args:
-            known: the model.
+            files: the model.
             weights: a folder to look in instead.
             allow_pickle: read pickled weights.
         """
         place = None if weights is None else str(weights)
-        key = (known.name, known.source, known.weights_sha256, place, allow_pickle)
+        key = (files.name, files.source, files.weights_sha256, place, allow_pickle)
         # What watches a block hears of everybody who runs it.
         with self._lock:
-            kept = self._kept.pop(key, None)
-            if kept is None or _stamp(kept.folder) != kept.stamp:
-                kept = _opened(known, weights=weights, allow_pickle=allow_pickle)
-            self._kept[key] = kept
+            entry = self._entries.pop(key, None)
+            if entry is None or _stamp(entry.folder) != entry.stamp:
+                entry = _opened(files, weights=weights, allow_pickle=allow_pickle)
+            self._entries[key] = entry
             self._make_room()
-            yield kept.opened
+            yield entry.opened
 
     def _make_room(self) -> None:
-        while sum(kept.n_bytes for kept in self._kept.values()) > self.most_bytes:
-            del self._kept[next(iter(self._kept))]
+        while sum(entry.n_bytes for entry in self._entries.values()) > self.most_bytes:
+            del self._entries[next(iter(self._entries))]
 
 
 OPEN_MODELS = OpenModels()
 """Those of this process."""
 
 
-def _opened(known: KnownFiles, *, weights: str | Path | None, allow_pickle: bool) -> KeptModel:
-    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
+def _opened(files: KnownFiles, *, weights: str | Path | None, allow_pickle: bool) -> KeptModel:
+    checkpoint, tokenizer = find_measured(files, weights=weights, allow_pickle=allow_pickle)
     stamp = _stamp(checkpoint.folder)
-    transformer = open_transformer_of(known, checkpoint)
+    transformer = open_transformer_of(files, checkpoint)
     n_bytes = transformer.blocks_bytes(is_resident=True) + transformer.embedding_bytes
     return KeptModel((transformer, tokenizer), checkpoint.folder, stamp, n_bytes)
 
@@ -99,12 +99,12 @@ def _stamp(folder: Path) -> Stamp:
 def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.ndarray, " time"]:
     """[time] the ids that a model reads, a BOS in front where the tokenizer puts one there."""
     # Bytes of a command line that are no UTF-8 come as lone surrogates, which no tokenizer reads.
-    own = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
-    if not len(own):
+    content = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
+    if not len(content):
         raise empty_prompt(prompt)
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
-    if len(own) + len(bos) > context_length:
-        length = len(own) + len(bos)
+    if len(content) + len(bos) > context_length:
+        length = len(content) + len(bos)
         raise LimitExceeded(
             f"the prompt has {length:,} tokens, but the model reads at most {context_length:,}",
             "shorten the prompt",
@@ -112,17 +112,17 @@ def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.
             needed=length,
             limit=context_length,
         )
-    return np.concatenate([np.array(bos, dtype=np.int32), own])
+    return np.concatenate([np.array(bos, dtype=np.int32), content])
 
 
 def place_of(ids: Int[np.ndarray, " time"], position: int | None) -> int:
     """The position, 0-based, of one that may be counted from the end; the last one of None."""
-    asked = len(ids) - 1 if position is None else position
-    if not -len(ids) <= asked < len(ids):
+    number = len(ids) - 1 if position is None else position
+    if not -len(ids) <= number < len(ids):
         raise Invalid(
-            f"there is no position {asked} in a prompt of {len(ids):,} tokens",
+            f"there is no position {number} in a prompt of {len(ids):,} tokens",
             f"positions are 0 to {len(ids) - 1:,}, or -1 for the last",
             option="position",
-            value=asked,
+            value=number,
         )
-    return asked % len(ids)
+    return number % len(ids)

@@ -77,11 +77,11 @@ def switched(
     neurons = [switch.neuron, *_drawn(candidates, switch, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
     changes = [{switch.layer: replace(switch, neuron=neuron).change(transformer.device)} for neuron in neurons]
-    found = last_streams(transformer, ids[: place + 1], changes)
+    streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
-    said = _said(lens, found.streams, switch.value)
-    beside = _Beside(lens.vocabulary.ids, neurons, said, found.coefficients[switch.layer])
-    top = int(said[0].argmax())
+    log_probabilities = _log_probabilities(lens, streams.streams, switch.value)
+    beside = _Beside(lens.vocabulary.ids, neurons, log_probabilities, streams.coefficients[switch.layer])
+    top = int(log_probabilities[0].argmax())
     return Switched(
         tokens=tokenizer.texts(ids),
         position=place,
@@ -90,7 +90,7 @@ def switched(
         value=switch.value,
         is_before=switch.is_before,
         token=int(lens.vocabulary.ids[top]),
-        probability=float(said[0][top].exp()),
+        probability=float(log_probabilities[0][top].exp()),
         n_candidates=len(candidates),
         percentile=beside.percentile(),
         median_neuron=neurons[beside.median()],
@@ -132,15 +132,15 @@ def switched_together(
     place = place_of(ids, position)
     sets = [*({one.layer: [one.neuron]} for one in switches), chosen, *drawn]
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
-    found = last_streams(transformer, ids[: place + 1], changes)
+    streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
-    said = _said(lens, found.streams, first.value)
+    log_probabilities = _log_probabilities(lens, streams.streams, first.value)
     # The sets stand in the place of neurons of one layer.
-    beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), said, torch.zeros(len(sets)))
-    own = [float(found.coefficients[one.layer][one.neuron]) for one in switches]
-    top, n, kl = int(said[0].argmax()), len(switches), beside.divergences
-    rows = _set_rows(lens, said, kl, n_alone=n)
-    for row, one, m in zip(rows, switches, own, strict=False):
+    beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), log_probabilities, torch.zeros(len(sets)))
+    coefficients = [float(streams.coefficients[one.layer][one.neuron]) for one in switches]
+    top, n, kl = int(log_probabilities[0].argmax()), len(switches), beside.divergences
+    rows = _set_rows(lens, log_probabilities, kl, n_alone=n)
+    for row, one, m in zip(rows, switches, coefficients, strict=False):
         row |= {"layer": one.layer, "neuron": one.neuron, "coefficient": m}
     return SwitchedTogether(
         tokens=tokenizer.texts(ids),
@@ -148,7 +148,7 @@ def switched_together(
         value=first.value,
         is_before=first.is_before,
         token=int(lens.vocabulary.ids[top]),
-        probability=float(said[0][top].exp()),
+        probability=float(log_probabilities[0][top].exp()),
         percentile=percentile_of(kl[n], kl[n + 1 :]),
         sets=SWITCH_SETS.check(pl.DataFrame(rows, schema=dict(SWITCH_SETS.columns))),
         changes=SWITCH_TOKENS.check(beside.changes_frame(n).with_columns(neuron=pl.lit(0, pl.Int32))),
@@ -156,21 +156,21 @@ def switched_together(
 
 
 def _set_rows(
-    lens: Lens, said: Sequence[Float[Tensor, " vocab"]], kl: Sequence[float], *, n_alone: int
+    lens: Lens, log_probabilities: Sequence[Float[Tensor, " vocab"]], kl: Sequence[float], *, n_alone: int
 ) -> list[dict[str, Any]]:
     """Rows of SWITCH_SETS without what is known of single neurons: each alone, all together, random sets by divergence.
 
     Args:
         lens: the end of the model.
-        said: log-probabilities of the untouched model, then one a set.
+        log_probabilities: log-probabilities of the untouched model, then one a set.
         kl: the divergence of each set.
         n_alone: how many sets are one neuron; all together follow.
     """
-    token = int(said[0].argmax())
+    token = int(log_probabilities[0].argmax())
     rows: list[dict[str, Any]] = []
     by_size = sorted(range(n_alone + 1, len(kl)), key=lambda at: (-kl[at], at))
     for at in (*range(n_alone + 1), *by_size):
-        after = said[at + 1]
+        after = log_probabilities[at + 1]
         now = int(after.argmax())
         row: dict[str, Any] = {
             "place": len(rows),
@@ -198,11 +198,11 @@ def _random_sets(
     return sets
 
 
-def percentile_of(own: float, others: Sequence[float]) -> float | None:
+def percentile_of(value: float, others: Sequence[float]) -> float | None:
     """Percent of the others that are smaller; of equal ones half counts; None of fewer than 20."""
     if len(others) < LEAST_SETS:
         return None
-    return 100 * sum((one < own) + (one == own) / 2 for one in others) / len(others)
+    return 100 * sum((one < value) + (one == value) / 2 for one in others) / len(others)
 
 
 def require_possible(transformer: Transformer, switch: Switch) -> None:
@@ -298,12 +298,14 @@ def last_streams(
 
 
 @torch.inference_mode()
-def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], value: float) -> list[Float[Tensor, " vocab"]]:
+def _log_probabilities(
+    lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], value: float
+) -> list[Float[Tensor, " vocab"]]:
     """[vocab] of each stream, float64 logarithms of the probabilities of all tokens that have a text."""
-    said = [lens.logits(stream)[0].double().log_softmax(0) for stream in streams]
-    if not all(one.isfinite().all() for one in said):
+    result = [lens.logits(stream)[0].double().log_softmax(0) for stream in streams]
+    if not all(one.isfinite().all() for one in result):
         raise overflowing_value(value)
-    return said
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,20 +314,20 @@ class _Beside:
 
     ids: Int[np.ndarray, " vocab"]  # ids of the tokens
     neurons: Sequence[int]  # the neuron, then the random ones
-    said: Sequence[Float[Tensor, " vocab"]]  # log-probabilities: of the untouched model, then one a neuron
-    own: Float[Tensor, " d_ffn"]  # the layer's coefficients in the untouched model
+    log_probabilities: Sequence[Float[Tensor, " vocab"]]  # log-probabilities: of the untouched model, then one a neuron
+    coefficients: Float[Tensor, " d_ffn"]  # the layer's coefficients in the untouched model
 
     @cached_property
     def divergences(self) -> list[float]:
         """KL(untouched || changed) of each neuron, nats."""
-        untouched, *changed = self.said
+        untouched, *changed = self.log_probabilities
         # Where almost nothing changes, rounding leaves a sum just below 0.
         return [max(0.0, float((untouched.exp() * (untouched - one)).sum())) for one in changed]
 
     def percentile(self) -> float | None:
         """Percent of the random neurons whose divergence is smaller, of equal ones by half; None of fewer than 20."""
-        asked, *others = self.divergences
-        return percentile_of(asked, others)
+        first, *others = self.divergences
+        return percentile_of(first, others)
 
     def median(self) -> int:
         """The place of the random neuron whose divergence is their median, of an even number the lower one."""
@@ -337,15 +339,15 @@ class _Beside:
         kl = self.divergences
         rows = []
         for place in (0, *self._by_divergence()):
-            said, neuron = self.said[place + 1], self.neurons[place]
-            top = int(said.argmax())
-            token, probability = int(self.ids[top]), float(said[top].exp())
-            rows.append((neuron, place > 0, float(self.own[neuron]), kl[place], token, probability))
+            log_probabilities, neuron = self.log_probabilities[place + 1], self.neurons[place]
+            top = int(log_probabilities.argmax())
+            token, probability = int(self.ids[top]), float(log_probabilities[top].exp())
+            rows.append((neuron, place > 0, float(self.coefficients[neuron]), kl[place], token, probability))
         return pl.DataFrame(rows, schema=dict(SWITCH_NEURONS.columns), orient="row")
 
     def changes_frame(self, place: int) -> pl.DataFrame:
         """Rows of SWITCH_TOKENS of one neuron."""
-        before, after = (one.exp().cpu() for one in (self.said[0], self.said[place + 1]))
+        before, after = (one.exp().cpu() for one in (self.log_probabilities[0], self.log_probabilities[place + 1]))
         size = (after - before).abs()
         order = size.sort(descending=True, stable=True).indices[:N_CHANGED].tolist()
         rows = [

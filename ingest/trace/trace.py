@@ -103,14 +103,14 @@ def _traced(
     example = Prompt(0, "", ids[: place + 1], position=place, own_position=place)
     layers, coefficients = _watched(transformer, example)
     lens = Lens.of(transformer, tokenizer)
-    asked = None if token_id is None else _row(lens, token_id)
+    chosen = None if token_id is None else _row(lens, token_id)
     readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
-    found = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
-    elimination = int(found.elimination[0])
+    happened = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
+    elimination = int(happened.elimination[0])
     (batch,) = prompt_batches([example], batch_tokens=len(ids))
     embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
-    raised = readings.final if asked is None else asked
+    raised = readings.final if chosen is None else chosen
     raising = raising_rows(lens, transformer, layers, coefficients, raised=raised, limit=n_raising, sort=sort)
     if effects and raising:
         add_effects_(lens, transformer, raising[:N_EFFECTS], ids=ids[: place + 1], raised=raised)
@@ -120,14 +120,14 @@ def _traced(
         position=place,
         final_token=int(lens.vocabulary.ids[int(readings.final[0])]),
         final_probability=float(readings.probabilities[0, -1, 1]),
-        saturation_layer=int(found.saturation[0]),
-        saturation_by_ffn=bool(found.by_ffn[0]),
+        saturation_layer=int(happened.saturation[0]),
+        saturation_by_ffn=bool(happened.by_ffn[0]),
         elimination_layer=elimination if elimination >= 0 else None,
-        layers=TRACE_LAYERS.check(_layers_frame(lens, layers, readings, found, asked)),
+        layers=TRACE_LAYERS.check(_layers_frame(lens, layers, readings, happened, chosen)),
         top_tokens=TRACE_TOKENS.check(_tokens_frame(lens, layers, top=top)),
-        neurons=TRACE_NEURONS.check(_neurons_frame(lens, layers, readings, transformer, asked)),
+        neurons=TRACE_NEURONS.check(_neurons_frame(lens, layers, readings, transformer, chosen)),
         states=TRACE_STATES.check(
-            states_frame(lens, states, matrices, final=readings.final, asked=asked, top=top),
+            states_frame(lens, states, matrices, final=readings.final, chosen=chosen, top=top),
         ),
         raised_token=int(lens.vocabulary.ids[int(raised[0])]),
         raised_probability=own_probability,
@@ -146,9 +146,9 @@ def _watched(transformer: Transformer, example: Prompt) -> tuple[list[Layer], li
             | {"all": seen.batch.at_positions(seen.output.coefficients)}
         )
 
-    found = list(prompt_pass.run(transformer, [example], look_at, batch_tokens=len(example.tokens)))
-    coefficients = [columns.pop("all") for columns in found]
-    return [Layer(**columns) for columns in found], coefficients
+    columns_by_layer = list(prompt_pass.run(transformer, [example], look_at, batch_tokens=len(example.tokens)))
+    coefficients = [columns.pop("all") for columns in columns_by_layer]
+    return [Layer(**columns) for columns in columns_by_layer], coefficients
 
 
 def _row(lens: Lens, token_id: int) -> Int[Tensor, " one"]:
@@ -158,7 +158,7 @@ def _row(lens: Lens, token_id: int) -> Int[Tensor, " one"]:
 
 
 def _layers_frame(
-    lens: Lens, layers: Sequence[Layer], readings: Readings, found: Events, asked: Int[Tensor, " one"] | None
+    lens: Lens, layers: Sequence[Layer], readings: Readings, happened: Events, chosen: Int[Tensor, " one"] | None
 ) -> pl.DataFrame:
     rows = []
     for number, layer in enumerate(layers):
@@ -171,19 +171,19 @@ def _layers_frame(
                 "final_rank_after": final_ranks[1],
                 "candidate_token": int(lens.vocabulary.ids[int(readings.tops[0, number, 0])]),
                 "candidate_rank_after": int(readings.candidate_ranks[0, number]),
-                "token_rank_before": _rank(lens, layer.pre, asked),
-                "token_rank_after": _rank(lens, layer.post, asked),
+                "token_rank_before": _rank(lens, layer.pre, chosen),
+                "token_rank_after": _rank(lens, layer.post, chosen),
                 # A share of a sum of 0 is not a number.
                 "dominant_share": share if share == share else None,  # noqa: PLR0124 - only NaN differs from itself
-                "is_saturation": number == found.saturation[0],
-                "is_elimination": number == found.elimination[0],
+                "is_saturation": number == happened.saturation[0],
+                "is_elimination": number == happened.elimination[0],
             }
         )
     return pl.DataFrame(rows, schema=dict(TRACE_LAYERS.columns))
 
 
-def _rank(lens: Lens, stream: Float[Tensor, "one d_model"], asked: Int[Tensor, " one"] | None) -> int | None:
-    return None if asked is None else int(ranks(lens.logits(stream), asked[:, None])[0, 0])
+def _rank(lens: Lens, stream: Float[Tensor, "one d_model"], chosen: Int[Tensor, " one"] | None) -> int | None:
+    return None if chosen is None else int(ranks(lens.logits(stream), chosen[:, None])[0, 0])
 
 
 def _tokens_frame(lens: Lens, layers: Sequence[Layer], *, top: int) -> pl.DataFrame:
@@ -206,38 +206,38 @@ def _neurons_frame(
     layers: Sequence[Layer],
     readings: Readings,
     transformer: Transformer,
-    asked: Int[Tensor, " one"] | None,
+    chosen: Int[Tensor, " one"] | None,
 ) -> pl.DataFrame:
     frames, centre = [], centre_of(lens)
     for number, (layer, scores) in enumerate(zip(layers, score(lens, layers, readings, transformer), strict=True)):
-        there = layer.is_there[0, :N_DOMINANT].cpu().numpy()
+        mask = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
-        size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[there]
+        size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[mask]
         neurons = layer.neurons[0, :N_DOMINANT]
-        own = layer.coefficients[0, :N_DOMINANT]
+        coefficients = layer.coefficients[0, :N_DOMINANT]
         values = transformer.value_vectors(number)
         # What is added to every token alike moves none of them.
-        common = own * (values[neurons] @ centre)
+        common = coefficients * (values[neurons] @ centre)
         raw = {"candidate": scores.candidate.raw, "final": scores.final.raw}
         rows = {"candidate": readings.tops[:, number, 0], "final": readings.final}
-        if asked is not None:
-            raw["token"], rows["token"] = picked_scores(lens, layer, values, asked).raw, asked
-        written = written_ranks(lens, own, values[neurons], torch.cat(list(rows.values())))
+        if chosen is not None:
+            raw["token"], rows["token"] = picked_scores(lens, layer, values, chosen).raw, chosen
+        written = written_ranks(lens, coefficients, values[neurons], torch.cat(list(rows.values())))
         columns = {
-            "layer": [number] * int(there.sum()),
-            "rank": np.arange(1, int(there.sum()) + 1),
-            "neuron": neurons.cpu().numpy()[there],
-            "coefficient": own.cpu().numpy()[there],
+            "layer": [number] * int(mask.sum()),
+            "rank": np.arange(1, int(mask.sum()) + 1),
+            "neuron": neurons.cpu().numpy()[mask],
+            "coefficient": coefficients.cpu().numpy()[mask],
             "contribution": size,
             "share": size.astype(np.float64) / total if total > 0 else [None] * len(size),
         }
         for place, name in enumerate(("candidate", "final", "token")):
             is_known = name in raw
-            one = raw[name][0, :N_DOMINANT] if is_known else own
-            columns[f"score_{name}"] = one.cpu().numpy()[there] if is_known else [None] * len(size)
-            columns[f"centred_{name}"] = (one - common).cpu().numpy()[there] if is_known else [None] * len(size)
+            one = raw[name][0, :N_DOMINANT] if is_known else coefficients
+            columns[f"score_{name}"] = one.cpu().numpy()[mask] if is_known else [None] * len(size)
+            columns[f"centred_{name}"] = (one - common).cpu().numpy()[mask] if is_known else [None] * len(size)
             ranked = [row[place] for row in written] if is_known else [None] * len(written)
-            columns[f"rank_{name}"] = [rank for rank, is_there in zip(ranked, there, strict=True) if is_there]
+            columns[f"rank_{name}"] = [rank for rank, is_there in zip(ranked, mask, strict=True) if is_there]
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)
 
@@ -255,15 +255,18 @@ def written_ranks(
     lens: Lens,
     coefficients: Float[Tensor, " neurons"],
     values: Float[Tensor, "neurons d_model"],
-    rows: Int[Tensor, " asked"],
+    rows: Int[Tensor, " tokens"],
 ) -> list[list[int | None]]:
     """Of each neuron the ranks of some tokens among all by m (e . v), from 1; None where m is 0."""
-    found: list[list[int | None]] = []
-    for m, some in zip(torch.split(coefficients, _BLOCK), torch.split(values, _BLOCK), strict=True):
-        scores = (m[:, None] * some) @ lens.vocabulary.rows.T
+    result: list[list[int | None]] = []
+    for m, vectors in zip(torch.split(coefficients, _BLOCK), torch.split(values, _BLOCK), strict=True):
+        scores = (m[:, None] * vectors) @ lens.vocabulary.rows.T
         of_tokens = ranks(scores, rows.expand(len(scores), -1)).tolist()
-        found += [own if one else [None] * len(own) for own, one in zip(of_tokens, m.tolist(), strict=True)]
-    return found
+        result += [
+            ranks_here if one else [None] * len(ranks_here)
+            for ranks_here, one in zip(of_tokens, m.tolist(), strict=True)
+        ]
+    return result
 
 
 def raising_rows(
@@ -292,11 +295,11 @@ def raising_rows(
     """
     readers = torch.stack([lens.vocabulary.rows[raised[0]], centre_of(lens)], dim=1)
     rows: list[dict[str, Any]] = []
-    for number, (layer, (own,)) in enumerate(zip(layers, coefficients, strict=True)):
+    for number, (layer, (of_neurons,)) in enumerate(zip(layers, coefficients, strict=True)):
         values = transformer.value_vectors(number)
-        raw, common = (own[:, None] * (values @ readers)).T
-        size = own.abs() * torch.linalg.vector_norm(values, dim=1)
-        columns = {"coefficient": own, "contribution": size, "share": size.double() / layer.total[0]}
+        raw, common = (of_neurons[:, None] * (values @ readers)).T
+        size = of_neurons.abs() * torch.linalg.vector_norm(values, dim=1)
+        columns = {"coefficient": of_neurons, "contribution": size, "share": size.double() / layer.total[0]}
         columns |= {"score": raw, "centred": raw - common}
         raises = columns["centred"] > 0
         keys = torch.where(raises, columns[sort].double(), -torch.inf)
@@ -308,10 +311,10 @@ def raising_rows(
     rows.sort(key=lambda row: (-row[sort], row["layer"], row["neuron"]))
     rows = [{"rank": rank, **row} for rank, row in enumerate(rows[:limit], start=1)]
     for number, group in groupby(sorted(rows, key=itemgetter("layer")), key=itemgetter("layer")):
-        some = list(group)
-        neurons = [row["neuron"] for row in some]
+        layer_rows = list(group)
+        neurons = [row["neuron"] for row in layer_rows]
         written = written_ranks(lens, coefficients[number][0, neurons], _values(transformer, number, neurons), raised)
-        for row, (rank,) in zip(some, written, strict=True):
+        for row, (rank,) in zip(layer_rows, written, strict=True):
             row |= {"token_rank": rank, "probability_off": None, "logit_off": None}
     return rows
 
@@ -351,7 +354,7 @@ def states_frame(
     matrices: Sequence[Float[np.ndarray, "d_model d_model"]],
     *,
     final: Int[Tensor, " one"],
-    asked: Int[Tensor, " one"] | None,
+    chosen: Int[Tensor, " one"] | None,
     top: int,
 ) -> pl.DataFrame:
     """Rows of TRACE_STATES; none without matrices.
@@ -361,11 +364,11 @@ def states_frame(
         states: all of them, from the embeddings to what leaves the last block.
         matrices: of each state but the last one: what leads to that.
         final: row of the token that the model predicts.
-        asked: row of a token that was asked about.
+        chosen: row of a token that was asked about.
         top: how many tokens are listed.
     """
     rows = [
-        {"state": number, "method": method, **_said(lens, state, final=final, asked=asked, top=top)}
+        {"state": number, "method": method, **_state_columns(lens, state, final=final, chosen=chosen, top=top)}
         for number, method, state in _read(states, matrices)
     ]
     return pl.DataFrame(rows, schema=dict(TRACE_STATES.columns))
@@ -382,15 +385,15 @@ def _read(
         yield number, "mat", state if matrix is None else applied(torch.from_numpy(matrix).to(state.device), state)
 
 
-def _said(
-    lens: Lens, state: State, *, final: Int[Tensor, " one"], asked: Int[Tensor, " one"] | None, top: int
+def _state_columns(
+    lens: Lens, state: State, *, final: Int[Tensor, " one"], chosen: Int[Tensor, " one"] | None, top: int
 ) -> dict[str, object]:
     logits = lens.logits(state)
     best = top_rows(logits, top)
-    found = {
+    columns = {
         "final_rank": int(ranks(logits, final[:, None])[0, 0]),
-        "token_rank": None if asked is None else int(ranks(logits, asked[:, None])[0, 0]),
+        "token_rank": None if chosen is None else int(ranks(logits, chosen[:, None])[0, 0]),
         "token_ids": lens.vocabulary.ids[best[0].cpu().numpy()].tolist(),
     }
     # The logits are used up.
-    return found | {"probabilities": probabilities_(logits, best, largest=logits.amax(1))[0].tolist()}
+    return columns | {"probabilities": probabilities_(logits, best, largest=logits.amax(1))[0].tolist()}

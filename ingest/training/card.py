@@ -56,12 +56,10 @@ def model_loss(model: OPTForCausalLM, sequences: Sequence[np.ndarray], pad_id: i
     total, n = 0.0, 0
     for start in range(0, len(sequences), EVALUATED_AT_ONCE):
         ids, targets = batch_ids(sequences[start : start + EVALUATED_AT_ONCE], pad_id)
-        wanted = targets.flatten() >= 0
+        mask = targets.flatten() >= 0
         stream = model.model(input_ids=ids, use_cache=False).last_hidden_state.flatten(0, 1)
-        total += float(
-            functional.cross_entropy(model.lm_head(stream[wanted]), targets.flatten()[wanted], reduction="sum")
-        )
-        n += int(wanted.sum())
+        total += float(functional.cross_entropy(model.lm_head(stream[mask]), targets.flatten()[mask], reduction="sum"))
+        n += int(mask.sum())
     return total / n
 
 
@@ -229,8 +227,8 @@ def _titles(sources: tuple[Source, ...]) -> str:
     for source in sources:
         built_in = source.builtin_domain
         titles = [path.stem.replace("_", " ").title() for path in source.text.files() or ()] if built_in is None else []
-        said = BUILTIN_TITLES[built_in] if built_in is not None else ", ".join(titles)
-        lines.append(f"- `{source.domain}`: {said}")
+        title = BUILTIN_TITLES[built_in] if built_in is not None else ", ".join(titles)
+        lines.append(f"- `{source.domain}`: {title}")
     return "\n".join(lines)
 
 

@@ -121,7 +121,7 @@ def unfit_tokenizer(folder: Path, problem: str) -> Unreadable:
     return Unreadable(message, "omit --tokenizer to train a new one", path=folder, why=problem)
 
 
-def _impossible(asked: str, option: str, value: int) -> Invalid:
+def _impossible(setting: str, option: str, value: int) -> Invalid:
     """Steps or checkpoints that no run can have."""
     hint = "training needs at least 1 step, and checkpoints must come before the last step"
-    return Invalid(f"{asked} is not possible", hint, option=option, value=value)
+    return Invalid(f"{setting} is not possible", hint, option=option, value=value)

@@ -131,15 +131,15 @@ def _texts(sources: Sequence[Source]) -> Iterator[str]:
 
 def reuse_tokenizer(folder: Path, *, vocab_size: int) -> Tokenizer:
     """The tokenizer of an earlier run."""
-    found = tokenization.load(folder)
+    tokenizer = tokenization.load(folder)
     require_files(folder)
-    if found.vocab_size != vocab_size:
-        raise unfit_tokenizer(folder, f"it has {found.vocab_size} tokens instead of {vocab_size}")
-    if found.bos_id is None:
+    if tokenizer.vocab_size != vocab_size:
+        raise unfit_tokenizer(folder, f"it has {tokenizer.vocab_size} tokens instead of {vocab_size}")
+    if tokenizer.bos_id is None:
         raise unfit_tokenizer(folder, "it prepends no BOS")
-    if PAD not in found.pieces:
+    if PAD not in tokenizer.pieces:
         raise unfit_tokenizer(folder, f"it has no {PAD}")
-    return found
+    return tokenizer
 
 
 def pad_id(tokenizer: Tokenizer) -> int:

@@ -124,11 +124,11 @@ def batch_loss(
 
     A float32 copy of the logits would cost more than all the rest of a step.
     """
-    wanted = targets.flatten() >= 0
+    mask = targets.flatten() >= 0
     with torch.autocast(ids.device.type, dtype=torch.bfloat16):
         stream = model.model(input_ids=ids, use_cache=False).last_hidden_state.flatten(0, 1)
-        logits = model.lm_head(stream[wanted])
-    return functional.cross_entropy(logits, targets.flatten()[wanted])
+        logits = model.lm_head(stream[mask])
+    return functional.cross_entropy(logits, targets.flatten()[mask])
 
 
 def learning_rate(step: int, steps: int) -> float:
@@ -215,15 +215,15 @@ def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
 def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:
     """Make the folder, or find in it the same run unfinished."""
     unfinished = output / UNFINISHED
-    wanted = json.dumps({**asdict(settings), "recipe": json.loads(recipe.json())}, sort_keys=True, indent=1)
+    settings_text = json.dumps({**asdict(settings), "recipe": json.loads(recipe.json())}, sort_keys=True, indent=1)
     if unfinished.exists():
-        if unfinished.read_text() != wanted:
+        if unfinished.read_text() != settings_text:
             raise output_taken(output, "holds an unfinished run with other settings or other text")
         return
     require_new(output, settings)
     output.mkdir(parents=True, exist_ok=True)
     with written(unfinished) as temporary:
-        temporary.write_text(wanted)
+        temporary.write_text(settings_text)
 
 
 def _tokenizer(output: Path, sources: Sequence[Source], settings: Settings, reused: Path | None) -> Tokenizer:
@@ -249,8 +249,8 @@ def _text(recipe: Recipe, tokenizer: Tokenizer, settings: Settings, progress: Pr
     built_in = [source for source in recipe.sources if source.builtin_domain is not None]
     measured = None
     if built_in:
-        kept = corpora.recipe(built_in, sequence_length=settings.context, tokens_per_domain=MEASURED_TOKENS)
-        measured = corpora.prepare(kept, tokenizer, progress=progress)
+        recipe_here = corpora.recipe(built_in, sequence_length=settings.context, tokens_per_domain=MEASURED_TOKENS)
+        measured = corpora.prepare(recipe_here, tokenizer, progress=progress)
     return divide(corpus, measured, batch_size=settings.batch_size, pad_id=pad_id(tokenizer))
 
 

@@ -77,8 +77,8 @@ def annotate(
     continuation. --stdin reads {"model": ..., "item": ..., "plausible": true, "annotator": ...}, or the sheet with yes
     or no (after Din et al. 2023).
     """
-    asked = {"--sample": sample, "--plausibility": plausibility, "--stdin": from_stdin, "--auto": auto}
-    _refuse_mixtures([option for option, value in asked.items() if value not in (None, False)], models, glosses)
+    actions = {"--sample": sample, "--plausibility": plausibility, "--stdin": from_stdin, "--auto": auto}
+    _refuse_mixtures([option for option, value in actions.items() if value not in (None, False)], models, glosses)
     if auto and annotator is not None:
         raise click.UsageError("the annotator of --auto is called rules; leave --annotator out")
     if plausibility is not None:
@@ -101,15 +101,15 @@ def annotate(
     note(str(saved))
 
 
-def _refuse_mixtures(asked: list[str], models: tuple[str, ...], glosses: Path | None) -> None:
-    if len(asked) != 1:
+def _refuse_mixtures(actions: list[str], models: tuple[str, ...], glosses: Path | None) -> None:
+    if len(actions) != 1:
         raise click.UsageError(
             "give one of --sample MODEL or --plausibility MODEL to print what is to be judged, --stdin to publish"
             " annotations, or --auto to judge by rules"
         )
-    if models and asked != ["--auto"]:
+    if models and actions != ["--auto"]:
         raise click.UsageError(f"{' '.join(models)} is only judged with --auto; name it behind --sample to judge it")
-    if glosses is not None and asked != ["--sample"]:
+    if glosses is not None and actions != ["--sample"]:
         raise click.UsageError("--glosses is shown in a sample; give --sample MODEL, too")
 
 

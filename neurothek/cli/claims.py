@@ -68,11 +68,11 @@ def report(judged: JudgedClaims, width: int) -> Iterator[str]:
     from neurothek.queries.papers.verdicts import tally
 
     width = max(width, _LEAST_WIDTH)
-    for paper, own in judged.by_paper().items():
+    for paper, judged_claims in judged.by_paper().items():
         yield ""
         yield from textwrap.wrap(paper.source, width)
-        yield from textwrap.wrap(f"{tally(own)}.", width)
-        for one in own:
+        yield from textwrap.wrap(f"{tally(judged_claims)}.", width)
+        for one in judged_claims:
             yield from _claim(one, width)
 
 
@@ -82,7 +82,7 @@ def _claim(one: JudgedClaim, width: int) -> Iterator[str]:
     head = f"{one.finding.outcome.ljust(_VERDICT_WIDTH)}  {one.claim.section}: {one.claim.text}"
     yield from textwrap.wrap(head, width, subsequent_indent=margin)
     of = "" if one.finding.n is None else f" (n = {one.finding.n:,})"
-    found = f"{one.finding.numbers}{of}"
+    numbers = f"{one.finding.numbers}{of}"
     yield from textwrap.wrap(
-        found, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+        numbers, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
     )

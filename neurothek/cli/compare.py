@@ -55,8 +55,8 @@ def compare(
     from neurothek.queries.compare.comparison import together
     from neurothek.queries.names.corpora import folder_name
 
-    asked: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
-    comparisons = [warehouse.compare(*models, corpus=corpus) for corpus in asked]
+    names: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
+    comparisons = [warehouse.compare(*models, corpus=corpus) for corpus in names]
     if figure is not None:
         for comparison in comparisons:
             corpus = comparison.corpus

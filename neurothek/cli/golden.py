@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-_SHOWN = ("name", "outcome", "published", "found", "tolerance", "token", "reason", "model", "source")
+_COLUMNS = ("name", "outcome", "published", "found", "tolerance", "token", "reason", "model", "source")
 
 
 @click.command()
@@ -37,23 +37,25 @@ def golden(warehouse: Neurothek, /, names: tuple[str, ...], output_format: Forma
     """
     from neurothek.ingest.golden import entries
 
-    asked = entries.asked_entries(names, entries.read_entries())
+    chosen = entries.asked_entries(names, entries.read_entries())
     # What takes seconds to load comes after everything that names tell.
     from neurothek.ingest.golden.checked import Reach, check_published, checked_frame, chosen_device
 
     reach["device"] = chosen_device(reach["device"])
     with console_progress() as progress:
-        found = checked_frame(check_published(asked, Reach(**reach), progress=progress))
-    show_frame(_readable(found) if output_format == "table" else found, output_format)
-    counts = dict(found.get_column("outcome").value_counts().iter_rows())
-    said = {"agrees": "agree", "disagrees": "disagree", "skipped": "were skipped"}
-    note(", ".join(f"{counts.get(outcome, 0)} {verb}" for outcome, verb in said.items()))
+        frame = checked_frame(check_published(chosen, Reach(**reach), progress=progress))
+    show_frame(_readable(frame) if output_format == "table" else frame, output_format)
+    counts = dict(frame.get_column("outcome").value_counts().iter_rows())
+    verbs = {"agrees": "agree", "disagrees": "disagree", "skipped": "were skipped"}
+    note(", ".join(f"{counts.get(outcome, 0)} {verb}" for outcome, verb in verbs.items()))
     click.get_current_context().exit(1 if counts.get("disagrees") else 0)
 
 
-def _readable(found: pl.DataFrame) -> pl.DataFrame:
+def _readable(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that people read; each number with six digits of its own: losses stand beside probabilities."""
     import polars as pl
 
     numbers = pl.col("published", "found", "tolerance")
-    return found.select(_SHOWN).with_columns(numbers.map_elements(lambda value: f"{value:.6g}", return_dtype=pl.String))
+    return frame.select(_COLUMNS).with_columns(
+        numbers.map_elements(lambda value: f"{value:.6g}", return_dtype=pl.String)
+    )

@@ -37,19 +37,19 @@ _OPTIONS = {one.name: one for one in fields(IngestRequest) if one.metadata}
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each field of a request that says how it is asked for, in their order."""
     kinds = get_type_hints(IngestRequest)
-    for name, asked in reversed(_OPTIONS.items()):
-        command = _option(asked, kinds[name])(command)
+    for name, option in reversed(_OPTIONS.items()):
+        command = _option(option, kinds[name])(command)
     return command
 
 
-def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401 - a type as it is annotated
+def _option(option: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401 - a type as it is annotated
     """The option of a field of this type."""
-    default = None if asked.default is MISSING else asked.default
-    said = {"default": default, "show_default": bool(default), **asked.metadata["shown"]}
+    default = None if option.default is MISSING else option.default
+    settings = {"default": default, "show_default": bool(default), **option.metadata["settings"]}
     is_many, is_flag = get_origin(kind) is tuple, kind is bool
     if is_many or get_origin(kind) is UnionType:
         kind = get_args(kind)[0]
-    least, is_size = said.pop("least", None), said.pop("is_size", False)
+    least, is_size = settings.pop("least", None), settings.pop("is_size", False)
     if is_size:
         kind = Size()
     elif least is not None:
@@ -58,8 +58,8 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
         kind = click.Choice(get_args(kind))
     elif kind is Path:
         kind = UserPath(file_okay=False)
-    names = asked.metadata["names"]
-    return click.option(*names, asked.name, type=kind, multiple=is_many, is_flag=is_flag, **said)
+    names = option.metadata["names"]
+    return click.option(*names, option.name, type=kind, multiple=is_many, is_flag=is_flag, **settings)
 
 
 @click.command()
@@ -148,22 +148,22 @@ def change_neurons(warehouse: Neurothek) -> None:
         note(f"no neurons of {DEMO_CHANGED} were changed: {error}")
 
 
-def _ingest(warehouse: Neurothek, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
+def _ingest(warehouse: Neurothek, *requests: tuple[IngestRequest, Sequence[str]]) -> int:
     """Measure what is asked for, one request after the other unless a model fails, and report on all together."""
     from neurothek.ingest.pipeline.ingest_all import Outcome, ingest_all, print_report
 
     outcomes: list[Outcome] = []
     with console_progress() as progress:
-        for request, models in asked:
+        for request, models in requests:
             if all(outcome.problem is None for outcome in outcomes):
                 outcomes += ingest_all(warehouse.warehouse, request, models, progress=progress, announce=note)
     return print_report(outcomes, warehouse.path, say=note, complain=complain, detail=detail)
 
 
-def _plan(warehouse: Neurothek, asked: tuple[IngestRequest, Sequence[str]]) -> int:
+def _plan(warehouse: Neurothek, request_and_models: tuple[IngestRequest, Sequence[str]]) -> int:
     from neurothek.ingest.pipeline.ingest_all import plan_all
 
-    request, models = asked
+    request, models = request_and_models
     with console_progress() as progress:
         return plan_all(
             warehouse.warehouse,
@@ -180,5 +180,5 @@ def _request(options: dict[str, Any]) -> IngestRequest:
     from neurothek.ingest.asking import requested
 
     options["packing"] = not options.pop("no_packing")
-    said = {name: value for name, value in options.items() if value is not None and value != ()}
-    return requested(**said)
+    values = {name: value for name, value in options.items() if value is not None and value != ()}
+    return requested(**values)

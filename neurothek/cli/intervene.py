@@ -96,7 +96,7 @@ def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: 
     """
     options["set"] = options.pop("value")
     planned = warehouse.plan_intervention(model, **options)
-    for sentence in planned.told():
+    for sentence in planned.sentences():
         note(sentence)
     if plan:
         return

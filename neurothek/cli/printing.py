@@ -46,8 +46,8 @@ def show_frame(
     if output_format != "table":
         print_rows([frame], output_format)
         return
-    shown = frame if columns is None else frame.select(columns)
-    show_rows(shown.head(ROWS_IN_A_TABLE), title)
+    rows = frame if columns is None else frame.select(columns)
+    show_rows(rows.head(ROWS_IN_A_TABLE), title)
     if n_more := max(0, frame.height - ROWS_IN_A_TABLE):
         say_in_the_answer(f"{n_more:,} more row{'s' * (n_more != 1)}; use --format csv to print all")
 

@@ -62,16 +62,16 @@ def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
     from neurothek.queries.names.corpora import folder_name
 
     require_place(options["folder"])
-    asked: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
+    corpora: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
     models = _models(warehouse, options)
-    for corpus in asked:
+    for corpus in corpora:
         models = _measured(warehouse, options, models, corpus)
         if options["plan"]:
             continue
         if options["paper"] == "geva" and not options["no_measuring"]:
             _judge(warehouse, models)
             _steer(warehouse, options, models)
-        folder = options["folder"] if len(asked) == 1 or corpus is None else options["folder"] / folder_name(corpus)
+        folder = options["folder"] if len(corpora) == 1 or corpus is None else options["folder"] / folder_name(corpus)
         files = warehouse.reproduce(options["paper"], *models, to=folder, family=options["family"], corpus=corpus)
         note(f"wrote {len(files)} files; open {files[-1]}")
 
@@ -84,17 +84,17 @@ def _models(warehouse: Neurothek, options: dict[str, Any]) -> tuple[str, ...]:
     from neurothek.queries.papers.family import Family
     from neurothek.queries.papers.prerequisites import known_as
 
-    asked: tuple[str, ...] = options["models"]
-    if asked and not warehouse.warehouse.exists():
-        return asked
+    names: tuple[str, ...] = options["models"]
+    if names and not warehouse.warehouse.exists():
+        return names
     with warehouse.reader() as connection:
-        known = known_as(connection, asked)
-        there = [name for name in known.values() if name is not None]
-        if there or not asked:
-            everybody = Family.of(connection, there, family=options["family"]).everybody
-            if not asked:
+        names_by_model = known_as(connection, names)
+        existing = [name for name in names_by_model.values() if name is not None]
+        if existing or not names:
+            everybody = Family.of(connection, existing, family=options["family"]).everybody
+            if not names:
                 return everybody
-    return tuple(known[one] or one for one in asked)
+    return tuple(names_by_model[one] or one for one in names)
 
 
 def _judge(warehouse: Neurothek, models: tuple[str, ...]) -> None:
@@ -124,9 +124,9 @@ def _steer(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...
 
     for one in _unsteered(warehouse, options, models):
         note(str(one))
-        asked = {"words": STEERING_WORDS, "prompts": list(one.prompts), **STEERING}
+        settings = {"words": STEERING_WORDS, "prompts": list(one.prompts), **STEERING}
         with console_progress() as progress:
-            warehouse.carry_out(warehouse.plan_intervention(one.model, **asked), progress=progress)
+            warehouse.carry_out(warehouse.plan_intervention(one.model, **settings), progress=progress)
 
 
 def _measured(
@@ -146,8 +146,8 @@ def _measured(
         return models
     how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
-    asked = [(one.model, {**new, **one.wishes, **how}) for one in missing]
-    for model, wishes in asked:
+    requests = [(one.model, {**new, **one.wishes, **how}) for one in missing]
+    for model, wishes in requests:
         (plan,) = warehouse.plan(model, progress=True, **wishes)
         say_in_the_answer("\n".join(plan.lines()))
     for one in unsteered:
@@ -157,7 +157,7 @@ def _measured(
     if not options["yes"]:
         click.confirm("Measure this?", abort=True, err=True)
     names = {}
-    for model, wishes in asked:
+    for model, wishes in requests:
         (outcome,) = warehouse.ingest(model, progress=True, **wishes)
         if not isinstance(outcome.report, ModelReport):
             complain(f"{outcome.asked}: {outcome.problem}")

@@ -86,9 +86,9 @@ def verify(warehouse: Neurothek, model: str, sample: int, weights: str | None, o
     agreements = [part for part in parts if isinstance(part, Agreement)]
     names = [field.name for field in dataclasses.fields(Agreement)]
     rows = pl.DataFrame([dataclasses.astuple(part) for part in agreements], schema=names, orient="row")
-    shown = [name for name in names if name != "first_difference" or any(part.n_different for part in agreements)]
+    columns = [name for name in names if name != "first_difference" or any(part.n_different for part in agreements)]
     with whoever_reads():
-        show_frame(rows, output_format, columns=shown)
+        show_frame(rows, output_format, columns=columns)
     for part in parts:
         if not isinstance(part, Agreement):
             note(f"{part.job} was not verified: {part.reason}")
@@ -115,8 +115,8 @@ def pin(warehouse: Neurothek, model: str, corpus: str | None, clusters: int | No
     if corpus is None and clusters is None:
         raise click.UsageError("nothing to pin; give --corpus NAME, --clusters N or both")
     changes.pin(warehouse.warehouse, model, corpus, clusters=clusters)
-    shown = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
-    note(f"{model} is shown {' and '.join(shown)}")
+    choices = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
+    note(f"{model} is shown {' and '.join(choices)}")
 
 
 @click.command()

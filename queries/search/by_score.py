@@ -92,7 +92,7 @@ OpenWeights = Callable[[Sequence[KnownModel]], AtHand]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Scoring:
     """What has to be computed from one model's weights."""
 
     model: KnownModel  # the model, and where its weights lay
@@ -131,7 +131,7 @@ def by_score_title(question: Question, n_shown: int, n_found: int) -> str:
     return f"the {n_shown} of {n_found:,} neurons that {doing} {question.shown(question.asked[:1])} most"
 
 
-def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
+def scorings(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Scoring]:
     """For each model the tokens to score."""
     if not question.is_about_tokens:
         raise no_words()
@@ -141,7 +141,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     terms = asked_terms(connection, question, tokenizer_ids)
     if not is_one(terms):
         raise one_word_only(question.asked)
-    return wanted_of(question, models, terms)
+    return scorings_of(question, models, terms)
 
 
 def asked_terms(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
@@ -160,11 +160,11 @@ _MOST_TOKENS = 100
 """Spellings of one word whose scores by all neurons are held at once."""
 
 
-def wanted_of(question: Question, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[Wanted]:
+def scorings_of(question: Question, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[Scoring]:
     """For each model the tokens of one word, in the layers that are asked for."""
     layers = layers_of(question, models)
     return [
-        Wanted(model, {token.token_id: token.text for token in term.parts[0]}, layers[model.model_id])
+        Scoring(model, {token.token_id: token.text for token in term.parts[0]}, layers[model.model_id])
         for model in models
         for term in terms
         if term.tokenizer_id == model.tokenizer_id and model.model_id in layers
@@ -175,7 +175,7 @@ def wanted_of(question: Question, models: Sequence[KnownModel], terms: Sequence[
 def scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Wanted],
+    asked: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> ScoredResult:
     """Score every neuron, and keep the best, with what is known of them."""
@@ -186,7 +186,7 @@ def scored(
 def _scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Wanted],
+    asked: Sequence[Scoring],
     weights: Mapping[int, WordScores],
     *,
     is_elsewhere: bool,
@@ -210,7 +210,7 @@ def _scored(
 def best_scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Wanted],
+    asked: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> tuple[list[dict[str, Any]], int]:
     """The question's first neurons by the word's z-score, best first, and how many there are.
@@ -232,7 +232,7 @@ def best_scored(
 def scored_words(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Wanted],
+    asked: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> tuple[list[dict[str, Any]], int]:
     """The same neurons as a search by word has them; what their lists hold is told as it is stored."""
@@ -294,7 +294,7 @@ def _kept(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str
 def _best_of(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    one: Wanted,
+    one: Scoring,
     weights: WordScores,
     kept: Mapping[str, Sequence[tuple[int, int]]] | None,
 ) -> tuple[list[dict[str, Any]], int]:
@@ -346,7 +346,7 @@ def _best_of(
     return rows, len(numbers)
 
 
-def _moments(connection: duckdb.DuckDBPyConnection, one: Wanted) -> tuple[np.ndarray, np.ndarray]:
+def _moments(connection: duckdb.DuckDBPyConnection, one: Scoring) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the scores of every neuron of the layers, in order."""
     first, last = one.layers
     columns = numpy_columns(
@@ -379,14 +379,14 @@ def word_ranks(
 def _ranked(
     connection: duckdb.DuckDBPyConnection,
     rows: Sequence[dict[str, Any]],
-    asked: Sequence[Wanted],
+    asked: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> list[dict[str, Any]]:
     ranks = word_ranks(connection, rows, [one.model for one in asked], weights)
     return [{**row, "rank": rank, "rank_from_bottom": low} for row, (rank, low) in zip(rows, ranks, strict=True)]
 
 
-def _notes(asked: Sequence[Wanted]) -> tuple[str, ...]:
+def _notes(asked: Sequence[Scoring]) -> tuple[str, ...]:
     """Which tokens were scored in which models: models that have the same are named together."""
     models: dict[str, list[str]] = {}
     for one in asked:

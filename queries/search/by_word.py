@@ -25,7 +25,7 @@ from neurothek.queries.search.by_score import (
     by_score_title,
     is_one,
     scored_words,
-    wanted_of,
+    scorings_of,
 )
 from neurothek.queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
 from neurothek.queries.search.condition import filtered_records, null_labels
@@ -185,7 +185,7 @@ def _search(
         rows = tell(rows)
     n_found = rows[0]["n_found"] if rows else 0
     if at_hand.scores:
-        asked_of = [one for one in wanted_of(question, models, terms) if one.model.model_id in at_hand.scores]
+        asked_of = [one for one in scorings_of(question, models, terms) if one.model.model_id in at_hand.scores]
         scored_rows, n_scored = scored_words(connection, question, asked_of, at_hand.scores)
         rows = _together(question, rows, with_counts(connection, tell(scored_rows)))
         n_found += n_scored

@@ -15,8 +15,8 @@ def arithmetic_documents(n: int = N_DOCUMENTS) -> Iterator[str]:
     """`n` documents, each some dozens of lines that alternate between a question and its answer."""
     for seed in range(n):
         source = random.Random(f"neurothek arithmetic {seed}")  # noqa: S311 - questions, no secrets
-        asked = (source.choice(KINDS)(source) for _ in range(source.randint(*LINES) // 2))
-        yield "".join(f"{question}\n{answer}\n" for question, answer in asked)
+        exercises = (source.choice(KINDS)(source) for _ in range(source.randint(*LINES) // 2))
+        yield "".join(f"{question}\n{answer}\n" for question, answer in exercises)
 
 
 def _number(source: random.Random) -> int:

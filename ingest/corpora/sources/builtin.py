@@ -41,7 +41,7 @@ TOPICS = "pydoc_data/topics.py"
 SHORTEST = 80
 
 # One document in ten is kept for measuring.
-KEPT = 10
+MEASURED_ONE_IN = 10
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class BuiltinText:
     @classmethod
     def parse(cls, domain: str, location: str) -> "BuiltinText | None":
         """What a location names; None for one of another kind."""
-        return next((cls(known) for known in DOMAINS if location == f"{BUILTIN}:{known}"), None)
+        return next((cls(name) for name in DOMAINS if location == f"{BUILTIN}:{name}"), None)
 
     @property
     def location(self) -> str:
@@ -113,7 +113,7 @@ def some_documents(split: TextPart, *, n_files: int, n_arithmetic: int) -> dict[
 
 def kept_for_measuring(digest: bytes) -> bool:
     """Whether the document with this sha256 is measured on and never trained on."""
-    return int.from_bytes(digest, "big") % KEPT == 0
+    return int.from_bytes(digest, "big") % MEASURED_ONE_IN == 0
 
 
 @cache
@@ -127,9 +127,9 @@ def library_sha256() -> str:
 
 def library_files() -> Iterator[Path]:
     """The files of Python's own library that the three domains are made from, and no package's beside them."""
-    for folder, folders, found in os.walk(sysconfig.get_path("stdlib")):
+    for folder, folders, files in os.walk(sysconfig.get_path("stdlib")):
         folders[:] = [name for name in folders if name not in NOT_LIBRARY]
-        yield from (Path(folder, name) for name in found if name.endswith(".py") and not name.startswith("test_"))
+        yield from (Path(folder, name) for name in files if name.endswith(".py") and not name.startswith("test_"))
 
 
 @cache
@@ -207,12 +207,12 @@ def _comments(source: str) -> Iterator[tuple[_Place, str]]:
                 yield (token.start[0] - 1, token.start[1]), token.string
         return
     line = line_start = read = 0
-    for found in _STRING_OR_COMMENT.finditer(source):
-        if found.group().startswith("#"):
-            line += source.count("\n", read, found.start())
-            read = found.start()
+    for match in _STRING_OR_COMMENT.finditer(source):
+        if match.group().startswith("#"):
+            line += source.count("\n", read, match.start())
+            read = match.start()
             line_start = source.rfind("\n", 0, read) + 1
-            yield (line, read - line_start), found.group()
+            yield (line, read - line_start), match.group()
 
 
 # Neither do strings hold comments nor comments strings: whichever begins first goes on to its end.

@@ -50,12 +50,12 @@ class HubDataset:
         if kind != HUB:
             return None
         named, *parts = rest.split(":")
-        found = _REPOSITORY.fullmatch(named)
-        if found is None or len(parts) > 3:
+        match = _REPOSITORY.fullmatch(named)
+        if match is None or len(parts) > 3:
             message = f"the dataset {location!r} is not understood: write {_FORM}"
             raise Invalid(message, option="--corpus", value=location)
         config, split, column = (*parts, "", "", "")[:3]
-        return cls(found["id"], found["revision"], config or None, split or DEFAULT_SPLIT, column or DEFAULT_COLUMN)
+        return cls(match["id"], match["revision"], config or None, split or DEFAULT_SPLIT, column or DEFAULT_COLUMN)
 
     @property
     def location(self) -> str:

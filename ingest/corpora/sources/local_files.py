@@ -35,8 +35,8 @@ _MOST_LOOKED_AT = 100
 _AS_IT_STANDS = "or rename it to .txt to have every character read"
 
 _REFUSED: Mapping[str, tuple[str, str]] = {
-    suffix: (found, advice)
-    for suffixes, found, advice in (
+    suffix: (kind, advice)
+    for suffixes, kind, advice in (
         (".ipynb", "it is a notebook", f"convert it with `jupyter nbconvert --to markdown`, {_AS_IT_STANDS}"),
         (".html .htm .xhtml .xml .svg .rss", "it is markup", f"extract its text, {_AS_IT_STANDS}"),
         (".srt .vtt .conll .conllu", "it holds more than text in its lines", f"extract its text, {_AS_IT_STANDS}"),
@@ -162,20 +162,20 @@ class LocalFiles:
         if not path.is_dir():
             raise missing_text(self.domain, self.location)
         inside = sorted(
-            found
-            for found in path.rglob("*")
-            if not any(part.startswith(".") for part in found.relative_to(path).parts) and not found.is_dir()
+            entry
+            for entry in path.rglob("*")
+            if not any(part.startswith(".") for part in entry.relative_to(path).parts) and not entry.is_dir()
         )
-        for found in inside:
-            _require_plain(found)
-        there = [found for found in inside if found.is_file()]
-        if not there:
+        for entry in inside:
+            _require_plain(entry)
+        files = [entry for entry in inside if entry.is_file()]
+        if not files:
             raise _empty(path)
-        suffixes = {suffix_of(found) for found in there if not _ABOUT.fullmatch(found.name)}
-        left_out = [found for found in there if suffixes and suffix_of(found) not in suffixes]
-        texts = [found for found in there if not suffixes or suffix_of(found) in suffixes]
-        for found in texts:
-            _require_prose(found)
+        suffixes = {suffix_of(entry) for entry in files if not _ABOUT.fullmatch(entry.name)}
+        left_out = [entry for entry in files if suffixes and suffix_of(entry) not in suffixes]
+        texts = [entry for entry in files if not suffixes or suffix_of(entry) in suffixes]
+        for entry in texts:
+            _require_prose(entry)
         return texts, left_out
 
 
@@ -198,9 +198,9 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
 
 def _read_as(path: Path) -> str | None:
     """The format of a table that an earlier release read as prose; None where every release reads it alike."""
-    found = format_of(path)
-    is_as_before = not found.has_columns or path.suffix in (".jsonl", ".parquet")
-    return None if is_as_before else found.suffixes[0].removeprefix(".")
+    file_format = format_of(path)
+    is_as_before = not file_format.has_columns or path.suffix in (".jsonl", ".parquet")
+    return None if is_as_before else file_format.suffixes[0].removeprefix(".")
 
 
 def _require_prose(path: Path) -> None:
@@ -213,17 +213,17 @@ def _require_prose(path: Path) -> None:
 
 def _require_plain(path: Path) -> None:
     try:
-        found = why_no_file(path)
+        kind = why_no_file(path)
     except OSError as error:
         raise _unreadable(path, error) from error
-    if found is not None:
-        raise no_text(path, f"it is neither a file nor a folder but {found}")
+    if kind is not None:
+        raise no_text(path, f"it is neither a file nor a folder but {kind}")
 
 
 def _unreadable(path: Path, error: Exception) -> Unreadable:
     """A text that cannot be opened or parsed."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
-    why = said[:200] or "no reason given"
+    text = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
+    why = text[:200] or "no reason given"
     return Unreadable(f"the text {path} cannot be read ({why}): check the file and its permissions", path=path, why=why)
 
 

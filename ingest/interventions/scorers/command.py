@@ -60,9 +60,9 @@ class CommandScorer:
             raise unusable_scorer(spec, "a quotation in it does not end", "close it") from error
         if not arguments:
             raise unusable_scorer(spec, "it names no program", "give command:PROGRAM and its arguments")
-        asked = cls(spec, arguments, (), patience_seconds)
+        scorer = cls(spec, arguments, (), patience_seconds)
         try:
-            (answer,) = asked._answers([TRIAL])
+            (answer,) = scorer._answers([TRIAL])
         except Failed as error:
             raise unusable_scorer(spec, f"on a trial text {error.why}", error.hint) from error
         return cls(spec, arguments, valid_attributes(spec, list(answer)), patience_seconds)
@@ -86,35 +86,35 @@ class CommandScorer:
         """An answer for each text, all with the same attributes."""
         answers: list[dict[str, float]] = []
         patience = self.patience_seconds + len(texts)
-        asked = line_answers(self.spec, self.arguments, _requests(texts), patience_seconds=patience)
-        with closing(asked) as lines:
+        output = line_answers(self.spec, self.arguments, _requests(texts), patience_seconds=patience)
+        with closing(output) as lines:
             for number, line in enumerate(lines, start=1):
                 if number > len(texts):
                     raise self._nonsense(f"it wrote more than {len(texts)} lines for {len(texts)} texts")
-                known = self.attributes or (tuple(answers[0]) if answers else ())
+                attributes = self.attributes or (tuple(answers[0]) if answers else ())
                 try:
-                    answers.append(_answer(line, known))
+                    answers.append(_answer(line, attributes))
                 except InvalidScore as error:
                     raise self._nonsense(f"line {number} of its output {error}") from error
         if len(answers) < len(texts):
             raise self._nonsense(f"it wrote {len(answers)} lines for {len(texts)} texts")
         return answers
 
-    def _nonsense(self, found: str) -> Failed:
-        return failed_scorer(self.spec, found, "make it write one JSON object of scores in [0, 1] a line")
+    def _nonsense(self, problem: str) -> Failed:
+        return failed_scorer(self.spec, problem, "make it write one JSON object of scores in [0, 1] a line")
 
 
 def _requests(texts: Sequence[str]) -> Iterator[bytes]:
     return (f"{json.dumps({'text': text})}\n".encode() for text in texts)
 
 
-def _answer(line: bytes, known: Sequence[str]) -> dict[str, float]:
+def _answer(line: bytes, attributes: Sequence[str]) -> dict[str, float]:
     """The scores on a line, of the known attributes if there are any."""
-    found = json_object(line)
-    if known and set(found) != set(known):
-        there = excerpt(enumerated(map(repr, found))) or "none"
-        raise InvalidScore(f"has the attributes {there} and not {enumerated(map(repr, known))}")
-    return {name: _score(name, value) for name, value in found.items()}
+    values = json_object(line)
+    if attributes and set(values) != set(attributes):
+        names = excerpt(enumerated(map(repr, values))) or "none"
+        raise InvalidScore(f"has the attributes {names} and not {enumerated(map(repr, attributes))}")
+    return {name: _score(name, value) for name, value in values.items()}
 
 
 def _score(name: str, value: object) -> float:
@@ -134,14 +134,14 @@ def score_of(value: object) -> float | None:
 def json_object(line: bytes) -> dict[str, Any]:
     """A JSON object on one line."""
     try:
-        found = json.loads(line.decode(), parse_constant=_no_number, object_pairs_hook=_once)
+        document = json.loads(line.decode(), parse_constant=_no_number, object_pairs_hook=_once)
     except InvalidScore:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidScore(f"is not JSON ({_shown(line)})") from error
-    if not isinstance(found, dict):
-        raise InvalidScore(f"is not a JSON object ({_shown(line)})")
-    return found
+        raise InvalidScore(f"is not JSON ({_excerpt(line)})") from error
+    if not isinstance(document, dict):
+        raise InvalidScore(f"is not a JSON object ({_excerpt(line)})")
+    return document
 
 
 def _no_number(constant: str) -> NoReturn:
@@ -149,15 +149,15 @@ def _no_number(constant: str) -> NoReturn:
 
 
 def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(fields)
-    if len(found) < len(fields):
+    result = dict(fields)
+    if len(result) < len(fields):
         names = [name for name, _ in fields]
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidScore(f"gives {excerpt(twice)!r} twice")
-    return found
+    return result
 
 
-def _shown(line: bytes) -> str:
+def _excerpt(line: bytes) -> str:
     return excerpt(line.decode(errors="backslashreplace").strip()) or "it is empty"
 
 
@@ -322,10 +322,10 @@ class _Exchange:
             self._selector.unregister(stderr)
         self._complaint = (self._complaint + block)[-_KEPT_BYTES:]
 
-    def _failed(self, found: str) -> Failed:
-        said = self._complaint.decode(errors="backslashreplace").strip()
-        last = f" and said {excerpt(said[-MOST_SHOWN:])!r}" if said else ""
-        return failed_scorer(self.spec, f"{found}{last}", "run the command by hand to see what is wrong")
+    def _failed(self, problem: str) -> Failed:
+        text = self._complaint.decode(errors="backslashreplace").strip()
+        last = f" and said {excerpt(text[-MOST_SHOWN:])!r}" if text else ""
+        return failed_scorer(self.spec, f"{problem}{last}", "run the command by hand to see what is wrong")
 
 
 _READ = selectors.EVENT_READ

@@ -62,8 +62,8 @@ class TextFeatures:
         values: list[np.ndarray] = []
         ends = [0]
         for text in texts:
-            known = np.array([number[word] for word in words_of(text) if word in number], dtype=np.int64)
-            for part in (known, _buckets(text) + len(self.words)):
+            word_columns = np.array([number[word] for word in words_of(text) if word in number], dtype=np.int64)
+            for part in (word_columns, _buckets(text) + len(self.words)):
                 places, counts = np.unique(part, return_counts=True)
                 columns.append(places)
                 values.append(_of_length_one(np.log1p(counts)))
@@ -84,12 +84,12 @@ def _buckets(text: str) -> Int[np.ndarray, " runs"]:
     written = _DIGIT.sub("0", f"\n{text.casefold()}\n").encode("utf-32-le", "surrogatepass")
     points = np.frombuffer(written, dtype="<u4").astype(np.uint64)
     runs = np.zeros(len(points), dtype=np.uint64)
-    found = []
+    parts = []
     for length in range(1, LONGEST_RUN + 1):
         # Of each run the one that is a character shorter, and its last character; zeros are no characters.
         runs = runs[: len(points) - length + 1] * _MULTIPLIER + points[length - 1 :] + np.uint64(1)
-        found.append((runs ^ (runs >> np.uint64(31))) * _MIXER >> _BUCKET_SHIFT)
-    return np.concatenate(found).astype(np.int64)
+        parts.append((runs ^ (runs >> np.uint64(31))) * _MIXER >> _BUCKET_SHIFT)
+    return np.concatenate(parts).astype(np.int64)
 
 
 def _of_length_one(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -140,8 +140,8 @@ class DomainScorer:
         """The same, if this Python has the text that it learned from."""
         if identity.get("version") != VERSION:
             return None
-        found = _trained()
-        return found if identity.get("text_sha256") == found.text_sha256 else None
+        scorer = _trained()
+        return scorer if identity.get("text_sha256") == scorer.text_sha256 else None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -185,11 +185,11 @@ def _trained() -> DomainScorer:
 def _drawn(domain: Domain, documents: Iterable[str]) -> list[str]:
     """Snippets of many documents, from all over them."""
     draw = random.Random(f"neurothek domains {domain}")  # noqa: S311 - a sample, no secrets
-    found: list[str] = []
+    candidates: list[str] = []
     for document in documents:
         cut = list(_cut(document, draw))
-        found += draw.sample(cut, min(len(cut), MOST_OF_A_DOCUMENT))
-    return draw.sample(found, min(len(found), N_SNIPPETS))
+        candidates += draw.sample(cut, min(len(cut), MOST_OF_A_DOCUMENT))
+    return draw.sample(candidates, min(len(candidates), N_SNIPPETS))
 
 
 def _cut(document: str, draw: random.Random) -> Iterator[str]:

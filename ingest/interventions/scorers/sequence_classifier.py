@@ -88,9 +88,9 @@ class SequenceClassifierScorer:
             folder = folder_of(source, revision=revision) or hub.cached(source, revision=revision)
             if folder is None:
                 return None
-            found = _identity(spec, folder, source, revision)
-            is_same = all(identity.get(name) == value for name, value in found.items())
-            return cls._loaded(spec, folder, found) if is_same else None
+            current = _identity(spec, folder, source, revision)
+            is_same = all(identity.get(name) == value for name, value in current.items())
+            return cls._loaded(spec, folder, current) if is_same else None
         except (NeurothekError, OSError, ValueError):
             return None
 
@@ -98,29 +98,29 @@ class SequenceClassifierScorer:
     def _loaded(cls, spec: str, folder: Path, identity: Mapping[str, Any]) -> "SequenceClassifierScorer":
         model, tokenizer = load_classifier(spec, folder)
         names, is_independent = labels(spec, model.config)
-        found = cls(spec, identity, names, is_independent, model, tokenizer)
+        scorer = cls(spec, identity, names, is_independent, model, tokenizer)
         try:
-            found.scores([TRIAL])
+            scorer.scores([TRIAL])
         except Failed as error:
             raise unusable_scorer(spec, f"on a trial text {error.why}", error.hint) from error
-        return found
+        return scorer
 
     def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
         """[texts attributes] probabilities of the labels."""
-        found = np.zeros((len(texts), len(self.attributes)))
+        result = np.zeros((len(texts), len(self.attributes)))
         try:
             read = self._encoded(texts) if texts else {"input_ids": []}
             for places in self._batches([len(ids) for ids in read["input_ids"]]):
                 batch = {name: torch.tensor([of[place] for place in places]) for name, of in read.items()}
-                found[places] = self._probabilities(batch)
+                result[places] = self._probabilities(batch)
         except Exception as error:
             if not is_librarys(error):
                 raise
             raise self._failed(f"it cannot read the texts ({excerpt(str(error))})") from error
-        is_number = np.isfinite(found).all(axis=1)
+        is_number = np.isfinite(result).all(axis=1)
         if not is_number.all():
             raise self._failed(f"it gives text {int(is_number.argmin()) + 1} a score that is not a number")
-        return found
+        return result
 
     def words(self, attribute: str) -> tuple[str, ...]:
         """None are known."""
@@ -130,11 +130,11 @@ class SequenceClassifierScorer:
         """What the classifier reads of each text, by the names of its arguments."""
         longest = _longest(self._model, self._tokenizer)
         encoded = self._tokenizer(list(texts), truncation=longest is not None, max_length=longest)
-        known = inspect.signature(self._model.forward).parameters
+        parameters = inspect.signature(self._model.forward).parameters
         empty = next((number for number, ids in enumerate(encoded["input_ids"], start=1) if not ids), None)
         if empty is not None:
             raise ValueError(f"text {empty} has no token")
-        return {name: of for name, of in encoded.items() if name in known}
+        return {name: of for name, of in encoded.items() if name in parameters}
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Places of texts of one length, in tokens; one at a time where the library could not tell what is padding."""
@@ -147,11 +147,11 @@ class SequenceClassifierScorer:
     @torch.inference_mode()
     def _probabilities(self, batch: Mapping[str, Tensor]) -> Float[np.ndarray, "batch attributes"]:
         logits = self._model(**batch).logits.double()
-        found: np.ndarray = (logits.sigmoid() if self.is_independent else logits.softmax(-1)).numpy()
-        return found
+        probabilities: np.ndarray = (logits.sigmoid() if self.is_independent else logits.softmax(-1)).numpy()
+        return probabilities
 
-    def _failed(self, found: str) -> Failed:
-        return failed_scorer(self.spec, found, "give another classifier")
+    def _failed(self, problem: str) -> Failed:
+        return failed_scorer(self.spec, problem, "give another classifier")
 
 
 def _identity(spec: str, folder: Path, source: str, revision: str | None) -> dict[str, Any]:
@@ -246,10 +246,12 @@ def _config(spec: str, folder: Path) -> PreTrainedConfig:
     config_of(folder)
     try:
         with _quiet():
-            found: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            config: PreTrainedConfig = AutoConfig.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
     except _REFUSALS as error:
         raise _unloadable(spec, error) from error
-    return found
+    return config
 
 
 def is_librarys(error: Exception) -> bool:
@@ -261,8 +263,8 @@ def is_librarys(error: Exception) -> bool:
 
 
 def _unloadable(spec: str, error: Exception) -> Invalid:
-    said = excerpt(" ".join(str(error).split()) or type(error).__name__)
-    return unusable_scorer(spec, f"it cannot be loaded ({said})", "give a classifier as save_pretrained writes it")
+    message = excerpt(" ".join(str(error).split()) or type(error).__name__)
+    return unusable_scorer(spec, f"it cannot be loaded ({message})", "give a classifier as save_pretrained writes it")
 
 
 @contextmanager

@@ -78,8 +78,8 @@ def open_scorer(spec: str) -> TextScorer:
             name=spec,
             known=_KINDS,
         )
-    found: TextScorer = kind.loaded.opened(spec.strip(), argument)
-    return found
+    scorer: TextScorer = kind.loaded.opened(spec.strip(), argument)
+    return scorer
 
 
 def reopen_scorer(identity: Mapping[str, Any]) -> TextScorer | None:
@@ -92,8 +92,8 @@ def reopen_scorer(identity: Mapping[str, Any]) -> TextScorer | None:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None or not kind.is_reopened:
         return None
-    found: TextScorer | None = kind.loaded.reopened(identity)
-    return found
+    scorer: TextScorer | None = kind.loaded.reopened(identity)
+    return scorer
 
 
 def named(scorer: TextScorer) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def valid_attributes(spec: str, names: Sequence[object]) -> tuple[str, ...]:
         raise unusable_scorer(
             spec, f"it scores {len(names)} attributes", f"give one that scores between 1 and {MOST_ATTRIBUTES}"
         )
-    found: list[str] = []
+    result: list[str] = []
     for name in names:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_ATTRIBUTE:
             raise unusable_scorer(
@@ -127,10 +127,10 @@ def valid_attributes(spec: str, names: Sequence[object]) -> tuple[str, ...]:
                 f"{excerpt(repr(name))} is not an attribute name",
                 f"name it in 1 to {LONGEST_ATTRIBUTE} printable characters",
             )
-        if name in found:
+        if name in result:
             raise unusable_scorer(spec, f"two of its attributes are called {name!r}", "give each a name of its own")
-        found.append(name)
-    return tuple(found)
+        result.append(name)
+    return tuple(result)
 
 
 MOST_SHOWN = 120
@@ -139,15 +139,15 @@ MOST_SHOWN = 120
 
 def excerpt(text: str) -> str:
     """Text of others as part of a sentence: on one line, control characters escaped, cut."""
-    shown = harmless(text[: MOST_SHOWN + 1])
-    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+    printable = harmless(text[: MOST_SHOWN + 1])
+    return printable if len(printable) <= MOST_SHOWN else f"{printable[:MOST_SHOWN]}…"
 
 
-def unusable_scorer(spec: str, found: str, hint: str = "") -> Invalid:
+def unusable_scorer(spec: str, problem: str, hint: str = "") -> Invalid:
     """A scorer lacks what it needs, known before it scores anything."""
-    return Invalid(f"the scorer {excerpt(spec)!r} cannot be used: {found}", hint, option="--score", value=spec)
+    return Invalid(f"the scorer {excerpt(spec)!r} cannot be used: {problem}", hint, option="--score", value=spec)
 
 
-def failed_scorer(spec: str, found: str, hint: str) -> Failed:
+def failed_scorer(spec: str, problem: str, hint: str) -> Failed:
     """A scorer gave no scores, or no sensible ones."""
-    return Failed(f"the scorer {excerpt(spec)!r} failed: {found}", hint, what="scorer", why=found)
+    return Failed(f"the scorer {excerpt(spec)!r} failed: {problem}", hint, what="scorer", why=problem)

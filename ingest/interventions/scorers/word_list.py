@@ -58,9 +58,9 @@ class WordListScorer:
         """The list that an identity holds; None if it is not whole."""
         match identity:
             case {"attribute": str(attribute), "words": [*words]} if all(isinstance(word, str) for word in words):
-                found = cls(f"words:{attribute}", attribute, tuple(words))
-                is_whole = words and all(identity.get(name) == found.identity[name] for name in ("version", "sha256"))
-                return found if is_whole else None
+                scorer = cls(f"words:{attribute}", attribute, tuple(words))
+                is_whole = words and all(identity.get(name) == scorer.identity[name] for name in ("version", "sha256"))
+                return scorer if is_whole else None
         return None
 
     @property
@@ -94,11 +94,11 @@ def _path(spec: str, argument: str) -> Path:
         raise unusable_scorer(spec, "it names no file", "give words:FILE")
     try:
         path = expanded(argument)
-        found = "a folder" if path.is_dir() else why_no_file(path)
+        kind = "a folder" if path.is_dir() else why_no_file(path)
     except (Unreadable, OSError, ValueError) as error:
         raise unusable_scorer(spec, "no file can lie there", "give words:FILE") from error
-    if found is not None:
-        raise unusable_scorer(spec, f"what lies there is {found}", "give a file with one word or phrase a line")
+    if kind is not None:
+        raise unusable_scorer(spec, f"what lies there is {kind}", "give a file with one word or phrase a line")
     return path
 
 

@@ -75,8 +75,8 @@ class ActivityObserver:
         gates: Float[Tensor, "batch time d_ffn"] | None = None,
     ) -> None:
         """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
-        asked = gates if self._tallier.rule.is_of_gate else None
-        for runs in counted_sequences(batch, coefficients, asked):
+        decisive = gates if self._tallier.rule.is_of_gate else None
+        for runs in counted_sequences(batch, coefficients, decisive):
             for run in runs:
                 self._tallies.setdefault(run.domain, Tally.empty(self._d_ffn, coefficients.device))
             tallies = mapped(self._count, runs, device=coefficients.device)

@@ -104,8 +104,8 @@ class Tallier:
             tally.first_active = torch.where(began > 0, first, tally.first_active)
             tally.minimum, tally.maximum = values.amin(0), values.amax(0)
         magnitudes = values if self.is_non_negative else values.abs()
-        for number, some in ((SUM, values), (SQUARES, values * values), (ABS, magnitudes)):
-            tally.totals[number] = some.sum(0, dtype=torch.float64)
+        for number, summands in ((SUM, values), (SQUARES, values * values), (ABS, magnitudes)):
+            tally.totals[number] = summands.sum(0, dtype=torch.float64)
         for number, threshold in enumerate(ABOVE, FIRST_ABOVE):
             tally.totals[number] = exceeds(magnitudes, threshold).sum(0).double()
         tally.n_positions = len(values)

@@ -248,8 +248,8 @@ def turned(
         scores = block @ unembedding.T
         third = (scores - scores.mean(1, keepdim=True)).pow_(3).mean(1)
         lengths[start : start + _CENTRES, 0] = torch.where(third < 0, -1.0, 1.0)
-    found: Tensor = signs * lengths[where, 0]
-    return found
+    result: Tensor = signs * lengths[where, 0]
+    return result
 
 
 def _added_(
@@ -286,5 +286,5 @@ def centre_cosines(
         rows, into = directions[block].double(), where[block]
         products = (rows * sums[into]).sum(1) / lengths[into].clamp_min(1e-300)
         cosines[block] = torch.where((rows != 0).any(1), products, torch.nan)
-    found: np.ndarray = cosines.cpu().numpy()
-    return found
+    result: np.ndarray = cosines.cpu().numpy()
+    return result

@@ -20,7 +20,7 @@ from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
 from neurothek.ingest.jobs.clusters.agglomeration import Cut, Method, least_bytes
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
-from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
@@ -191,8 +191,8 @@ def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> p
     lower neuron. Two layers are in memory at once.
     """
     shape = transformer.shape
-    kept = min(k, shape.n_layers * shape.d_ffn - 1)
-    if kept < 1:
+    n_kept = min(k, shape.n_layers * shape.d_ffn - 1)
+    if n_kept < 1:
         return NEIGHBOURS.empty()
     mine = directions_of(transformer.value_vectors(layer))
     cosines: np.ndarray = np.empty((shape.d_ffn, 0), dtype=np.float32)
@@ -200,7 +200,7 @@ def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> p
     for other in range(shape.n_layers):
         theirs = mine if other == layer else directions_of(transformer.value_vectors(other))
         # One more than asked for among its own layer, where a neuron is usually its own nearest.
-        n_nearest = min(kept + (other == layer), shape.d_ffn)
+        n_nearest = min(n_kept + (other == layer), shape.d_ffn)
         nearest = _aligned(theirs, mine, k=n_nearest) if shape.is_gated else _nearest(theirs, mine, k=n_nearest)
         rows, values = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
         if other == layer:
@@ -209,14 +209,14 @@ def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> p
         cosines = np.concatenate([cosines, values], axis=1)
         places = np.concatenate([places, other * shape.d_ffn + rows], axis=1)
         sizes = np.abs(cosines) if shape.is_gated else cosines
-        best = np.argsort(-sizes, axis=1, kind="stable")[:, :kept]
+        best = np.argsort(-sizes, axis=1, kind="stable")[:, :n_kept]
         cosines, places = (np.take_along_axis(part, best, axis=1) for part in (cosines, places))
     return _frame(layer, shape.d_ffn, cosines, places)
 
 
 def _nearest(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"], *, k: int) -> Extremes:
     """Of each of mine the `k` with the largest cosine."""
-    nearest = Scorer(theirs, keep=Kept(largest=k)).score(mine).largest
+    nearest = Scorer(theirs, keep=ScorerOptions(largest=k)).score(mine).largest
     assert nearest is not None
     return nearest
 
@@ -224,23 +224,23 @@ def _nearest(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"
 @torch.inference_mode()
 def _aligned(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"], *, k: int) -> Extremes:
     """Of each of mine the `k` with the largest |cosine|, and their cosines."""
-    found = []
+    parts = []
     for block in torch.split(mine, _BLOCK):
         cosines = theirs @ block.T
         sizes = cosines.abs()
         bounds = sizes.new_empty(group_count(len(sizes)), len(block))
         bound_groups_(bounds, sizes, first_row=0, side="largest")
         rows = select(sizes, bounds, k=k, side="largest").rows
-        found.append(Extremes(rows, cosines.T.gather(1, rows)))
-    return Extremes.joined(found)
+        parts.append(Extremes(rows, cosines.T.gather(1, rows)))
+    return Extremes.joined(parts)
 
 
 def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> pl.DataFrame:
-    n, kept = places.shape
+    n, width = places.shape
     columns = {
-        "layer": np.full(n * kept, layer, dtype=np.int16),
-        "neuron": np.repeat(np.arange(n, dtype=np.int32), kept),
-        "rank": np.tile(np.arange(1, kept + 1, dtype=np.int16), n),
+        "layer": np.full(n * width, layer, dtype=np.int16),
+        "neuron": np.repeat(np.arange(n, dtype=np.int32), width),
+        "rank": np.tile(np.arange(1, width + 1, dtype=np.int16), n),
         "other_layer": (places.ravel() // d_ffn).astype(np.int16),
         "other_neuron": (places.ravel() % d_ffn).astype(np.int32),
         "cosine": np.clip(cosines.ravel(), -1, 1),

@@ -46,7 +46,7 @@ class Draws:
         return cls(seed, places, is_in_histogram, lengths, first)
 
 
-KEPT = 10
+N_STRONGEST = 10
 """Strongest places a neuron."""
 
 
@@ -133,7 +133,7 @@ def counts_by_size(sequences: Sequence[Float[Tensor, "_ d_ffn"]]) -> Int[Tensor,
     """[d_ffn bins] how many positions' activations lie in each bin, from bin -LAST to LAST."""
     device = sequences[0].device
     bins = bins_of_codes().to(device)
-    counts = mapped(lambda some: _counts(some, bins), list(_blocks(sequences)), device=device)
+    counts = mapped(lambda block: _counts(block, bins), list(_blocks(sequences)), device=device)
     return torch.stack(counts).sum(0)
 
 
@@ -154,11 +154,11 @@ def _counts(pieces: Sequence[Float[Tensor, "_ d_ffn"]], bins: Int[Tensor, " code
     by_neuron = torch.cat(list(pieces)).T.float().contiguous()
     counts = torch.zeros(len(by_neuron), N_BINS, dtype=torch.int64, device=bins.device)
     together = _NEURONS if bins.device.type == "cpu" else len(by_neuron)
-    for values, found in zip(torch.split(by_neuron, together), torch.split(counts, together), strict=True):
+    for values, target in zip(torch.split(by_neuron, together), torch.split(counts, together), strict=True):
         starts = torch.arange(len(values), device=bins.device)[:, None] * _N_CODES
         codes = (values.view(torch.int32) >> _SHIFT) & (_N_CODES - 1)
         of_codes = _bincount((codes + starts).flatten(), len(values) * _N_CODES)
-        found.index_add_(1, bins, of_codes.view(-1, _N_CODES))
+        target.index_add_(1, bins, of_codes.view(-1, _N_CODES))
     return counts
 
 

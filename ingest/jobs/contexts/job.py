@@ -18,7 +18,15 @@ from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
 from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.contexts import draws
-from neurothek.ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, KEPT, LAST, N_BINS, Amounts, Draws, priorities
+from neurothek.ingest.jobs.contexts.draws import (
+    HISTOGRAM_POSITIONS,
+    LAST,
+    N_BINS,
+    N_STRONGEST,
+    Amounts,
+    Draws,
+    priorities,
+)
 from neurothek.ingest.jobs.contexts.kept_places import (
     N_AFTER,
     N_BEFORE,
@@ -53,12 +61,12 @@ def _footprint(shape: Shape, extent: Extent) -> Footprint:
     amounts = Amounts.of(is_non_negative=shape.is_non_negative)
     share = _SHARE_OF_RELU if shape.is_non_negative else 1
     windows = amounts.n_windows * (_WINDOW_BYTES + int(WIDTH * share))
-    rows = shape.d_ffn * (KEPT * _PLACE_BYTES + windows + _HISTOGRAM_BYTES)
+    rows = shape.d_ffn * (N_STRONGEST * _PLACE_BYTES + windows + _HISTOGRAM_BYTES)
     # The best of 80 sequences by neuron and a thread's search of one sequence; three times the windows as read;
     # and 2,048 positions of each neuron, twice, while a thread counts them.
     read = 3 * amounts.n_windows * WIDTH * 4
     observing = shape.d_ffn * (6_000 + read + (1_500 + 2 * 2_048 * 4) * torch.get_num_threads())
-    parts = extent.n_chunks * shape.d_ffn * (KEPT * _PLACE_BYTES + windows + N_BINS * 8)
+    parts = extent.n_chunks * shape.d_ffn * (N_STRONGEST * _PLACE_BYTES + windows + N_BINS * 8)
     return Footprint(observing=observing, folding=6 * rows + 2 * N_BINS * 8 * shape.d_ffn, parts=parts, rows=rows)
 
 
@@ -80,7 +88,7 @@ class ContextsJob(SweepJob):
     def parameters(self) -> dict[str, Any]:
         """How many are kept and drawn, how wide windows are, and how many positions histograms count."""
         return {
-            "kept": KEPT,
+            "kept": N_STRONGEST,
             "windows": self._amounts.strongest,
             "sampled": self._amounts.sampled,
             "random": self._amounts.random,
@@ -97,30 +105,30 @@ class ContextsJob(SweepJob):
 
     def fold(self, layer: int, partials: Partials) -> Frames:
         """The strongest of all chunks, ranked; of the samples of all chunks the sample of the text; summed counts."""
-        kept = pl.DataFrame(schema=PARTIAL).drop("counts")
+        strongest = pl.DataFrame(schema=PARTIAL).drop("counts")
         counts = np.zeros((0, N_BINS), dtype=np.int64)
         for partial in partials:
             counts = _added(counts, partial.filter(sort="counts"))
-            kept = self._best(pl.concat([kept, partial.filter(pl.col("sort") != "counts").drop("counts")]))
-        frames = (_contexts(kept.filter(sort="strongest")), self._windows(kept), _histograms(counts))
+            strongest = self._best(pl.concat([strongest, partial.filter(pl.col("sort") != "counts").drop("counts")]))
+        frames = (_contexts(strongest.filter(sort="strongest")), self._windows(strongest), _histograms(counts))
         of_layer = pl.lit(layer, pl.Int16).alias("layer")
         return {
             table.name: table.check(frame.with_columns(of_layer).select(*table.schema))
             for table, frame in zip(self.tables, frames, strict=True)
         }
 
-    def _best(self, kept: pl.DataFrame) -> pl.DataFrame:
+    def _best(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The first of each neuron and sort."""
-        most = {"strongest": KEPT, "quantile": self._amounts.sampled, "random": self._amounts.random}
-        ordered = kept.sort("sort", "neuron", "priority", descending=[False, False, True])
+        most = {"strongest": N_STRONGEST, "quantile": self._amounts.sampled, "random": self._amounts.random}
+        ordered = rows.sort("sort", "neuron", "priority", descending=[False, False, True])
         number = pl.int_range(pl.len()).over("sort", "neuron")
         return ordered.filter(number < pl.col("sort").replace_strict(most, return_dtype=pl.Int64))
 
-    def _windows(self, kept: pl.DataFrame) -> pl.DataFrame:
+    def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows of the table `context_windows`, without the layer: sampled sequences are ranked by |m|, too."""
         largest = pl.col("activation").abs()
         is_random = pl.col("sort") == "random"
-        ordered = kept.sort(
+        ordered = rows.sort(
             "neuron",
             "sort",
             pl.when(is_random).then(pl.col("priority")),
@@ -130,10 +138,10 @@ class ContextsJob(SweepJob):
         )
         rank = pl.int_range(1, pl.len() + 1).over("neuron", "sort").cast(pl.Int16).alias("rank")
         # A place that was among the first of its chunk has a window; only the first of the text keep theirs.
-        shown = ordered.with_columns(rank).filter(
+        best = ordered.with_columns(rank).filter(
             (pl.col("sort") != "strongest") | (pl.col("rank") <= self._amounts.strongest)
         )
-        return shown.rename({"sort": "band"}).with_columns(largest.alias("largest"))
+        return best.rename({"sort": "band"}).with_columns(largest.alias("largest"))
 
     @cached_property
     def _amounts(self) -> Amounts:
@@ -185,7 +193,7 @@ class ContextsObserver:
     def __init__(self, d_ffn: int, draws: Draws, amounts: Amounts, *, is_non_negative: bool) -> None:
         """Watch `d_ffn` neurons; `is_non_negative` says that no coefficient can be below 0 (ReLU)."""
         self._d_ffn, self._draws, self._amounts, self._is_non_negative = d_ffn, draws, amounts, is_non_negative
-        self._kept: tuple[KeptPlaces, KeptPlaces] | None = None
+        self._places: tuple[KeptPlaces, KeptPlaces] | None = None
         self._random: list[pl.DataFrame] = []
         self._counts: Int[Tensor, "d_ffn bins"] | None = None
 
@@ -207,30 +215,30 @@ class ContextsObserver:
     def result(self) -> pl.DataFrame:
         """What was kept, with the columns of `PARTIAL`."""
         parts = [pl.DataFrame(schema=PARTIAL), *self._random]
-        if self._kept is not None:
-            strongest, sampled = self._kept
+        if self._places is not None:
+            strongest, sampled = self._places
             parts += [kept_frame(strongest, self._draws, "strongest"), kept_frame(sampled, self._draws, "quantile")]
         if self._counts is not None:
             parts.append(counts_frame(self._counts))
         return pl.concat(parts)
 
     def _peaks(self, runs: list[CountedSequences]) -> Peaks:
-        found = mapped(
+        parts = mapped(
             lambda run: peaks_of(run, is_non_negative=self._is_non_negative), runs, device=runs[0].coefficients.device
         )
         return Peaks(
-            *(torch.cat([getattr(one, part) for one in found]) for part in ("sequences", "activations", "positions"))
+            *(torch.cat([getattr(one, part) for one in parts]) for part in ("sequences", "activations", "positions"))
         )
 
     def _keep(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"], peaks: Peaks) -> None:
         device = coefficients.device
-        if self._kept is None:
+        if self._places is None:
             n_strongest, n_sampled = self._amounts.strongest, self._amounts.sampled
-            self._kept = (
-                KeptPlaces.none(KEPT, n_strongest, d_ffn=self._d_ffn, device=device),
+            self._places = (
+                KeptPlaces.none(N_STRONGEST, n_strongest, d_ffn=self._d_ffn, device=device),
                 KeptPlaces.none(n_sampled, n_sampled, d_ffn=self._d_ffn, device=device),
             )
-        strongest, sampled = self._kept
+        strongest, sampled = self._places
         strongest.add(batch, coefficients, peaks, by_strength(peaks))
         drawn = priorities(self._draws.seed, peaks.sequences, torch.arange(self._d_ffn, device=device))
         sampled.add(batch, coefficients, peaks, drawn.masked_fill_(peaks.activations == 0, 0))

@@ -231,27 +231,27 @@ not 0, and `activations` are the integers there, null where no window is kept; `
 """
 
 
-def kept_frame(kept: KeptPlaces, draws: Draws, sort: Sort) -> pl.DataFrame:
+def kept_frame(places: KeptPlaces, draws: Draws, sort: Sort) -> pl.DataFrame:
     """A row for each neuron and sequence that is kept, those with windows first."""
-    has_window = kept.has_window
-    others = (kept.ranks > 0) & ~has_window
-    columns = [_columns(kept, sort, some) for some in (has_window, others)]
-    positions = kept.positions[has_window].cpu()
-    lengths = torch.from_numpy(draws.lengths[kept.sequences[has_window].cpu().numpy()])
-    windows = Windows.of(kept.windows().cpu(), positions, lengths, first_counted=draws.first_counted)
+    has_window = places.has_window
+    others = (places.ranks > 0) & ~has_window
+    columns = [_columns(places, sort, mask) for mask in (has_window, others)]
+    positions = places.positions[has_window].cpu()
+    lengths = torch.from_numpy(draws.lengths[places.sequences[has_window].cpu().numpy()])
+    windows = Windows.of(places.windows().cpu(), positions, lengths, first_counted=draws.first_counted)
     return _complete(pl.concat([columns[0].hstack(_windows_frame(windows)), columns[1]], how="diagonal"))
 
 
-def _columns(kept: KeptPlaces, sort: Sort, some: Tensor) -> pl.DataFrame:
-    _, neurons = some.nonzero(as_tuple=True)
+def _columns(places: KeptPlaces, sort: Sort, mask: Tensor) -> pl.DataFrame:
+    _, neurons = mask.nonzero(as_tuple=True)
     return pl.DataFrame(
         {
             "sort": pl.repeat(sort, len(neurons), dtype=pl.String, eager=True),
             "neuron": neurons.cpu().numpy().astype(np.int32),
-            "priority": kept.ranks[some].cpu().numpy(),
-            "activation": kept.activations[some].cpu().numpy(),
-            "sequence_id": kept.sequences[some].cpu().numpy().astype(np.int32),
-            "position": kept.positions[some].cpu().numpy().astype(np.int32),
+            "priority": places.ranks[mask].cpu().numpy(),
+            "activation": places.activations[mask].cpu().numpy(),
+            "sequence_id": places.sequences[mask].cpu().numpy().astype(np.int32),
+            "position": places.positions[mask].cpu().numpy().astype(np.int32),
         }
     )
 

@@ -56,12 +56,12 @@ class Steered:
         """How tokens are chosen."""
         return Writing(self.steering.length, self.steering.temperature, self.steering.seed)
 
-    def as_parameters(self, asked: str | None = None) -> dict[str, Any]:
-        """What changes its numbers, as JSON values; `asked` stands for how its neurons were asked for."""
+    def as_parameters(self, selection: str | None = None) -> dict[str, Any]:
+        """What changes its numbers, as JSON values; `selection` stands for how its neurons were asked for."""
         steering = self.steering
         return {
             **as_parameters(self.intervention),
-            **({} if asked is None else {"asked": asked}),
+            **({} if selection is None else {"asked": selection}),
             "n_prompts": self.n_prompts,
             "n_positions": self.n_positions,
             "prompts_sha256": self.prompts_sha256,
@@ -75,22 +75,27 @@ class Steered:
         }
 
     @classmethod
-    def from_parameters(cls, name: str, said: Mapping[str, Any]) -> "Steered":
+    def from_parameters(cls, name: str, parameters: Mapping[str, Any]) -> "Steered":
         """What a run with such parameters was asked for; its prompts are among its rows."""
-        scorers = tuple(said["scorers"])
+        scorers = tuple(parameters["scorers"])
         steering = Steering(
             prompts=(),
-            length=int(said["length"]),
-            temperature=float(said["temperature"]),
-            seed=int(said["seed"]),
+            length=int(parameters["length"]),
+            temperature=float(parameters["temperature"]),
+            seed=int(parameters["seed"]),
             scorers=tuple(str(one["name"]) for one in scorers),
-            unwanted=str(said["unwanted"]),
-            banned=tuple(said["banned"]),
-            described=str(said["described"]),
+            unwanted=str(parameters["unwanted"]),
+            banned=tuple(parameters["banned"]),
+            described=str(parameters["described"]),
         )
-        found = from_parameters(name, said)
+        intervention = from_parameters(name, parameters)
         return cls(
-            found, steering, int(said["n_prompts"]), str(said["prompts_sha256"]), scorers, int(said["n_positions"])
+            intervention,
+            steering,
+            int(parameters["n_prompts"]),
+            str(parameters["prompts_sha256"]),
+            scorers,
+            int(parameters["n_positions"]),
         )
 
 
@@ -158,19 +163,19 @@ class ContinuationsJob(AdditiveJob):
     def all(self) -> tuple[Steered, ...]:
         """Those of the warehouse, which stay, and those that are asked for, each under its name."""
         before = self.before.get(self.name, {})
-        known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
+        by_name = {name: Steered.from_parameters(name, parameters) for name, parameters in before.items()}
         for intervention in self.interventions:
-            stored = known.get(intervention.name)
+            stored = by_name.get(intervention.name)
             if stored is not None and replace(intervention, asked=stored.intervention.asked) != stored.intervention:
-                known[intervention.name] = replace(stored, intervention=intervention)
+                by_name[intervention.name] = replace(stored, intervention=intervention)
         for one in self.steered:
             name = one.intervention.name
-            if name not in known or one.as_parameters(known[name].intervention.asked) == before[name]:
+            if name not in by_name or one.as_parameters(by_name[name].intervention.asked) == before[name]:
                 # However it was asked for this time, it is the same.
-                asked = known[name].intervention.asked if name in known else one.intervention.asked
-                known[name] = replace(one, intervention=replace(one.intervention, asked=asked))
+                selection = by_name[name].intervention.asked if name in by_name else one.intervention.asked
+                by_name[name] = replace(one, intervention=replace(one.intervention, asked=selection))
             elif self.replaces:
-                known[name] = one
+                by_name[name] = one
             else:
                 raise Conflict(
                     f"the warehouse has continuations of {name!r} from other prompts, or written or scored in another"
@@ -179,7 +184,7 @@ class ContinuationsJob(AdditiveJob):
                     what="continuations",
                     name=name,
                 )
-        return tuple(known.values())
+        return tuple(by_name.values())
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """For each, one of what is written and one of its scores.
@@ -240,10 +245,10 @@ class ContinuationsJob(AdditiveJob):
         """The scorers of one; of what a warehouse states only those that nobody else wrote are opened again."""
         if one.steering.prompts:
             return [open_scorer(spec) for spec in one.steering.scorers]
-        found = [reopen_scorer(identity) for identity in one.scorers]
-        kept = [scorer for scorer in found if scorer is not None]
-        if len(kept) < len(found):
-            lost = [name for name, scorer in zip(one.steering.scorers, found, strict=True) if scorer is None]
+        scorers = [reopen_scorer(identity) for identity in one.scorers]
+        reopened = [scorer for scorer in scorers if scorer is not None]
+        if len(reopened) < len(scorers):
+            lost = [name for name, scorer in zip(one.steering.scorers, scorers, strict=True) if scorer is None]
             assert self.earlier is not None
             removed = command_line("remove", self.earlier.model, "--job", "continuations")
             raise Refused(
@@ -252,7 +257,7 @@ class ContinuationsJob(AdditiveJob):
                 f"repeat that command with --force, or remove all with `{removed}`",
                 what=lost,
             )
-        return kept
+        return reopened
 
     def _has_lost_scorers(self, one: Steered) -> bool:
         return any(reopen_scorer(identity) is None for identity in one.scorers)
@@ -266,11 +271,11 @@ class ContinuationsJob(AdditiveJob):
         for method, kwargs in self._methods(one, shared, prompts).items():
             path = folder / f"{method[0]}-{method[1]:04d}.parquet"
             if not path.exists():
-                found = continue_prompts(
+                continuations = continue_prompts(
                     self.context.transformer, self.context.tokenizer, prompts, one.writing, **kwargs
                 )
                 with written(path) as hidden:
-                    _rows(one, method, texts, [(one.text, one.n_tokens) for one in found]).write_parquet(hidden)
+                    _rows(one, method, texts, [(one.text, one.n_tokens) for one in continuations]).write_parquet(hidden)
             frames.append(pl.read_parquet(path))
         return pl.concat(frames)
 
@@ -286,11 +291,11 @@ class ContinuationsJob(AdditiveJob):
 
     def _methods(self, one: Steered, shared: Shared, prompts: PromptIds) -> dict[_Method, dict[str, Any]]:
         """Every method with what it does to the model, as arguments of `continue_prompts`."""
-        chosen, *random_sets = ({"changes": some} for some in shared.changes(one.intervention))
+        chosen, *random_sets = ({"changes": changes} for changes in shared.changes(one.intervention))
         return {
             ("untouched", 0): {},
             ("changed", 0): chosen,
-            **{("random", number): some for number, some in enumerate(random_sets, start=1)},
+            **{("random", number): changes for number, changes in enumerate(random_sets, start=1)},
             ("word_filter", 0): {"adjust": partial(_filtered, one.steering.banned, self.context)},
             ("self_debiasing", 0): {"adjust": partial(_debiased, prompts, self.context)},
         }
@@ -316,10 +321,12 @@ def _debiased(prompts: PromptIds, context: JobContext, numbers: Sequence[int]) -
     return self_debiasing(context.transformer, warned, len(prompts.plain[numbers[0]]))
 
 
-def _rows(one: Steered, method: _Method, prompts: Sequence[str], found: Sequence[tuple[str, int]]) -> pl.DataFrame:
+def _rows(
+    one: Steered, method: _Method, prompts: Sequence[str], continuations: Sequence[tuple[str, int]]
+) -> pl.DataFrame:
     rows = [
-        (one.intervention.name, *method, number, prompt, *said)
-        for number, (prompt, said) in enumerate(zip(prompts, found, strict=True), start=1)
+        (one.intervention.name, *method, number, prompt, *continuation)
+        for number, (prompt, continuation) in enumerate(zip(prompts, continuations, strict=True), start=1)
     ]
     return pl.DataFrame(rows, schema=CONTINUATIONS.schema, orient="row")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
@@ -52,7 +52,7 @@ class Coherence:
         chosen, centre = unembedding[ids], Vocabulary.of(unembedding, tokenizer.ids).rows.mean(0, dtype=torch.float64)
         self._units = unit_rows(chosen - centre.float())
         self._n_tokens = min(N_TOKENS, len(ids))
-        self._scorer = Scorer(chosen, keep=Kept(largest=self._n_tokens)) if len(ids) > 1 else None
+        self._scorer = Scorer(chosen, keep=ScorerOptions(largest=self._n_tokens)) if len(ids) > 1 else None
 
     def of(self, vectors: Float[Tensor, "n d_model"]) -> np.ndarray:
         """[n d_model] -> [n] float64 coherence; nan for a vector without direction, or without two tokens."""
@@ -65,9 +65,9 @@ class Coherence:
         # The order of a sum moves its last bits, so it is that of the ids: the same tokens are exactly as coherent.
         rows = best.rows.sort(dim=1).values
         starts = range(0, vectors.shape[0], _BLOCK)
-        found = torch.cat([self._mean_cosine(rows[start : start + _BLOCK], has_direction) for start in starts])
+        cosines = torch.cat([self._mean_cosine(rows[start : start + _BLOCK], has_direction) for start in starts])
         short = torch.linalg.vector_norm(vectors.double(), dim=1) < SHORTEST
-        measured: np.ndarray = torch.where(short, torch.nan, found).cpu().numpy()
+        measured: np.ndarray = torch.where(short, torch.nan, cosines).cpu().numpy()
         return measured
 
     def _mean_cosine(self, rows: Tensor, has_direction: Tensor) -> Tensor:
@@ -90,5 +90,5 @@ def judged(coherence: np.ndarray, null: np.ndarray) -> Judged:
 def _eligible(tokenizer: Tokenizer, corpus: Corpus) -> np.ndarray:
     counts = corpus.token_counts_frame().group_by("token_id").agg(pl.col("n_occurrences").sum())
     often = counts.filter(pl.col("n_occurrences") >= LEAST_COUNT)["token_id"].to_numpy()
-    known = np.intersect1d(often, tokenizer.ids)
-    return np.setdiff1d(known, np.array(sorted(tokenizer.special_ids), dtype=known.dtype)).astype(np.int64)
+    ids = np.intersect1d(often, tokenizer.ids)
+    return np.setdiff1d(ids, np.array(sorted(tokenizer.special_ids), dtype=ids.dtype)).astype(np.int64)

@@ -26,7 +26,7 @@ from neurothek.ingest.jobs.controls.coherence import Coherence, Judged, judged
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from neurothek.ingest.jobs.projections.job import projections_frame
 from neurothek.ingest.lens.random_vectors import random_vectors
-from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.transformer import Norm, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
@@ -43,7 +43,7 @@ class NormOverlap:
 
     def __init__(self, vocabulary: Vocabulary, norm: Norm | None) -> None:
         self._norm = norm
-        self._scorer = Scorer(vocabulary.rows, keep=Kept(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
+        self._scorer = Scorer(vocabulary.rows, keep=ScorerOptions(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
 
     def row(
         self, vectors: Float[Tensor, "n d_model"], *, layer: int, kind: VectorKind, either_sign: bool = False
@@ -82,8 +82,8 @@ N_UPDATES = 10
 def places(n_examples: int, *, layer: int, n: int, seed: int) -> list[int]:
     """`n` of the examples, or all there are, in ascending order; every layer has its own [ours]."""
     generator = random_stream(seed, Purpose.UPDATED_EXAMPLES, layer)
-    found: list[int] = np.sort(generator.permutation(n_examples)[:n]).tolist()
-    return found
+    numbers: list[int] = np.sort(generator.permutation(n_examples)[:n]).tolist()
+    return numbers
 
 
 def ffn_updates(
@@ -94,11 +94,11 @@ def ffn_updates(
     The updates of a layer stand in the order of their examples. They are what the FFN adds to the stream in pre-norm
     blocks, and what the block's second norm then changes in post-norm ones.
     """
-    wanted = [places(len(examples), layer=layer, n=n, seed=seed) for layer in range(transformer.shape.n_layers)]
-    needed = sorted({place for some in wanted for place in some})
+    chosen = [places(len(examples), layer=layer, n=n, seed=seed) for layer in range(transformer.shape.n_layers)]
+    needed = sorted({place for layer_places in chosen for place in layer_places})
     if not needed:
-        return [torch.empty(0, transformer.shape.d_model, device=transformer.device) for _ in wanted]
-    is_wanted = [np.isin(needed, some) for some in wanted]
+        return [torch.empty(0, transformer.shape.d_model, device=transformer.device) for _ in chosen]
+    is_wanted = [np.isin(needed, layer_places) for layer_places in chosen]
 
     def look_at(layer: int) -> Look:
         values, bias = transformer.value_vectors(layer), transformer.value_bias(layer)
@@ -113,9 +113,9 @@ def ffn_updates(
         return look
 
     with torch.inference_mode():
-        some = [examples[place] for place in needed]
-        layers = prompt_pass.run(transformer, some, look_at, batch_tokens=batch_tokens)
-        return [found["updates"][torch.from_numpy(rows)] for found, rows in zip(layers, is_wanted, strict=True)]
+        prompts = [examples[place] for place in needed]
+        layers = prompt_pass.run(transformer, prompts, look_at, batch_tokens=batch_tokens)
+        return [columns["updates"][torch.from_numpy(rows)] for columns, rows in zip(layers, is_wanted, strict=True)]
 
 
 _LAYER = "layer-"
@@ -226,13 +226,13 @@ class _Layers:
             self.overlap.row(values, layer=layer, kind="value", either_sign=either_sign),
             self.overlap.row(drawn, layer=layer, kind="random"),
         ]
-        kept: dict[ControlKind, Tensor] = {"random": drawn, "ffn_update": self.updates[layer]}
+        by_kind: dict[ControlKind, Tensor] = {"random": drawn, "ffn_update": self.updates[layer]}
         lists, alike = [], []
-        for kind, vectors in kept.items():
+        for kind, vectors in by_kind.items():
             if len(vectors):
                 lists.append(controls_frame(vectors, self.vocabulary, layer=layer, kind=kind))
-                found = judged(null if kind == "random" else self.coherence.of(vectors), null)
-                alike.append(control_coherences_frame(found, layer=layer, kind=kind))
+                judgement = judged(null if kind == "random" else self.coherence.of(vectors), null)
+                alike.append(control_coherences_frame(judgement, layer=layer, kind=kind))
         return {
             CONTROLS.name: pl.concat(lists),
             NORM_OVERLAPS.name: pl.concat(overlaps),
@@ -241,12 +241,12 @@ class _Layers:
         }
 
 
-def _neurons_frame(found: Judged, negative: Judged, layer: int) -> pl.DataFrame:
+def _neurons_frame(positive: Judged, negative: Judged, layer: int) -> pl.DataFrame:
     """Rows of `coherences`: of what neurons promote at coefficients above 0, and of what they do at those below 0."""
-    n = len(found.coherence)
+    n = len(positive.coherence)
     place = pl.DataFrame({"layer": np.full(n, layer, dtype=np.int16), "neuron": np.arange(n, dtype=np.int32)})
     below = [column.alias(f"negative_{column.name}") for column in negative.columns()]
-    return place.with_columns(*found.columns(), *below).cast(pl.Schema(COHERENCES.schema))
+    return place.with_columns(*positive.columns(), *below).cast(pl.Schema(COHERENCES.schema))
 
 
 K = 50
@@ -267,8 +267,8 @@ def controls_frame(
         kind: what they are.
         first_id: number of the first of them within its layer and kind.
     """
-    kept = min(K, len(vocabulary.ids) // 2)
-    scored = Scorer(vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True)).score(vectors)
+    k = min(K, len(vocabulary.ids) // 2)
+    scored = Scorer(vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k, moments=True)).score(vectors)
     norms = torch.linalg.vector_norm(vectors.double(), dim=1)
     rows = projections_frame(scored, vocabulary, layer=layer, norms=norms, bounds=None)
     named = rows.with_columns(pl.lit(kind).alias("kind"), (pl.col("neuron") + first_id).alias("control_id"))

@@ -21,7 +21,7 @@ from neurothek.ingest.jobs.counterparts.listed import ListedModel
 from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
 from neurothek.ingest.lens.random_vectors import random_vectors
-from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.request import IngestRequest
 
@@ -76,8 +76,8 @@ def compare(one: Side, other: Side, *, layer: int, n_best: int, either_sign: boo
         one.neurons[layer], other.all_neurons, other.all_random, n_best=n_best, either_sign=either_sign
     )
     ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1, either_sign=either_sign)
-    found = (forth, back, random_forth, random_back.first())
-    return {name: _frame(best) for name, best in zip(PARTS, found, strict=True)}
+    sides = (forth, back, random_forth, random_back.first())
+    return {name: _frame(best) for name, best in zip(PARTS, sides, strict=True)}
 
 
 def part(rows: pl.LazyFrame, number: int, *, shape: tuple[int, ...]) -> Best:
@@ -105,9 +105,9 @@ def rows_frame(
         first_back: [n] for each neuron of the other model the place of its best among all of this one's.
     """
     n, k = best.places.shape
-    own = layer * side.d_ffn + np.arange(n)
+    numbers = layer * side.d_ffn + np.arange(n)
     is_mutual = np.zeros((n, k), dtype=bool)
-    is_mutual[:, 0] = (best.places[:, 0] >= 0) & (first_back[best.places[:, 0]] == own)
+    is_mutual[:, 0] = (best.places[:, 0] >= 0) & (first_back[best.places[:, 0]] == numbers)
     columns = {
         "layer": np.full(n * k, layer),
         "neuron": np.repeat(np.arange(n), k),
@@ -227,16 +227,16 @@ class CounterpartsJob(ShardJob[PairContext]):
         """[layers n_random 2 k] what random vectors like each layer's value vectors promote and suppress."""
         opened = self.context.opened[model.name]
         vocabulary = Vocabulary.of(opened.transformer.unembedding(), opened.tokenizer.ids)
-        scorer = Scorer(vocabulary.rows, keep=Kept(largest=k, smallest=k))
-        found = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
+        scorer = Scorer(vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k))
+        lists = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
         for number, layer in enumerate(layers):
             values = opened.transformer.value_vectors(layer)
             drawn = random_vectors(values, n=self.n_random, seed=self.seed, layer=layer, either_sign=model.is_gated)
             scored = scorer.score(drawn)
             for side, extremes in enumerate((scored.largest, scored.smallest)):
                 assert extremes is not None
-                found[number, :, side] = vocabulary.ids[extremes.rows.cpu().numpy()]
-        return found
+                lists[number, :, side] = vocabulary.ids[extremes.rows.cpu().numpy()]
+        return lists
 
     def layer_rows(self, layer: int) -> pl.DataFrame:
         """Rows of `counterparts` for one layer of the first model alone; the other needs not be opened."""

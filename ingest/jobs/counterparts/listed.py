@@ -62,8 +62,8 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
     """  # noqa: S608 - a condition of this program
     with warehouse.current_reader() as connection:
         rows = connection.sql(query).pl().to_dicts()
-    own = {field.name for field in fields(ListedModel)}
+    names = {field.name for field in fields(ListedModel)}
     return {
-        row["name"]: ListedModel(measured=measured_of(row), **{name: row[name] for name in own & row.keys()})
+        row["name"]: ListedModel(measured=measured_of(row), **{name: row[name] for name in names & row.keys()})
         for row in rows
     }

@@ -55,8 +55,8 @@ class Best:
 
     def part(self, number: int, size: int) -> "Best":
         """Of the neurons of one part, where they come in parts of one size."""
-        own = slice(number * size, (number + 1) * size)
-        return Best(self.places[own], self.shared[own])
+        rows = slice(number * size, (number + 1) * size)
+        return Best(self.places[rows], self.shared[rows])
 
     def overlaps(self, k: int, other_k: int) -> Float[np.ndarray, "n best"]:
         """[n best] the weight that both give over the weight that either gives, for lists of `k` and `other_k`."""
@@ -105,8 +105,8 @@ def _compared(
 
     blocks = mapped(compare, starts, device=torch.device("cpu"))
     mine = Best.none(listed.matrix.shape[1], n_best)
-    for start, (found, _) in zip(starts, blocks, strict=True):
-        mine = mine.or_later(found, first=start)
+    for start, (best, _) in zip(starts, blocks, strict=True):
+        mine = mine.or_later(best, first=start)
     return mine, Best.joined([theirs for _, theirs in blocks])
 
 
@@ -164,6 +164,6 @@ def _best_of_rows(shared: Int[torch.Tensor, "m n"], k: int) -> Best:
     n = shared.shape[1]
     # A number and its place in one, the earlier place the larger: no two are equal, and the order is theirs.
     packed = shared * BLOCK + torch.arange(BLOCK - 1, BLOCK - 1 - n, -1)
-    found = packed.contiguous().topk(min(k, n), dim=1).values.numpy()
-    places, values = BLOCK - 1 - found % BLOCK, found // BLOCK
+    codes = packed.contiguous().topk(min(k, n), dim=1).values.numpy()
+    places, values = BLOCK - 1 - codes % BLOCK, codes // BLOCK
     return Best(np.where(values > 0, places, -1), values)

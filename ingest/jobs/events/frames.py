@@ -95,8 +95,8 @@ def sub_updates_frame(
         "kind": _spread(kinds, shape, axis=2),
         "rank": _spread(places, shape, axis=2),
     }
-    kept = is_there.ravel()
-    columns = {name: column.ravel()[kept] for name, column in (grid | values).items()}
+    mask = is_there.ravel()
+    columns = {name: column.ravel()[mask] for name, column in (grid | values).items()}
     return pl.DataFrame(columns).select(
         (pl.col(name).fill_nan(None) if name == "share" else pl.col(name)).cast(dtype)
         for name, dtype in SUB_UPDATES.schema.items()
@@ -163,4 +163,4 @@ def _spread(values: np.ndarray, shape: tuple[int, ...], *, axis: int) -> np.ndar
 
 
 def _where(condition: np.ndarray, values: np.ndarray) -> list[float | int | None]:
-    return [value if there else None for there, value in zip(condition.tolist(), values.tolist(), strict=True)]
+    return [value if is_true else None for is_true, value in zip(condition.tolist(), values.tolist(), strict=True)]

@@ -74,8 +74,8 @@ class EventsJob(PassJob):
         """Names of the shards -> names of the tables that each fills."""
         tables = tuple(table.name for table in self.tables[:-1])
         n_rows = len(self.examples.rows)
-        found = {f"examples-{start:06d}": tables for start in range(0, n_rows, self.shard_examples)}
-        return {**found, _CONCLUSION: (EVENT_SAMPLES.name,)}
+        tables_of = {f"examples-{start:06d}": tables for start in range(0, n_rows, self.shard_examples)}
+        return {**tables_of, _CONCLUSION: (EVENT_SAMPLES.name,)}
 
     def apart(self) -> tuple[str, ...]:
         """All but the one that sums up what was measured."""
@@ -130,27 +130,27 @@ class EventsJob(PassJob):
         """It keeps none."""
         return None
 
-    def measure_examples(self, shared: "ModelReadings", some: Sequence[Prompt]) -> Frames:
+    def measure_examples(self, shared: "ModelReadings", examples: Sequence[Prompt]) -> Frames:
         """The rows of some examples, by table."""
         transformer = self.context.transformer
         layers = watch(
             transformer,
-            some,
+            examples,
             shared.value_norms,
             n_event_examples=self.n_event_examples,
             seed=self.seed,
             batch_tokens=self.context.batch_tokens,
         )
-        targets = shared.rows_of([example.target for example in some])
+        targets = shared.rows_of([example.target for example in examples])
         readings = read(shared.lens, layers, targets)
         scores = score(shared.lens, layers, readings, transformer)
         happened = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
         ids = shared.lens.vocabulary.ids
         return {
-            EXAMPLES.name: frames.examples_frame(some, readings, happened, ids, n_sampled=self.n_event_examples),
-            STREAMS.name: frames.streams_frame(some, readings, layers, ids),
-            SUB_UPDATES.name: frames.sub_updates_frame(some, layers, scores),
-            EVENTS.name: frames.events_frame(some, readings, happened, ids, n_sampled=self.n_event_examples),
+            EXAMPLES.name: frames.examples_frame(examples, readings, happened, ids, n_sampled=self.n_event_examples),
+            STREAMS.name: frames.streams_frame(examples, readings, layers, ids),
+            SUB_UPDATES.name: frames.sub_updates_frame(examples, layers, scores),
+            EVENTS.name: frames.events_frame(examples, readings, happened, ids, n_sampled=self.n_event_examples),
         }
 
     def _conclusion(self, drawn: Prompts, sub_updates: pl.LazyFrame) -> pl.DataFrame:
@@ -211,9 +211,9 @@ def events_bytes(shape: Shape, *, weights_bytes: int, itemsize: int, shard_examp
     """
     unembedding = shape.vocab_size * shape.d_model * 4
     # Two streams per layer and example, and three times the logits of a hundred examples.
-    kept = shard_examples * shape.n_layers * 2 * shape.d_model * 4
+    states = shard_examples * shape.n_layers * 2 * shape.d_model * 4
     logits = 3 * 128 * shape.vocab_size * 4
     # Streams of a whole shard wait between two layers; a block works on one batch.
     waiting = shard_examples * min(shape.context_length, _LONG) * shape.d_model * itemsize
     working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
-    return weights_bytes + unembedding + kept + logits + waiting + working
+    return weights_bytes + unembedding + states + logits + waiting + working

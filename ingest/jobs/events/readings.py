@@ -57,8 +57,8 @@ def watch(
     def look_at(layer: int) -> Look:
         return lambda seen: picked(seen, value_norms[layer], layer=layer, n_event_examples=n_event_examples, seed=seed)
 
-    found = prompt_pass.run(transformer, examples, look_at, batch_tokens=batch_tokens)
-    return [Layer(**columns) for columns in found]
+    columns_by_layer = prompt_pass.run(transformer, examples, look_at, batch_tokens=batch_tokens)
+    return [Layer(**columns) for columns in columns_by_layer]
 
 
 def picked(
@@ -127,7 +127,7 @@ class Events:
 
 def read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"]) -> Readings:
     """Read all streams, and the probability of one token an example at the end."""
-    parts = [_read(lens, layers, targets, some) for some in slices(len(targets), EXAMPLES_AT_ONCE)]
+    parts = [_read(lens, layers, targets, rows) for rows in slices(len(targets), EXAMPLES_AT_ONCE)]
     return Readings(**{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
 
 
@@ -155,16 +155,16 @@ def slices(count: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], some: slice) -> dict[str, Tensor]:
+def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], rows: slice) -> dict[str, Tensor]:
     """Read the streams of a few examples, from the last layer down: all others are asked about its top token."""
-    after = lens.logits(layers[-1].post[some])
+    after = lens.logits(layers[-1].post[rows])
     final = tops(after)[1]
-    found = [_read_layer(lens, layers[-1], after, final, targets[some], some=some)]
+    parts = [_read_layer(lens, layers[-1], after, final, targets[rows], rows=rows)]
     for layer in reversed(layers[:-1]):
-        found.append(_read_layer(lens, layer, lens.logits(layer.post[some]), final, targets[some], some=some))
-    found.reverse()
-    by_layer = {name: torch.stack([one[name] for one in found], dim=1) for name in found[0]}
-    return {**by_layer, "targets": found[-1]["targets"]}
+        parts.append(_read_layer(lens, layer, lens.logits(layer.post[rows]), final, targets[rows], rows=rows))
+    parts.reverse()
+    by_layer = {name: torch.stack([one[name] for one in parts], dim=1) for name in parts[0]}
+    return {**by_layer, "targets": parts[-1]["targets"]}
 
 
 def _read_layer(
@@ -174,22 +174,22 @@ def _read_layer(
     final: Int[Tensor, " examples"],
     targets: Int[Tensor, " examples"],
     *,
-    some: slice,
+    rows: slice,
 ) -> dict[str, Tensor]:
     """What `Readings` has of one layer, `targets` after this one; the logits `after` its block are used up."""
-    before = lens.logits(layer.pre[some])
+    before = lens.logits(layer.pre[rows])
     largest_before, candidate = tops(before)
     largest, top = tops(after)
     ranks_before = ranks(before, final[:, None])
     ranks_after = ranks(after, torch.stack([final, candidate], dim=1))
     said_before = probabilities_(before, candidate[:, None], largest=largest_before)
-    said = probabilities_(after, torch.stack([top, targets], dim=1), largest=largest)
-    streams = (layer.pre[some], layer.post[some])
+    probabilities = probabilities_(after, torch.stack([top, targets], dim=1), largest=largest)
+    streams = (layer.pre[rows], layer.post[rows])
     return {
         "tops": torch.stack([candidate, top], dim=1),
-        "probabilities": torch.stack([said_before[:, 0], said[:, 0]], dim=1),
+        "probabilities": torch.stack([said_before[:, 0], probabilities[:, 0]], dim=1),
         "final_ranks": torch.stack([ranks_before[:, 0], ranks_after[:, 0]], dim=1),
         "candidate_ranks": ranks_after[:, 1],
         "norms": torch.stack([torch.linalg.vector_norm(stream, dim=1) for stream in streams], dim=1),
-        "targets": said[:, 1],
+        "targets": probabilities[:, 1],
     }

@@ -26,16 +26,16 @@ class LayerScores:
 
 def score(lens: Lens, layers: Sequence[Layer], readings: Readings, transformer: Transformer) -> list[LayerScores]:
     """The scores of every layer's picked neurons."""
-    found = []
+    scores = []
     for number, layer in enumerate(layers):
         values = transformer.value_vectors(number)
-        found.append(
+        scores.append(
             LayerScores(
                 candidate=picked_scores(lens, layer, values, readings.tops[:, number, 0]),
                 final=picked_scores(lens, layer, values, readings.final),
             )
         )
-    return found
+    return scores
 
 
 def picked_scores(
@@ -45,8 +45,8 @@ def picked_scores(
     divisors = lens.divisors(layer.pre)
     parts = [
         neuron_scores(
-            layer.coefficients[some], values[layer.neurons[some]], rows[some], lens=lens, divisors=divisors[some]
+            layer.coefficients[span], values[layer.neurons[span]], rows[span], lens=lens, divisors=divisors[span]
         )
-        for some in slices(len(rows), EXAMPLES_AT_ONCE)
+        for span in slices(len(rows), EXAMPLES_AT_ONCE)
     ]
     return Scores(torch.cat([part.raw for part in parts]), torch.cat([part.logit for part in parts]))

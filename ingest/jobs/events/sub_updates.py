@@ -60,16 +60,16 @@ def contributions(
 
 def dominant(contributed: Float[Tensor, "positions d_ffn"], *, k: int = N_DOMINANT) -> Chosen:
     """The `k` largest contributions, largest first, ties by neuron."""
-    there = min(k, contributed.shape[1])
+    n_available = min(k, contributed.shape[1])
     best = contributed.topk(min(k + 1, contributed.shape[1]), dim=1)
     neurons = torch.zeros(len(contributed), k, dtype=torch.int64, device=contributed.device)
-    neurons[:, :there] = best.indices[:, :there]
+    neurons[:, :n_available] = best.indices[:, :n_available]
     # What topk does with ties is its own affair: rows that have any among their largest are sorted.
     undecided = (best.values[:, 1:] == best.values[:, :-1]).any(1).nonzero()[:, 0]
     if len(undecided):
         ordered = contributed[undecided].sort(dim=1, descending=True, stable=True).indices
-        neurons[undecided, :there] = ordered[:, :there]
-    return Chosen(neurons, (torch.arange(k, device=neurons.device) < there).expand(neurons.shape))
+        neurons[undecided, :n_available] = ordered[:, :n_available]
+    return Chosen(neurons, (torch.arange(k, device=neurons.device) < n_available).expand(neurons.shape))
 
 
 def shares(contributed: Float[Tensor, "positions d_ffn"], *, k: int = N_DOMINANT) -> LayerShares:
@@ -138,11 +138,11 @@ def neuron_scores(
     return Scores(raw, coefficients * torch.einsum("pkd,pd->pk", values, readers) / divisors[:, None])
 
 
-def _first(order: Int[Tensor, "positions n"], wanted: Bool[Tensor, "positions n"], k: int) -> Chosen:
+def _first(order: Int[Tensor, "positions n"], eligible: Bool[Tensor, "positions n"], k: int) -> Chosen:
     """The first `k` wanted entries of each row."""
-    place = wanted.cumsum(1)
-    kept = wanted & (place <= k)
+    place = eligible.cumsum(1)
+    chosen = eligible & (place <= k)
     neurons = torch.zeros(len(order), k, dtype=torch.int64, device=order.device)
-    rows, columns = kept.nonzero(as_tuple=True)
+    rows, columns = chosen.nonzero(as_tuple=True)
     neurons[rows, place[rows, columns] - 1] = order[rows, columns]
-    return Chosen(neurons, torch.arange(k, device=order.device) < kept.sum(1, keepdim=True))
+    return Chosen(neurons, torch.arange(k, device=order.device) < chosen.sum(1, keepdim=True))

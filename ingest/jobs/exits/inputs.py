@@ -87,12 +87,12 @@ class ExitInputs:
         tops, n = self.runs.rows(_TOPS, "events"), rows.height
         _require("events", rows["example_id"].to_list() == list(range(n)))
         _require("events", tops.height == n_layers * n and _is_within(tops, layer=n_layers, example_id=n))
-        found = np.zeros((n_layers, n), dtype=np.int64)
-        found[tops["layer"].to_numpy(), tops["example_id"].to_numpy()] = tops["top_token"].to_numpy()
+        tokens = np.zeros((n_layers, n), dtype=np.int64)
+        tokens[tops["layer"].to_numpy(), tops["example_id"].to_numpy()] = tops["top_token"].to_numpy()
         return WatchedExamples(
             rows=[_example(row) for row in rows.to_dicts()],
             saturation=rows["saturation_layer"].to_numpy().astype(np.int64),
-            is_correct=found == rows["final_token"].to_numpy(),
+            is_correct=tokens == rows["final_token"].to_numpy(),
         )
 
     def lists(self, *, n_layers: int, n_examples: int) -> ClusterLists:
@@ -193,8 +193,8 @@ class ExampleVectors:
             layers = prompt_pass.run(
                 self._transformer, examples, self._look_at, batch_tokens=self._batch_tokens, n_layers=n_lower
             )
-            for layer, found in enumerate(layers):
-                for kind, vectors in found.items():
+            for layer, columns in enumerate(layers):
+                for kind, vectors in columns.items():
                     keep(self._path(layer, kind, part), vectors.numpy())
 
     def _look_at(self, layer: int) -> Look:

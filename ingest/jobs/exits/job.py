@@ -116,7 +116,7 @@ class ExitsJob(PassJob):
                 rows = self._by_classifiers(shard, folder)
             else:
                 rows = self._by_confidence(shard)
-            frame = pl.DataFrame([place | asdict(found) for place, found in rows], schema=EXITS.schema)
+            frame = pl.DataFrame([place | asdict(result) for place, result in rows], schema=EXITS.schema)
             return {EXITS.name: frame}
 
         yield measure
@@ -173,14 +173,14 @@ class ExitsJob(PassJob):
     def _by_classifiers(self, method: str, folder: Path) -> Rows:
         context, examples = self.context, self._examples()
         n_lower = context.shape.n_layers - 1
-        kept = ExampleVectors(folder, context.transformer, examples.rows, batch_tokens=context.batch_tokens)
+        vectors = ExampleVectors(folder, context.transformer, examples.rows, batch_tokens=context.batch_tokens)
         splits = [Split.of(len(examples.rows), seed=seed) for seed in self.seeds]
-        said = np.zeros((len(splits), n_lower, len(splits[0].test)), dtype=bool)
+        decisions = np.zeros((len(splits), n_lower, len(splits[0].test)), dtype=bool)
         for layer in range(n_lower):
-            features = torch.stack([kept.of(layer, kind) for kind in VECTORS[method]]).sum(0)
+            features = torch.stack([vectors.of(layer, kind) for kind in VECTORS[method]]).sum(0)
             for number, split in enumerate(splits):
-                said[number, layer] = rules.leaves(features, examples.saturation == layer, split)
-        for seed, split, by_layer in zip(self.seeds, splits, said, strict=True):
+                decisions[number, layer] = rules.leaves(features, examples.saturation == layer, split)
+        for seed, split, by_layer in zip(self.seeds, splits, decisions, strict=True):
             place: Place = {"method": method, "parameter": 0.0, "seed": seed}
             yield place, _after_layers(rules.classifier_exit_layers(by_layer), examples, split)
 
@@ -190,15 +190,15 @@ class ExitsJob(PassJob):
         readings = self._inputs.readings(method, n_layers=n_layers)
         if readings is None:
             return
-        own, seed = self._inputs.own_positions(), self._inputs.sentence_seed()
-        sentences = np.arange(len(own))
+        positions, seed = self._inputs.own_positions(), self._inputs.sentence_seed()
+        sentences = np.arange(len(positions))
         for strictness in SHORTCUTS[method]:
-            states = exit_states(readings.margins, own, strictness=strictness)
+            states = exit_states(readings.margins, positions, strictness=strictness)
             place: Place = {"method": method, "parameter": strictness, "seed": seed}
             yield place, outcome(states, readings.is_correct[sentences, states], n_layers=n_layers)
         for state in range(n_layers + 1):
             place = {"method": f"fixed_{method}", "parameter": float(state), "seed": seed}
-            yield place, outcome(np.full(len(own), state), readings.is_correct[:, state], n_layers=n_layers)
+            yield place, outcome(np.full(len(positions), state), readings.is_correct[:, state], n_layers=n_layers)
 
     def _examples(self) -> WatchedExamples:
         examples = self._inputs.examples(n_layers=self.context.shape.n_layers)

@@ -98,15 +98,15 @@ def leaves(
     fitted = _fit(standard[split.fit], labels[split.fit], penalty)
     scores = fitted.scores(standard[np.concatenate([split.validation, split.test])])[:, 0].cpu().numpy()
     tried, n_validation = is_saturated[split.validation], len(split.validation)
-    found: np.ndarray = scores[n_validation:] >= threshold(scores[:n_validation], tried)
-    return found
+    result: np.ndarray = scores[n_validation:] >= threshold(scores[:n_validation], tried)
+    return result
 
 
 def classifier_exit_layers(by_layer: Bool[np.ndarray, "lower_layers test"]) -> Int[np.ndarray, " test"]:
     """[test] the first layer whose classifier says so; the last layer, which has none, where no other does."""
     last = np.ones_like(by_layer[:1]) if len(by_layer) else np.ones((1, by_layer.shape[1]), dtype=bool)
-    found: np.ndarray = np.concatenate([by_layer, last]).argmax(axis=0)
-    return found
+    layers: np.ndarray = np.concatenate([by_layer, last]).argmax(axis=0)
+    return layers
 
 
 def threshold(scores: Float[np.ndarray, " examples"], labels: Bool[np.ndarray, " examples"]) -> float:
@@ -133,21 +133,21 @@ def _penalty(
     standard: Float[Tensor, "examples d_model"], labels: Bool[Tensor, " examples"], fit: Int[np.ndarray, " fit"]
 ) -> _Penalty:
     """The penalty whose mean F1 over the folds is largest, the stronger one on ties."""
-    some = fit[:GRID_EXAMPLES]
-    own = labels[some]
-    if min(int(own.sum()), int((~own).sum())) < LEAST_OF_A_KIND:
-        some, own = fit, labels[fit]
-    folds = _folds(own)
-    numbers = torch.arange(N_FOLDS, device=own.device).repeat_interleave(len(GRID))
+    rows = fit[:GRID_EXAMPLES]
+    targets = labels[rows]
+    if min(int(targets.sum()), int((~targets).sum())) < LEAST_OF_A_KIND:
+        rows, targets = fit, labels[fit]
+    folds = _folds(targets)
+    numbers = torch.arange(N_FOLDS, device=targets.device).repeat_interleave(len(GRID))
     is_in = folds[:, None] != numbers
     objectives = Objectives(
-        logistic_regression.balanced(own, is_in),
-        torch.tensor([one.inverse for one in GRID] * N_FOLDS, device=own.device),
-        torch.tensor([one.is_l1 for one in GRID] * N_FOLDS, device=own.device),
+        logistic_regression.balanced(targets, is_in),
+        torch.tensor([one.inverse for one in GRID] * N_FOLDS, device=targets.device),
+        torch.tensor([one.is_l1 for one in GRID] * N_FOLDS, device=targets.device),
     )
-    says_yes = (logistic_regression.fit(standard[some], own, objectives).scores(standard[some]) > 0) & ~is_in
-    n_right = (says_yes & own[:, None]).sum(0)
-    f1 = 2 * n_right / (says_yes.sum(0) + (~is_in & own[:, None]).sum(0))
+    says_yes = (logistic_regression.fit(standard[rows], targets, objectives).scores(standard[rows]) > 0) & ~is_in
+    n_right = (says_yes & targets[:, None]).sum(0)
+    f1 = 2 * n_right / (says_yes.sum(0) + (~is_in & targets[:, None]).sum(0))
     mean = f1.double().nan_to_num(0).view(N_FOLDS, len(GRID)).mean(0)
     return GRID[int(mean.argmax())]
 
@@ -231,19 +231,19 @@ def cluster_exit_layers(
         similarity: ranks: places with the same id [code]; sets: ids in both lists [G].
     """
     last = len(lists) - 1
-    found = np.full(len(split.test), last, dtype=np.int64)
+    layers = np.full(len(split.test), last, dtype=np.int64)
     waiting = np.arange(len(split.test))
     # By saturation layer, so that each layer's examples lie together.
     learned = split.train[np.argsort(saturation[split.train], kind="stable")]
     for layer in range(last):
-        there = learned[saturation[learned] >= layer]
-        if len(there) == 0 or saturation[there[0]] != layer:
+        candidates = learned[saturation[learned] >= layer]
+        if len(candidates) == 0 or saturation[candidates[0]] != layer:
             continue
         tried = lists[layer, split.test[waiting]]
-        leaves = _leaves(tried, lists[layer, there], saturation[there], similarity)
-        found[waiting[leaves]] = layer
+        leaves = _leaves(tried, lists[layer, candidates], saturation[candidates], similarity)
+        layers[waiting[leaves]] = layer
         waiting = waiting[~leaves]
-    return found
+    return layers
 
 
 def _leaves(
@@ -254,16 +254,16 @@ def _leaves(
     sizes = np.diff(starts, append=len(saturation))
     n_ids = 1 + max(int(tried.max(initial=0)), int(learned.max()))
     theirs = _members(learned, n_ids, similarity).T
-    found = np.empty(len(tried), dtype=bool)
+    result = np.empty(len(tried), dtype=bool)
     for start in range(0, len(tried), _EXAMPLES_AT_ONCE):
-        some = slice(start, start + _EXAMPLES_AT_ONCE)
-        similarities = (_members(tried[some], n_ids, similarity) @ theirs).toarray()
+        part = slice(start, start + _EXAMPLES_AT_ONCE)
+        similarities = (_members(tried[part], n_ids, similarity) @ theirs).toarray()
         largest = np.maximum.reduceat(similarities, starts, axis=1)
         # Sums are whole numbers, so that equal means are equal quotients.
         means = np.add.reduceat(similarities, starts, axis=1, dtype=np.int64) / sizes
         beaten = (largest[:, :1] > largest[:, 1:]) & (means[:, :1] > means[:, 1:])
-        found[some] = beaten.all(axis=1)
-    return found
+        result[part] = beaten.all(axis=1)
+    return result
 
 
 def _members(lists: Int[np.ndarray, "lists places"], n_ids: int, similarity: Similarity) -> sparse.csr_array:
@@ -275,9 +275,9 @@ def _members(lists: Int[np.ndarray, "lists places"], n_ids: int, similarity: Sim
     ids = lists[rows, places].astype(np.int64)
     if similarity == "ranks":
         ids += places * n_ids
-    found = sparse.csr_array((np.ones(len(rows), np.int16), (rows, ids)), (len(lists), n_ids * lists.shape[1]))
-    found.data[:] = 1
-    return found
+    members = sparse.csr_array((np.ones(len(rows), np.int16), (rows, ids)), (len(lists), n_ids * lists.shape[1]))
+    members.data[:] = 1
+    return members
 
 
 @dataclass(frozen=True)

@@ -131,18 +131,20 @@ class InterventionsJob(AdditiveJob):
     def all(self) -> tuple[Intervention, ...]:
         """Those of the warehouse, which stay, and those that are asked for, each under its name."""
         settings = {"tokens": "tokens_per_domain", "sets": "n_sets"}
-        there = {option: self.before.get(name) for option, name in settings.items()}
-        if self.before and there != {option: self._settings()[name] for option, name in settings.items()}:
+        recorded = {option: self.before.get(name) for option, name in settings.items()}
+        if self.before and recorded != {option: self._settings()[name] for option, name in settings.items()}:
             assert self.earlier is not None
-            raise other_settings(self.name, self.earlier.model, there)
-        known = {name: from_parameters(name, said) for name, said in self.before.get("interventions", {}).items()}
+            raise other_settings(self.name, self.earlier.model, recorded)
+        by_name = {
+            name: from_parameters(name, parameters) for name, parameters in self.before.get("interventions", {}).items()
+        }
         for one in self.interventions:
-            stored = known.get(one.name, one)
+            stored = by_name.get(one.name, one)
             # However it was asked for this time, it may be the same.
             if replace(one, asked=stored.asked) == stored:
-                known[one.name] = stored
+                by_name[one.name] = stored
             elif self.replaces:
-                known[one.name] = one
+                by_name[one.name] = one
             else:
                 raise Conflict(
                     f"the warehouse has an intervention {one.name!r} on other neurons or in another way",
@@ -150,7 +152,7 @@ class InterventionsJob(AdditiveJob):
                     what="intervention",
                     name=one.name,
                 )
-        return tuple(known.values())
+        return tuple(by_name.values())
 
     def _is_measured(self, intervention: Intervention) -> bool:
         """Whether that run has measured the same, in the same way."""
@@ -231,8 +233,8 @@ def neurons_frame(intervention: Intervention, sets: Sequence[ByLayer]) -> pl.Dat
     rows = [
         (intervention.name, number, layer, neuron)
         for number, neurons in enumerate(sets)
-        for layer, some in sorted(neurons.items())
-        for neuron in some.tolist()
+        for layer, numbers in sorted(neurons.items())
+        for neuron in numbers.tolist()
     ]
     return pl.DataFrame(rows, schema=INTERVENTION_NEURONS.schema, orient="row")
 

@@ -62,9 +62,9 @@ class NeuronEffectsJob(AdditiveJob):
     @staticmethod
     def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The neurons of all requests, and on how much text they were measured."""
-        found = {pair for text in parameters["neurons"] for pair in unpacked(text)}
+        neurons = {pair for text in parameters["neurons"] for pair in unpacked(text)}
         return {
-            "single_neurons": tuple(sorted(found)),
+            "single_neurons": tuple(sorted(neurons)),
             "intervention_tokens": int(parameters["tokens_per_domain"]),
         }
 
@@ -75,8 +75,8 @@ class NeuronEffectsJob(AdditiveJob):
             assert self.earlier is not None
             raise other_settings(self.name, self.earlier.model, {"tokens": self.before["tokens_per_domain"]})
         new = self.missing()
-        asked = self.stated or ((packed(new),) if new else ())
-        return {"neurons": {**before, **{text: len(unpacked(text)) for text in asked}}, **self._settings()}
+        requests = self.stated or ((packed(new),) if new else ())
+        return {"neurons": {**before, **{text: len(unpacked(text)) for text in requests}}, **self._settings()}
 
     def missing(self) -> list[tuple[int, int]]:
         """The neurons that the warehouse was never asked for."""
@@ -111,13 +111,13 @@ class NeuronEffectsJob(AdditiveJob):
         def measure(shard: str) -> Frames:
             layer = int(shard.rpartition("-")[2])
             controls = random_neurons(firing.filter(layer=layer)["neuron"].to_numpy(), layer, seed=self.seed)
-            asked = {neuron for of_layer, neuron in {*self.neurons, *self._asked_before} if of_layer == layer}
-            kept = self._kept(layer)
-            missing = sorted(({*asked, *controls.tolist()}) - set(kept["neuron"].to_list()))
+            neurons = {neuron for of_layer, neuron in {*self.neurons, *self._asked_before} if of_layer == layer}
+            stored = self._stored(layer)
+            missing = sorted(({*neurons, *controls.tolist()}) - set(stored["neuron"].to_list()))
             losses = without_each(
                 self.context.transformer, self.context.corpus, layer, missing, n_tokens=self.tokens_per_domain
             )
-            rows = pl.concat([kept, effects_frame(layer, losses, controls)])
+            rows = pl.concat([stored, effects_frame(layer, losses, controls)])
             return {NEURON_EFFECTS.name: rows.sort("neuron")}
 
         yield measure
@@ -140,7 +140,7 @@ class NeuronEffectsJob(AdditiveJob):
         """The neurons that the warehouse's run was asked for."""
         return frozenset(pair for text in self.before.get("neurons", {}) for pair in unpacked(text))
 
-    def _kept(self, layer: int) -> pl.DataFrame:
+    def _stored(self, layer: int) -> pl.DataFrame:
         """Rows of a layer that were measured before, in the same way."""
         settings = self._settings()
         if not self.is_current or any(self.before.get(name) != value for name, value in settings.items()):

@@ -44,18 +44,18 @@ def without_each(
     losses = []
     off = torch.zeros(1, device=transformer.device)
     for start in range(0, len(neurons), AT_ONCE):
-        some = neurons[start : start + AT_ONCE]
-        ways = [{layer: Change(torch.tensor([neuron], device=transformer.device), off)} for neuron in some]
-        sums = np.zeros((len(some) + 1, 2))
+        group = neurons[start : start + AT_ONCE]
+        ways = [{layer: Change(torch.tensor([neuron], device=transformer.device), off)} for neuron in group]
+        sums = np.zeros((len(group) + 1, 2))
         n_predicted = 0
         for domain in range(len(corpus.domains)):
             for batch in first_batches(corpus, domain, n_tokens=n_tokens):
-                said = changed_losses(transformer, batch, ways)
-                sums += [[float(one.nll.double().sum()), float(one.kl.double().sum())] for one in said]
-                n_predicted += len(said[0].nll)
+                results = changed_losses(transformer, batch, ways)
+                sums += [[float(one.nll.double().sum()), float(one.kl.double().sum())] for one in results]
+                n_predicted += len(results[0].nll)
         losses += [
             SingleLoss(neuron, n_predicted, nll, float(sums[0, 0]), kl)
-            for neuron, (nll, kl) in zip(some, sums[1:].tolist(), strict=True)
+            for neuron, (nll, kl) in zip(group, sums[1:].tolist(), strict=True)
         ]
     return losses
 

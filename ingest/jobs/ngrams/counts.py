@@ -129,13 +129,13 @@ class Coverage:
 
 def _covering(values: np.ndarray, numbers: np.ndarray, held: np.ndarray, taken: np.ndarray) -> np.ndarray:
     """int64 [percentages neurons] the smallest k with 100 * (sum of the k largest counts) >= percent * (of all)."""
-    wanted = np.array(COVERAGE)[:, None] * held[-1]
+    bounds = np.array(COVERAGE)[:, None] * held[-1]
     hundredfold = 100 * held
-    step = np.stack([np.argmax(hundredfold >= bound, axis=0) for bound in wanted])
+    step = np.stack([np.argmax(hundredfold >= bound, axis=0) for bound in bounds])
     value, number = (np.take_along_axis(array, step, 0) for array in (values, numbers))
     held_before = np.take_along_axis(held, step, 0) - value * number
     taken_before = np.take_along_axis(taken, step, 0) - number
     # At that step n-grams of one count are taken until there are enough; a neuron that never fires needs none.
-    missing = np.maximum(wanted - 100 * held_before, 0)
+    missing = np.maximum(bounds - 100 * held_before, 0)
     needed: np.ndarray = taken_before + -(-missing // np.maximum(100 * value, 1))
     return needed

@@ -22,7 +22,6 @@ from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.ngrams import trigger_scores
-from neurothek.ingest.jobs.ngrams import trigger_scores as kept
 from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
 from neurothek.ingest.jobs.ngrams.index import NgramIndex, number_ngrams
 from neurothek.ingest.jobs.ngrams.trigger_scores import BLOCK, Peers, Triggers, TriggerScores
@@ -47,7 +46,7 @@ def _footprint(shape: Shape, extent: Extent) -> Footprint:
     return Footprint(
         observing=4 * chunk_bits,
         folding=max(numbering, counting + scores + triggers),
-        kept=index + unembedding,
+        stored=index + unembedding,
         parts=bits + extent.n_chunks * (FILE_BYTES + shape.d_ffn * 4),
         rows=shape.d_ffn * 900,
         shared_rows=100_000,
@@ -75,9 +74,9 @@ class NgramsJob(RuleJob):
         return {
             "activation_rule": str(self.rule),
             "longest": LONGEST,
-            "kept": kept.NARROW,
-            "kept_recall_percent": kept.LEAST_RECALL_PERCENT,
-            "kept_occurrences": kept.LEAST_OCCURRENCES,
+            "kept": trigger_scores.NARROW,
+            "kept_recall_percent": trigger_scores.LEAST_RECALL_PERCENT,
+            "kept_occurrences": trigger_scores.LEAST_OCCURRENCES,
             "draws": trigger_scores.DRAWS,
             "seed": self.seed,
         }
@@ -157,22 +156,22 @@ class _Opened:
         """One row a kept trigger."""
         frames = []
         for number, index in enumerate(self.indexes):
-            found = [column[number][1] for column in columns]
-            neurons = np.concatenate([part.lanes + LANES * column for column, part in enumerate(found)])
-            rows = np.concatenate([part.rows for part in found])
+            parts = [column[number][1] for column in columns]
+            neurons = np.concatenate([part.lanes + LANES * column for column, part in enumerate(parts)])
+            rows = np.concatenate([part.rows for part in parts])
             frame = pl.DataFrame(
                 {
                     "layer": np.full(len(rows), layer, dtype=np.int16),
                     "neuron": neurons.astype(np.int32),
                     "n": np.full(len(rows), index.n, dtype=np.int16),
-                    "rank": np.concatenate([part.ranks for part in found]).astype(np.int16),
+                    "rank": np.concatenate([part.ranks for part in parts]).astype(np.int16),
                     "token_ids": pl.Series(index.ids(rows), dtype=pl.Array(pl.Int32, index.n)).arr.to_list(),
-                    "n_active": np.concatenate([part.counts for part in found]),
+                    "n_active": np.concatenate([part.counts for part in parts]),
                     "n_occurrences": index.occurrences[rows],
                 }
             )
             if index.n == 1:
-                is_drawn = np.concatenate([part.could_detect for part in found])
+                is_drawn = np.concatenate([part.could_detect for part in parts])
                 frame = self._with_scores(layer, frame, transformer, is_drawn)
             frames.append(frame)
         # Lengths apart: pages of null scores take no room.

@@ -89,7 +89,7 @@ class TriggerScores:
             tokens: int64 [triggers], one id each.
             is_drawn: bool [triggers], whether a trigger gets control scores.
         """
-        found = _Found(len(tokens))
+        scored = _Scored(len(tokens))
         of_neuron = np.searchsorted(neurons, np.arange(len(values) + 1)).tolist()
 
         # Memory that is already there: a new page costs more than the product that fills it.
@@ -101,34 +101,34 @@ class TriggerScores:
             # One neuron's scores lie in a core's cache, and what is done to them takes microseconds: threads would
             # spend longer on waiting for the interpreter.
             for neuron, own_scores in enumerate(block, start):
-                own = slice(of_neuron[neuron], of_neuron[neuron + 1])
-                if own.start < own.stop:
-                    self._look_up(found, own, own_scores, tokens, moments)
-                    drawn = own.start + np.flatnonzero(is_drawn[own])
-                    self._draw(found, drawn, (layer, neuron), own_scores, tokens)
-        columns = {name: pl.Series(values, dtype=COLUMNS[name], strict=False) for name, values in vars(found).items()}
+                triggers = slice(of_neuron[neuron], of_neuron[neuron + 1])
+                if triggers.start < triggers.stop:
+                    self._look_up(scored, triggers, own_scores, tokens, moments)
+                    drawn = triggers.start + np.flatnonzero(is_drawn[triggers])
+                    self._draw(scored, drawn, (layer, neuron), own_scores, tokens)
+        columns = {name: pl.Series(values, dtype=COLUMNS[name], strict=False) for name, values in vars(scored).items()}
         return pl.DataFrame(columns)
 
     def _look_up(
-        self, found: "_Found", own: slice, scores: np.ndarray, tokens: np.ndarray, moments: "ScoreMoments"
+        self, scored: "_Scored", triggers: slice, scores: np.ndarray, tokens: np.ndarray, moments: "ScoreMoments"
     ) -> None:
         """Note what one neuron, [vocab] `scores`, says of its triggers."""
-        score = scores[self.row_of[tokens[own]]]
+        score = scores[self.row_of[tokens[triggers]]]
         mean, sd = moments.mean_and_sd(scores)
-        found.score[own] = score
-        found.score_centred[own] = score - mean
-        found.z_score[own] = (score - mean) / sd if sd > 0 else 0.0
-        found.rank_from_bottom[own] = [1 + np.count_nonzero(scores < one) for one in score]
+        scored.score[triggers] = score
+        scored.score_centred[triggers] = score - mean
+        scored.z_score[triggers] = (score - mean) / sd if sd > 0 else 0.0
+        scored.rank_from_bottom[triggers] = [1 + np.count_nonzero(scores < one) for one in score]
 
     def _draw(
-        self, found: "_Found", triggers: np.ndarray, neuron: tuple[int, int], scores: np.ndarray, tokens: np.ndarray
+        self, scored: "_Scored", triggers: np.ndarray, neuron: tuple[int, int], scores: np.ndarray, tokens: np.ndarray
     ) -> None:
         """Note what the neuron at (layer, number) says of tokens as frequent as some of its triggers."""
         for trigger in triggers.tolist():
             # A seed of its own: the draws of one trigger do not depend on which others are kept.
             seed = (self.seed, *neuron, int(tokens[trigger]))
             drawn = self.peers.draw(int(tokens[trigger]), np.random.default_rng(seed))
-            found.control_scores[trigger] = pl.Series(scores[self.row_of[drawn]])
+            scored.control_scores[trigger] = pl.Series(scores[self.row_of[drawn]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ class ScoreMoments:
         return first + rest, np.sqrt(np.maximum(np.dot(deviations, deviations) / n - rest**2, 0.0))
 
 
-class _Found:
+class _Scored:
     """Columns of a frame, filled neuron by neuron."""
 
     def __init__(self, n_triggers: int) -> None:
@@ -200,9 +200,9 @@ class Triggers:
     def of(cls, counts: NgramCounts, coverage: Coverage) -> "Triggers":
         """The kept triggers of eight neurons."""
         is_narrow = coverage.n_covering[_95] <= NARROW
-        brief = _brief(counts, np.flatnonzero(~is_narrow), kept=BRIEF.get(counts.index.n, 5))
-        found = brief | {int(lane): _kept(counts, int(lane)) for lane in np.flatnonzero(is_narrow)}
-        lists = [found[lane] for lane in range(LANES)]
+        brief = _brief(counts, np.flatnonzero(~is_narrow), n_kept=BRIEF.get(counts.index.n, 5))
+        by_lane = brief | {int(lane): _chosen(counts, int(lane)) for lane in np.flatnonzero(is_narrow)}
+        lists = [by_lane[lane] for lane in range(LANES)]
         lanes = np.repeat(np.arange(LANES), [len(rows) for rows, _ in lists])
         rows, values = (np.concatenate([pair[part] for pair in lists]) for part in (0, 1))
         return cls(
@@ -214,19 +214,19 @@ class Triggers:
         )
 
 
-def _brief(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Lane -> (rows, counts) of its `kept` most frequent n-grams."""
+def _brief(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Lane -> (rows, counts) of its `n_kept` most frequent n-grams."""
     index = counts.index
     guess = counts.row_counts(min(_HEAD, index.n_repeated))[:, lanes]
-    if len(guess) < kept or not len(lanes):
-        return _rarely(counts, lanes, kept=kept)
+    if len(guess) < n_kept or not len(lanes):
+        return _rarely(counts, lanes, n_kept=n_kept)
     # No n-gram of the list is below the kept-th of the guess; where that is 1 or 0, n-grams that occur once compete.
-    least = np.partition(guess, len(guess) - kept, axis=0)[len(guess) - kept]
+    least = np.partition(guess, len(guess) - n_kept, axis=0)[len(guess) - n_kept]
     rare = lanes[least < 2]
-    found = _rarely(counts, rare, kept=kept) if len(rare) else {}
+    by_lane = _rarely(counts, rare, n_kept=n_kept) if len(rare) else {}
     lanes, least = lanes[least >= 2], least[least >= 2]
     if not len(lanes):
-        return found
+        return by_lane
     # Nothing occurs so often as the floors of the other neurons.
     floors = np.full(LANES, counts.index.n_positions + 1)
     floors[lanes] = least
@@ -234,12 +234,12 @@ def _brief(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tu
     order = np.lexsort((index.lexical[rows], -values, which))
     starts = np.searchsorted(which[order], lanes)
     for lane, start in zip(lanes.tolist(), starts.tolist(), strict=True):
-        chosen = order[start : start + kept]
-        found[lane] = rows[chosen], values[chosen]
-    return found
+        chosen = order[start : start + n_kept]
+        by_lane[lane] = rows[chosen], values[chosen]
+    return by_lane
 
 
-def _kept(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
+def _chosen(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows, counts) of the most frequent n-grams of one neuron, and of all that could make it a detector."""
     rows, values = _ranked(counts, lane)
     is_kept = _could_detect(counts, rows, values) | (np.arange(len(rows)) < NARROW)
@@ -254,40 +254,40 @@ def _could_detect(counts: NgramCounts, rows: np.ndarray, values: np.ndarray) -> 
     return could_detect
 
 
-def _rarely(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Lane -> (rows, counts) of its `kept` most frequent n-grams, where a neuron fires on many of them only once."""
+def _rarely(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Lane -> (rows, counts) of its `n_kept` most frequent n-grams, where a neuron fires on many of them only once."""
     index = counts.index
     near = index.first_by_ids
     fired = counts.fired_once()
-    found = {}
+    by_lane = {}
     for lane in lanes.tolist():
         often = np.flatnonzero(counts.narrow[:, lane] > 1) + index.n_wide
         values = counts.narrow[often - index.n_wide, lane]
         if index.n_wide:
             wide = np.flatnonzero(counts.wide[:, lane] > 1)
             often, values = np.concatenate([wide, often]), np.concatenate([counts.wide[wide, lane], values])
-        order = np.lexsort((index.lexical[often], -values.astype(np.int64)))[:kept]
+        order = np.lexsort((index.lexical[often], -values.astype(np.int64)))[:n_kept]
         # The others are all as frequent: those of the smallest ids come first.
-        once = near[np.flatnonzero(fired & (1 << lane))[: kept - len(order)]]
-        if len(order) + len(once) < kept and len(near) < len(index.occurrences):
-            found[lane] = _cut(_ranked(counts, lane), kept)
+        once = near[np.flatnonzero(fired & (1 << lane))[: n_kept - len(order)]]
+        if len(order) + len(once) < n_kept and len(near) < len(index.occurrences):
+            by_lane[lane] = _cut(_ranked(counts, lane), n_kept)
         else:
             ones = np.ones(len(once), dtype=np.int64)
-            found[lane] = np.concatenate([often[order], once]), np.concatenate([values[order], ones])
-    return found
+            by_lane[lane] = np.concatenate([often[order], once]), np.concatenate([values[order], ones])
+    return by_lane
 
 
 def _ranked(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows, counts) of every n-gram on which one neuron was active."""
     index = counts.index
     repeated = np.concatenate([counts.wide[:, lane], counts.narrow[:, lane].astype(np.int64)])
-    some = np.flatnonzero(repeated)
+    places = np.flatnonzero(repeated)
     once = np.flatnonzero(counts.bits[index.single_positions] >> lane & 1)
-    rows = np.concatenate([some, once + index.n_repeated])
-    values = np.concatenate([repeated[some], np.ones(len(once), dtype=np.int64)])
+    rows = np.concatenate([places, once + index.n_repeated])
+    values = np.concatenate([repeated[places], np.ones(len(once), dtype=np.int64)])
     order = np.lexsort((index.lexical[rows], -values))
     return rows[order], values[order]
 
 
-def _cut(ranked: tuple[np.ndarray, np.ndarray], kept: int) -> tuple[np.ndarray, np.ndarray]:
-    return ranked[0][:kept], ranked[1][:kept]
+def _cut(ranked: tuple[np.ndarray, np.ndarray], n_kept: int) -> tuple[np.ndarray, np.ndarray]:
+    return ranked[0][:n_kept], ranked[1][:n_kept]

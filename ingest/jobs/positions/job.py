@@ -119,8 +119,8 @@ class _Folded:
         everyone = np.arange(neurons.start, neurons.stop, dtype=np.int32)
         frames = [self._frame(POOLED, everyone, pooled, sum(self.n_sequences.values()))]
         keeps = (frames[0]["mutual_information_corrected"].fill_null(0) >= KEPT_INFORMATION).to_numpy()
-        for name, own in profiles.items():
-            frames.append(self._frame(name, everyone[keeps], own[keeps], self.n_sequences[name]))
+        for name, profile in profiles.items():
+            frames.append(self._frame(name, everyone[keeps], profile[keeps], self.n_sequences[name]))
         return pl.concat(frames)
 
     @staticmethod
@@ -135,14 +135,14 @@ class _Folded:
         n_sequences: int,
     ) -> pl.DataFrame:
         measured = vars(measure_profiles(counts, n_sequences, sequence_length=self.sequence_length))
-        kept = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
+        mask = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
         columns = [pl.Series(name, values, POSITIONS.schema[name]) for name, values in measured.items()]
         frame = pl.DataFrame([pl.Series("neuron", neurons), *columns]).with_columns(
             pl.lit(domain).alias("domain"),
             pl.lit(n_sequences, BIG).alias("n_sequences"),
             pl.Series("counts_64", binned(counts)).cast(COUNTS),
         )
-        every = pl.DataFrame([pl.Series("neuron", neurons[kept]), pl.Series("counts", counts[kept]).cast(COUNTS)])
+        every = pl.DataFrame([pl.Series("neuron", neurons[mask]), pl.Series("counts", counts[mask]).cast(COUNTS)])
         return frame.join(every, on="neuron", how="left", maintain_order="left").fill_nan(None)
 
 

@@ -127,15 +127,15 @@ def _runs(counts: Int[np.ndarray, "profiles positions"], n: int, *, shortest: in
     profile, start, end = profile[::2], place[::2], place[1::2]
     is_long = end - start >= shortest
     profile, start, length = profile[is_long], start[is_long], (end - start)[is_long]
-    some, row = np.unique(profile, return_inverse=True)
-    sums = np.zeros((len(some), n_positions + 1), dtype=np.int64)
-    np.cumsum(rare[some], axis=1, out=sums[:, 1:])
-    found = sums[row, start + length] - sums[row, start]
+    profiles, row = np.unique(profile, return_inverse=True)
+    sums = np.zeros((len(profiles), n_positions + 1), dtype=np.int64)
+    np.cumsum(rare[profiles], axis=1, out=sums[:, 1:])
+    totals = sums[row, start + length] - sums[row, start]
     # found / (length n) <= total / (n_positions n) / 2, which is q <= f / 2 or 1 - q <= (1 - f) / 2.
-    kept = 2 * found * n_positions <= sums[row, -1] * length
-    cells, found = length[kept] * n, found[kept]
-    active = found if sort == "off" else cells - found
-    return _Runs(profile[kept], start[kept], active / cells)
+    mask = 2 * totals * n_positions <= sums[row, -1] * length
+    cells, totals = length[mask] * n, totals[mask]
+    active = totals if sort == "off" else cells - totals
+    return _Runs(profile[mask], start[mask], active / cells)
 
 
 def _switches(on: _Runs, off: _Runs, n_profiles: int) -> Int[np.ndarray, " profiles"]:
@@ -149,9 +149,9 @@ def _switches(on: _Runs, off: _Runs, n_profiles: int) -> Int[np.ndarray, " profi
 
 
 def _extreme(runs: _Runs, n_profiles: int, take: np.ufunc) -> Float[np.ndarray, " profiles"]:
-    found = np.full(n_profiles, np.nan)
-    take.at(found, runs.profile, runs.frequency)
-    return found
+    result = np.full(n_profiles, np.nan)
+    take.at(result, runs.profile, runs.frequency)
+    return result
 
 
 def _roughness(counts: Int[np.ndarray, "profiles positions"], n: int) -> Float[np.ndarray, " profiles"]:

@@ -18,7 +18,7 @@ from neurothek.catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECT
 from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from neurothek.ingest.lens.moments import CENTRE, Moments
-from neurothek.ingest.lens.scorer import Kept, Scored, Scorer, workspace_bytes
+from neurothek.ingest.lens.scorer import Scored, Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes
 from neurothek.ingest.lens.vocabulary import LEAST_UNUSED, BytePieces, Vocabulary
 from neurothek.ingest.models.families.shapes import Shape
@@ -118,8 +118,8 @@ class _Layers:
 
     @cached_property
     def scorer(self) -> Scorer:
-        kept = min(self.k, len(self.vocabulary.ids) // 2)
-        return Scorer(self.vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True, histogram=True))
+        k = min(self.k, len(self.vocabulary.ids) // 2)
+        return Scorer(self.vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k, moments=True, histogram=True))
 
     def measure(self, layer: int) -> Frames:
         transformer = self.context.transformer
@@ -209,18 +209,18 @@ def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
     A token whose row is zero has cosine 0 with all others.
     """
     n_tokens = len(vocabulary.ids)
-    kept = min(k, n_tokens - 1)
-    if kept < 1:
+    n_kept = min(k, n_tokens - 1)
+    if n_kept < 1:
         return TOKEN_NEIGHBOURS.empty()
     directions = unit_rows(vocabulary.rows)
     # One more than asked for, since a token is usually its own nearest.
-    nearest = Scorer(directions, keep=Kept(largest=kept + 1)).score(directions).largest
+    nearest = Scorer(directions, keep=ScorerOptions(largest=n_kept + 1)).score(directions).largest
     assert nearest is not None
     rows, cosines = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
     chosen = without_self(rows)
     columns = {
-        "token_id": np.repeat(vocabulary.ids, kept),
-        "rank": np.tile(np.arange(1, kept + 1, dtype=np.int16), n_tokens),
+        "token_id": np.repeat(vocabulary.ids, n_kept),
+        "rank": np.tile(np.arange(1, n_kept + 1, dtype=np.int16), n_tokens),
         "neighbour_id": vocabulary.ids[rows[chosen]],
         "cosine": cosines[chosen],
     }

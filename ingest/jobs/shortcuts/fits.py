@@ -59,30 +59,30 @@ class Shortcuts:
 
     def unfitted(self, source: int) -> dict[int, float]:
         """r^2 of each target, predicted by the source itself."""
-        own = self._validation(source)
-        return {target: self._r2(target, own) for target in self.targets(source)}
+        states = self._validation(source)
+        return {target: self._r2(target, states) for target in self.targets(source)}
 
-    def fit(self, source: int, *, wanted: Collection[int] = (), sink: Sink = lambda target, matrix: None) -> Fitted:
+    def fit(self, source: int, *, stored: Collection[int] = (), sink: Sink = lambda target, matrix: None) -> Fitted:
         """Fit all targets of a source, decomposed once; keep what it puts in the place of the last state.
 
         Args:
             source: the state.
-            wanted: the targets whose matrices `sink` takes.
+            stored: the targets whose matrices `sink` takes.
             sink: takes them.
         """
         basis = Basis.of(self._fit(source))
         own_in_basis = basis.of_others(self._validation(source))
-        found = {}
+        scores = {}
         for target in self.targets(source):
-            there = self._fit(target)
-            coefficients = basis.coefficients(there)
+            states = self._fit(target)
+            coefficients = basis.coefficients(states)
             predicted = own_in_basis @ coefficients
-            found[target] = self._r2(target, predicted)
-            if target in wanted:
-                sink(target, basis.matrix(there, coefficients))
+            scores[target] = self._r2(target, predicted)
+            if target in stored:
+                sink(target, basis.matrix(states, coefficients))
             if target == self.last_state:
                 keep(self._substitutes_path(source), predicted.cpu().numpy())
-        return Fitted(basis.condition, basis.rank, found)
+        return Fitted(basis.condition, basis.rank, scores)
 
     def substitutes(self, source: int) -> Float[Tensor, "validation d_model"]:
         """[validation d_model] what the least-squares map from a source puts in the place of the last state."""
@@ -108,10 +108,10 @@ class Shortcuts:
         return self.of_validation(number).to(self.device)
 
     def _r2(self, target: int, predicted: Float[Tensor, "validation d_model"]) -> float:
-        there = self._validation(target)
+        states = self._validation(target)
         if target not in self._totals:
-            self._totals[target] = spread(there)
-        return r2(there, predicted, total=self._totals[target])
+            self._totals[target] = spread(states)
+        return r2(states, predicted, total=self._totals[target])
 
     def _substitutes_path(self, source: int) -> Path:
         return self.folder / f"substitutes-{source:04d}.npy"
@@ -159,13 +159,13 @@ class SentenceStates:
         self._streams_path(layer - 1).unlink(missing_ok=True)
 
         def states(seen: Seen) -> Mapping[str, Tensor]:
-            found = {"left": seen.batch.at_positions(seen.output.stream).cpu()}
+            columns = {"left": seen.batch.at_positions(seen.output.stream).cpu()}
             if layer == 0:
-                found["entered"] = seen.batch.at_positions(seen.entered).cpu()
-            return found if look is None else {**found, **look(seen)}
+                columns["entered"] = seen.batch.at_positions(seen.entered).cpu()
+            return columns if look is None else {**columns, **look(seen)}
 
         with self._leaving(layer) as leaving:
-            found = run_layer(
+            columns = run_layer(
                 self._transformer,
                 self._batches,
                 layer,
@@ -175,9 +175,9 @@ class SentenceStates:
                 watches_parts=look is not None,
             )
             if layer == 0:
-                self._keep(found["entered"].numpy(), 0)
-            self._keep(found["left"].numpy(), layer + 1)
-        return found
+                self._keep(columns["entered"].numpy(), 0)
+            self._keep(columns["left"].numpy(), layer + 1)
+        return columns
 
     @contextmanager
     def _leaving(self, layer: int) -> Iterator[StreamFile | None]:

@@ -80,10 +80,10 @@ class SubModuleMaps:
         entered, left = entered.to(self.transformer.device), left.to(self.transformer.device)
         basis = Basis.of(entered[: self.n_fit])
         coefficients = basis.coefficients(left[: self.n_fit])
-        there = left[self.n_fit :]
-        found = r2(there, basis.of_others(entered[self.n_fit :]) @ coefficients, total=spread(there))
+        targets = left[self.n_fit :]
+        score = r2(targets, basis.of_others(entered[self.n_fit :]) @ coefficients, total=spread(targets))
         keep(self._path(layer, part), basis.matrix(left[: self.n_fit], coefficients).cpu().numpy())
-        return PartFit(part, found, basis.condition, basis.rank)
+        return PartFit(part, score, basis.condition, basis.rank)
 
     def substitutes(
         self, method: str, sentences: Sequence[Prompt], *, batch_tokens: int
@@ -112,10 +112,10 @@ class SubModuleMaps:
         self, streams: Sequence[Tensor], cut: Sequence[PromptBatch]
     ) -> Float[Tensor, "sentences d_model"]:
         n_sentences = sum(len(batch.places) for batch in cut)
-        found = torch.empty(n_sentences, self.transformer.shape.d_model, device=self.transformer.device)
+        states = torch.empty(n_sentences, self.transformer.shape.d_model, device=self.transformer.device)
         for batch, stream in zip(cut, streams, strict=True):
-            found[batch.places] = batch.at_positions(stream)
-        return found
+            states[batch.places] = batch.at_positions(stream)
+        return states
 
     def _matrix(self, layer: int, part: Part) -> Float[Tensor, "d_model d_model"]:
         path = self._path(layer, part)
@@ -203,55 +203,55 @@ class Fitting:
         return {SUB_MODULE_FITS.name: pl.DataFrame(fits, schema=SUB_MODULE_FITS.schema)}
 
     def _from(self, source: int) -> Frames:
-        shortcuts, methods, kept = self._shortcuts, self.methods, list[dict[str, Any]]()
+        shortcuts, methods, maps = self._shortcuts, self.methods, list[dict[str, Any]]()
 
         def sink(target: int, matrix: Tensor) -> None:
-            kept.append(_kept(self.folder / MAPS, matrix, source=source, target=target))
+            maps.append(_map_row(self.folder / MAPS, matrix, source=source, target=target))
 
         sizes = {"source_state": source, **self._sizes}
         rows = []
         if ID in methods:
             rows += [_row(ID, target, value) | sizes for target, value in shortcuts.unfitted(source).items()]
         if MAT in methods:
-            wanted = shortcuts.targets(source) if self.keep == "all" else (shortcuts.last_state,)
-            found = shortcuts.fit(source, wanted=wanted, sink=sink)
-            sizes |= {"condition": found.condition, "rank": found.rank}
-            rows += [_row(MAT, target, value) | sizes for target, value in found.r2.items()]
+            targets = shortcuts.targets(source) if self.keep == "all" else (shortcuts.last_state,)
+            fitted = shortcuts.fit(source, stored=targets, sink=sink)
+            sizes |= {"condition": fitted.condition, "rank": fitted.rank}
+            rows += [_row(MAT, target, value) | sizes for target, value in fitted.r2.items()]
         return {
             SHORTCUTS.name: pl.DataFrame(rows, schema=SHORTCUTS.schema),
-            SHORTCUT_MAPS.name: pl.DataFrame(kept, schema=SHORTCUT_MAPS.schema),
+            SHORTCUT_MAPS.name: pl.DataFrame(maps, schema=SHORTCUT_MAPS.schema),
         }
 
     def _read(self, start: int) -> Frames:
         sample = self.sample
-        some = slice(start, min(start + SENTENCES_AT_ONCE, sample.n_validation))
-        sentences = sample.validation[some]
-        n_listed = max(0, min(N_LISTED_SENTENCES - some.start, len(sentences)))
+        rows = slice(start, min(start + SENTENCES_AT_ONCE, sample.n_validation))
+        sentences = sample.validation[rows]
+        n_listed = max(0, min(N_LISTED_SENTENCES - rows.start, len(sentences)))
         ids, last = self._lens.vocabulary.ids, self._shortcuts.last_state
-        judge = Judge(self._lens, self._here(self._shortcuts.of_validation(last)[some]))
+        judge = Judge(self._lens, self._here(self._shortcuts.of_validation(last)[rows]))
         readings, tops = [], [SHORTCUT_TOPS.empty()]
-        for method, state, states in self._substitutes(some):
-            reading = judge.own if state == last else judge.read(states)
+        for method, state, states in self._substitutes(rows):
+            reading = judge.reading if state == last else judge.read(states)
             readings.append(frames.readings_frame(sentences, reading, ids, method=method, state=state))
             if n_listed and method in (ID, MAT):
                 top = first_tokens(self._lens, states[:n_listed])
                 tops.append(frames.tops_frame(sentences[:n_listed], top, ids, method=method, state=state))
         return {SHORTCUT_READINGS.name: pl.concat(readings), SHORTCUT_TOPS.name: pl.concat(tops)}
 
-    def _substitutes(self, some: slice) -> Iterator[tuple[str, int, Tensor]]:
+    def _substitutes(self, rows: slice) -> Iterator[tuple[str, int, Tensor]]:
         """(method, state, what stands in for the last state) of some of the validation sentences."""
         shortcuts, last = self._shortcuts, self._shortcuts.last_state
-        sentences, batch_tokens = self.sample.validation[some], self.context.batch_tokens
+        sentences, batch_tokens = self.sample.validation[rows], self.context.batch_tokens
         for method in self.methods:
             if method == ID:
-                found: Iterable[Tensor] = (shortcuts.of_validation(state)[some] for state in range(last))
+                substitutes: Iterable[Tensor] = (shortcuts.of_validation(state)[rows] for state in range(last))
             elif method == MAT:
-                found = (shortcuts.substitutes(state)[some] for state in range(last))
+                substitutes = (shortcuts.substitutes(state)[rows] for state in range(last))
             else:
-                found = self._parts.substitutes(method, sentences, batch_tokens=batch_tokens)
-            for state, states in enumerate(found):
+                substitutes = self._parts.substitutes(method, sentences, batch_tokens=batch_tokens)
+            for state, states in enumerate(substitutes):
                 yield method, state, self._here(states)
-            yield method, last, self._here(shortcuts.of_validation(last)[some])
+            yield method, last, self._here(shortcuts.of_validation(last)[rows])
 
     def _here(self, states: Float[Tensor, "sentences d_model"]) -> Float[Tensor, "sentences d_model"]:
         """The states where the model runs."""
@@ -262,7 +262,7 @@ def _row(method: str, target: int, value: float) -> dict[str, Any]:
     return {"method": method, "target_state": target, "r2": value}
 
 
-def _kept(folder: Path, matrix: Tensor, *, source: int, target: int) -> dict[str, Any]:
+def _map_row(folder: Path, matrix: Tensor, *, source: int, target: int) -> dict[str, Any]:
     """Write a matrix to be kept, and say where it lies."""
     content = as_file(matrix.cpu().numpy(), source=source, target=target)
     name = file_name(source, target)

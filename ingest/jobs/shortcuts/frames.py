@@ -50,9 +50,9 @@ class Judge:
     def __init__(self, lens: Lens, last: Float[Tensor, "sentences d_model"]) -> None:
         """Take the last states, before the final norm."""
         self._lens = lens
-        self._own = lens.logits(last)
-        self._log_sums = self._own.logsumexp(1).double()
-        self.own = self._read(self._own)
+        self._logits = lens.logits(last)
+        self._log_sums = self._logits.logsumexp(1).double()
+        self.reading = self._read(self._logits)
         """The model's own prediction, as a reading like the others."""
 
     def read(self, substitutes: Float[Tensor, "sentences d_model"]) -> Reading:
@@ -61,13 +61,13 @@ class Judge:
 
     def _read(self, logits: Float[Tensor, "sentences vocab"]) -> Reading:
         log_sums = logits.logsumexp(1).double()
-        largest, found = tops(logits)
+        largest, tokens = tops(logits)
         return Reading(
-            tops=found,
+            tops=tokens,
             probabilities=(largest.double() - log_sums).exp(),
-            seconds=(_seconds(logits, found, largest).double() - log_sums).exp(),
-            ranks=ranks(self._own, found[:, None])[:, 0],
-            surprisals=self._log_sums - self._own.gather(1, found[:, None])[:, 0].double(),
+            seconds=(_seconds(logits, tokens, largest).double() - log_sums).exp(),
+            ranks=ranks(self._logits, tokens[:, None])[:, 0],
+            surprisals=self._log_sums - self._logits.gather(1, tokens[:, None])[:, 0].double(),
         )
 
 
@@ -80,12 +80,12 @@ def first_tokens(lens: Lens, states: Float[Tensor, "sentences d_model"]) -> List
 
 
 def _seconds(
-    logits: Float[Tensor, "sentences vocab"], found: Int[Tensor, " sentences"], largest: Float[Tensor, " sentences"]
+    logits: Float[Tensor, "sentences vocab"], tokens: Int[Tensor, " sentences"], largest: Float[Tensor, " sentences"]
 ) -> Float[Tensor, " sentences"]:
     """[sentences] the largest logit but one; the logits are as they were afterwards."""
-    logits.scatter_(1, found[:, None], -torch.inf)
+    logits.scatter_(1, tokens[:, None], -torch.inf)
     second = logits.amax(1)
-    logits.scatter_(1, found[:, None], largest[:, None])
+    logits.scatter_(1, tokens[:, None], largest[:, None])
     return second
 
 
@@ -155,8 +155,8 @@ def tops_frame(
 
 def predictions_frame(readings: pl.LazyFrame) -> pl.DataFrame:
     """One row per method and state: shares with Wilson's intervals, and the mean surprisal with the normal one."""
-    wanted = readings.select("method", "state", "rank_in_model", "surprisal").collect()
-    groups = wanted.partition_by("method", "state", as_dict=True)
+    columns = readings.select("method", "state", "rank_in_model", "surprisal").collect()
+    groups = columns.partition_by("method", "state", as_dict=True)
     rows = [
         {"method": method, "state": state, **_summed_up(group)} for (method, state), group in sorted(groups.items())
     ]
@@ -165,17 +165,17 @@ def predictions_frame(readings: pl.LazyFrame) -> pl.DataFrame:
 
 def _summed_up(readings: pl.DataFrame) -> dict[str, float | int]:
     n = readings.height
-    found: dict[str, float | int] = {"n": n}
+    summary: dict[str, float | int] = {"n": n}
     for k in WITHIN:
         count = int((readings["rank_in_model"] <= k).sum())
         low, high = wilson(count, n)
-        found |= {f"precision_{k}": count / n, f"precision_{k}_low": low, f"precision_{k}_high": high}
+        summary |= {f"precision_{k}": count / n, f"precision_{k}_low": low, f"precision_{k}_high": high}
     surprisals = readings["surprisal"].to_list()
     # Exact sums, so that the order of the sentences changes no bit.
     mean = math.fsum(surprisals) / n
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in surprisals) / (n - 1))
     half = NORMAL_975 * sd / math.sqrt(n)
-    return found | {"surprisal": mean, "surprisal_low": mean - half, "surprisal_high": mean + half}
+    return summary | {"surprisal": mean, "surprisal_low": mean - half, "surprisal_high": mean + half}
 
 
 NORMAL_975 = 1.959963984540054

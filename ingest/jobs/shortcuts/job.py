@@ -166,9 +166,9 @@ class ShortcutsJob(PassJob):
     def remarks(self, read_back: ReadBack) -> list[str]:
         """Where there were few sentences, and where these did not determine the maps."""
         sample, width = self.sample, self.context.shape.d_model
-        found = []
+        lines = []
         if len(sample.rows) < self._most:
-            found.append(
+            lines.append(
                 f"shortcuts were fitted on {sample.n_fit:,} sentences of {', '.join(sample.domains)} and validated on"
                 f" {sample.n_validation:,}, all that {self.context.corpus.name} has; the usual number is {self._most:,}"
             )
@@ -177,12 +177,12 @@ class ShortcutsJob(PassJob):
         if short:
             worst = short[0]
             condition = "none" if worst["condition"] is None else f"{worst['condition']:.3g}"
-            found.append(
+            lines.append(
                 f"{len(short)} of {self.context.shape.n_layers} states span fewer directions in these sentences"
                 f" than the {width:,} of the model, so maps of least norm were used; state {worst['source_state']}"
                 f" spans the fewest, {worst['rank']:,}, with condition {condition}"
             )
-        return found
+        return lines
 
     def extent(self) -> str:
         """How many sentences it would take, in words."""

@@ -52,11 +52,11 @@ class Change:
             start: the position of the first ids.
         """
         changed = activations.clone()
-        own = activations[..., self.neurons]
-        values = own * self.factor if self.values is None else self.values.to(own.dtype).expand_as(own)
-        where = self._where(shape, start, own.device)
+        selected = activations[..., self.neurons]
+        values = selected * self.factor if self.values is None else self.values.to(selected.dtype).expand_as(selected)
+        where = self._where(shape, start, selected.device)
         if where is not None:
-            values = torch.where(where.reshape(*own.shape[:-1], 1), values, own)
+            values = torch.where(where.reshape(*selected.shape[:-1], 1), values, selected)
         changed[..., self.neurons] = values
         return changed
 
@@ -161,16 +161,16 @@ class Block:
         self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None, start: int
     ) -> dict[str, object]:
         """What the block is told beside the stream; without a mask it sees what its family's blocks see."""
-        told: dict[str, object] = {}
+        arguments: dict[str, object] = {}
         if self._rotary is not None:
-            told["position_embeddings"] = self._rotary(stream, start=start)
+            arguments["position_embeddings"] = self._rotary(stream, start=start)
         if self._layout.window is not None:
-            told["attention_mask"] = window_mask(
+            arguments["attention_mask"] = window_mask(
                 start + stream.shape[1], self._layout.window, stream.device, start=start
             )
         if self._layout.family.is_masked and lengths is not None:
-            told["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
-        return told
+            arguments["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
+        return arguments
 
 
 def _input(arguments: Sequence[Any], result: object) -> Tensor:

@@ -59,8 +59,8 @@ class Rotary:
 
     def __call__(self, stream: Float[Tensor, "batch time d_model"], *, start: int = 0) -> Angles:
         """The angles of the positions of a stream that begins at position `start`."""
-        asked = (start, stream.shape[1], stream.dtype)
-        if self._made is None or self._made[0] != asked:
+        key = (start, stream.shape[1], stream.dtype)
+        if self._made is None or self._made[0] != key:
             positions = torch.arange(start, start + stream.shape[1], device=stream.device)
-            self._made = asked, self._module(stream, positions[None])
+            self._made = key, self._module(stream, positions[None])
         return self._made[1]

@@ -78,7 +78,7 @@ class Parameters:
 
     def _misleading(self) -> list[str]:
         """What config.json says, of fields of yes or no, of which the contrary agrees with the names on disk."""
-        family, found = self._skeleton.family, []
+        family, fields = self._skeleton.family, []
         stored = {self._named(name) for name in self._weights.names()}
         stored = {name for name in stored if not family.ignorable.fullmatch(name)}
         for name, value in self._skeleton.config.to_dict().items():
@@ -89,8 +89,8 @@ class Parameters:
                 built = skeleton(contrary)
                 tied = {self._head} if built.config.tie_word_embeddings else set()
                 if built.model.state_dict().keys() - built.copies.keys() - (tied - stored) == stored:
-                    found.append(f"{name} {str(value).lower()}")
-        return found
+                    fields.append(f"{name} {str(value).lower()}")
+        return fields
 
     def _named(self, stored: str) -> str:
         """What transformers calls a tensor, with the prefix of the whole model and without names of other releases."""
@@ -119,9 +119,9 @@ class Parameters:
         if wrong:
             raise _other_weights(self._checkpoint.folder, "tensors have another shape", wrong)
         if quantized:
-            shown = first_names(quantized)
+            examples = first_names(quantized)
             raise Unsupported(
-                f"the weights in {self._checkpoint.folder} are in an unsupported number format ({shown})",
+                f"the weights in {self._checkpoint.folder} are in an unsupported number format ({examples})",
                 f"give the model before quantization, in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
                 what="number format",
                 name=quantized[0].rpartition(" ")[2],
@@ -144,10 +144,10 @@ def _written(shape: tuple[int, ...]) -> str:
 
 def _other_weights(folder: Path, problem: str, examples: Sequence[str], *, fields: Sequence[str] = ()) -> Conflict:
     """Weights that are not those config.json describes."""
-    said = f", which says {' and '.join(fields)}" if fields else ""
-    found = f"{len(examples)} {problem} ({first_names(examples)})"
+    statement = f", which says {' and '.join(fields)}" if fields else ""
+    difference = f"{len(examples)} {problem} ({first_names(examples)})"
     return Conflict(
-        f"the weights in {folder} contradict its config.json{said}: {found}",
+        f"the weights in {folder} contradict its config.json{statement}: {difference}",
         "give the folder of one unmodified model",
         what="weights",
         name=folder,

@@ -65,6 +65,6 @@ class Shape:
         assumed = FAMILIES[self.architecture].assumed
         settings = json.loads(self.settings or "{}")
         named = {name: value for name, value in settings.items() if name not in assumed or assumed[name] != value}
-        said = {**asdict(self), "settings": json.dumps(named, sort_keys=True) if named else ""}
+        values = {**asdict(self), "settings": json.dumps(named, sort_keys=True) if named else ""}
         optional = ("has_parallel_residual", "settings")
-        return {name: value for name, value in said.items() if value or name not in optional}
+        return {name: value for name, value in values.items() if value or name not in optional}

@@ -82,10 +82,10 @@ class Skeleton:
 
     def module(self, path: str) -> torch.nn.Module | None:
         """The module at `path`, None where this model has none there."""
-        found: Any = self.model
+        value: Any = self.model
         for part in path.split("."):
-            found = getattr(found, part, None)
-        return found if isinstance(found, torch.nn.Module) else None
+            value = getattr(value, part, None)
+        return value if isinstance(value, torch.nn.Module) else None
 
 
 def skeleton(checkpoint: Checkpoint) -> Skeleton:
@@ -147,18 +147,18 @@ def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, i
     """What transformers calls a size, what config.json calls it, and the size; only those that the family reads."""
     config_class = _config_class(family)
     for name in _SIZES:
-        own = config_class.attribute_map.get(name, name)
-        if not hasattr(config_class, own):
+        attribute = config_class.attribute_map.get(name, name)
+        if not hasattr(config_class, attribute):
             continue
-        for called in sorted({name, own}):
+        for called in sorted({name, attribute}):
             size = checkpoint.config.get(called)
             if isinstance(size, int):
                 yield name, called, size
 
 
 def _config_class(family: Family) -> type[PreTrainedConfig]:
-    found: type[PreTrainedConfig] = getattr(transformers, family.config_class)
-    return found
+    config: type[PreTrainedConfig] = getattr(transformers, family.config_class)
+    return config
 
 
 def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
@@ -181,17 +181,17 @@ def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
 def _rotary_numbers(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
     """What rotary positions are made of, wherever this and earlier releases wrote it."""
     for inside in ("rope_parameters", "rope_scaling", None):
-        said = checkpoint.config if inside is None else checkpoint.config.get(inside)
+        settings = checkpoint.config if inside is None else checkpoint.config.get(inside)
         for name in _ROTARY_ALONE if inside is None else _ROTARY_INSIDE:
-            if isinstance(said, Mapping) and said.get(name) is not None:
-                yield name if inside is None else f"{name} in {inside}", said[name]
+            if isinstance(settings, Mapping) and settings.get(name) is not None:
+                yield name if inside is None else f"{name} in {inside}", settings[name]
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse rotations that depend on the longest sequence of a batch: no number would be a text's own."""
     for inside in ("rope_parameters", "rope_scaling"):
-        said = checkpoint.config.get(inside)
-        kind = said.get("rope_type", said.get("type", "default")) if isinstance(said, dict) else "default"
+        settings = checkpoint.config.get(inside)
+        kind = settings.get("rope_type", settings.get("type", "default")) if isinstance(settings, dict) else "default"
         if not isinstance(kind, str) or kind not in FIXED_ANGLES:
             way, named = f"supported are {', '.join(sorted(FIXED_ANGLES))}", f"rope_type {kind!r:.80} in {inside}"
             raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)
@@ -201,11 +201,11 @@ def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedCo
     """Refuse attention that sees nothing, or otherwise than the family's."""
     types = getattr(config, "layer_types", None)
     possible = _ATTENTION if hasattr(config, "sliding_window") else _ATTENTION[:1]
-    for found in types if isinstance(types, list | tuple) else ():
-        if found not in possible:
-            way, named = f"supported are {', '.join(possible)}", f"layer_types {found!r:.80}"
+    for kind in types if isinstance(types, list | tuple) else ():
+        if kind not in possible:
+            way, named = f"supported are {', '.join(possible)}", f"layer_types {kind!r:.80}"
             raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)
-        if found == "sliding_attention" and config.sliding_window is None:
+        if kind == "sliding_attention" and config.sliding_window is None:
             raise invalid_config(checkpoint.folder, "layer_types has sliding_attention, but sliding_window is null")
     for layer in range(config.num_hidden_layers):
         window = family.window(config, layer)
@@ -246,15 +246,15 @@ def why_refused(error: Exception) -> str | None:
     A field of a wrong type is named with what it holds and what it should hold. What the library says of values that
     contradict each other is a sentence.
     """
-    said = str(error)
-    found = _FIELD.findall(said)
-    if found:
-        field, _, got = found[0]
-        needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in found))
+    message = str(error)
+    matches = _FIELD.findall(message)
+    if matches:
+        field, _, got = matches[0]
+        needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in matches))
         return f"{field} is {_KINDS.get(got, 'something else')}, but should be {needed}"
-    sentence = _CONTRADICTION.search(said)
+    sentence = _CONTRADICTION.search(message)
     if sentence:
         return sentence[1].rstrip(".! ")
-    if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
-        return said.splitlines()[0].rstrip(". ")
+    if isinstance(error, ValueError | AssertionError | RuntimeError) and message:
+        return message.splitlines()[0].rstrip(". ")
     return None

@@ -103,10 +103,10 @@ class _Exchange:
 
     def norm(self, part: Part, _: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - what it gets
         """After a norm."""
-        kept = self._exchanged(part, given[0], result)
+        output = self._exchanged(part, given[0], result)
         if part == "norm_1" and self._passes_norm_on:
-            self._read["attention"] = kept
-        return kept
+            self._read["attention"] = output
+        return output
 
     def attention(self, _: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - what it gets
         """After the attention."""

@@ -21,20 +21,20 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
     """The family that a config.json names."""
     named = checkpoint_config.get("model_type")
     if not isinstance(named, str) or named not in FAMILIES:
-        found = repr(named) if named is not None else "of an unnamed model_type"
+        description = repr(named) if named is not None else "of an unnamed model_type"
         if _is_masked(checkpoint_config):
             masked = sorted(name for name, family in FAMILIES.items() if family.is_masked)
             raise Unsupported(
-                f"{where} contains a masked language model ({found}), which is not supported",
+                f"{where} contains a masked language model ({description}), which is not supported",
                 f"supported masked models are {', '.join(masked)}, and causal ones are"
                 f" {', '.join(sorted(FAMILIES.keys() - masked))}",
                 what="architecture",
                 name=named,
             )
-        raise unsupported_architecture(where, named, sorted(FAMILIES), found=found)
+        raise unsupported_architecture(where, named, sorted(FAMILIES), description=description)
     family = FAMILIES[named]
     if family.is_masked and checkpoint_config.get("is_decoder"):
-        raise unsupported_architecture(where, named, sorted(FAMILIES), found=f"{named!r} as a decoder")
+        raise unsupported_architecture(where, named, sorted(FAMILIES), description=f"{named!r} as a decoder")
     for name in _QUANTIZATION:
         quantization = checkpoint_config.get(name)
         if quantization:

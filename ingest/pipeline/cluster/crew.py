@@ -71,13 +71,13 @@ class Crew:
 
     def greeted(self, device: str, witness: Path) -> list[Greeting]:
         """The greetings of all workers that the cluster has room for; those that it has none for are let go."""
-        found, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
+        greetings, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
         awaited = {one.actor.greet.remote(device, witness): one for one in self._members}
         while awaited and (left := deadline - time.monotonic()) > 0:
             for answer in ray.wait(list(awaited), num_returns=1, timeout=left)[0]:
                 one = awaited.pop(answer)
                 try:
-                    found.append(ray.get(answer))
+                    greetings.append(ray.get(answer))
                     one.is_there = True
                 except RayError as error:
                     # A machine may have gone that the cluster still counted on.
@@ -86,10 +86,10 @@ class Crew:
         for one in awaited.values():
             ray.kill(one.actor)
             self._members.remove(one)
-        if not found:
+        if not greetings:
             raise cluster_too_small("a single worker", "no room left beside other work")
         self._n_failed_starts = 0
-        return found
+        return greetings
 
     def place(self, places: Sequence[int]) -> None:
         """Say which units each worker does; those beyond the places given do none."""
@@ -157,10 +157,10 @@ class Crew:
                 self._taken(one, waiting, take, done)
         except RayTaskError as error:
             # Ray wraps whatever the worker raised.
-            self._give_back(one, waiting, _said(error.cause))
+            self._give_back(one, waiting, _gist(error.cause))
         except RayError as error:
             # It was killed, by whomever, or its machine is gone, or something that it needed.
-            self._give_back(one, waiting, _said(error))
+            self._give_back(one, waiting, _gist(error))
             self._replace(one, error)
 
     def _ready(self, one: _Member) -> None:
@@ -168,7 +168,7 @@ class Crew:
         try:
             answer = ray.get(one.steps[0])
         except RayTaskError as error:
-            raise worker_refused("a machine of the cluster", _said(error.cause)) from error
+            raise worker_refused("a machine of the cluster", _gist(error.cause)) from error
         if isinstance(answer, Failure):
             raise worker_refused(answer.machine, answer.problem)
         one.steps.pop(0)
@@ -210,7 +210,7 @@ class Crew:
         self.n_lost += 1
         self._n_failed_starts += 1
         if self._n_failed_starts > TRIES * len(self._members):
-            raise workers_lost(self._n_failed_starts, _said(error)) from error
+            raise workers_lost(self._n_failed_starts, _gist(error)) from error
         _end([one.actor])
         one.actor, one.is_there = self._hire.remote(), False
         self._begin(one)
@@ -226,7 +226,7 @@ def _end(actors: Sequence[Any]) -> None:
         ray.wait(last_words, num_returns=len(last_words), timeout=_END_SECONDS)
 
 
-def _said(error: BaseException) -> str:
+def _gist(error: BaseException) -> str:
     """The gist of an error in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else type(error).__name__

@@ -15,19 +15,19 @@ def no_cluster(address: str, reason: str) -> Unavailable:
     )
 
 
-def cluster_too_small(asked: str, room: str) -> LimitExceeded:
+def cluster_too_small(workers: str, room: str) -> LimitExceeded:
     """Fewer places than workers."""
     return LimitExceeded(
-        f"the cluster cannot hold {asked}: it has {room}",
+        f"the cluster cannot hold {workers}: it has {room}",
         "ask for fewer --workers or --gpus-per-worker, set OMP_NUM_THREADS to fewer threads a worker, or add machines",
         what="workers",
     )
 
 
-def worker_differs(machine: str, what: str, there: str, here: str) -> Conflict:
+def worker_differs(machine: str, what: str, theirs: str, ours: str) -> Conflict:
     """A worker would measure something else."""
     return Conflict(
-        f"the worker on {machine} has {what} {there}, and this machine has {here}",
+        f"the worker on {machine} has {what} {theirs}, and this machine has {ours}",
         "give all machines the same, then repeat the command: finished work is kept",
         what="worker",
         name=machine,

@@ -21,7 +21,7 @@ from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPar
 from neurothek.ingest.pipeline.cluster.crew import Crew
 from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.cluster.placement import share_for_sweep
-from neurothek.ingest.pipeline.cluster.session import Room, Wanted, joined
+from neurothek.ingest.pipeline.cluster.session import Room, WorkerRequest, joined
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob
@@ -73,9 +73,9 @@ def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hir
     return Hired(crew, device, memory, all(one.sees_staging for one in greetings))
 
 
-def _require_same(machine: str, there: str) -> None:
+def _require_same(machine: str, reported: str) -> None:
     """Raises if a worker's libraries are others."""
-    theirs, ours = json.loads(there), json.loads(versions())
+    theirs, ours = json.loads(reported), json.loads(versions())
     for name, version in ours.items():
         if theirs.get(name) != version:
             raise worker_differs(machine, name, str(theirs.get(name)), version)
@@ -87,7 +87,7 @@ class RayEngine(Engine):
     def __init__(self, request: IngestRequest) -> None:
         usual = {"cpu": 0.0, "cuda": 1.0}.get(request.device)
         n_gpus = usual if request.gpus_per_worker is None else request.gpus_per_worker
-        self._wanted = Wanted(request.address, request.workers, n_gpus, torch.get_num_threads())
+        self._worker_request = WorkerRequest(request.address, request.workers, n_gpus, torch.get_num_threads())
         self._memory_bytes = request.memory_bytes
         self._here = LocalEngine()
         self._held = ExitStack()
@@ -152,15 +152,15 @@ class RayEngine(Engine):
 
             unfolded = [(job, layer) for job in by_name for layer in range(n_layers)]
             unfolded = [(job, layer) for job, layer in unfolded if not by_name[job].is_folded(layer)]
-            said = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
-            work.progress.start(said, sweeping.n_left + len(unfolded) * hired.sees_staging)
+            title = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
+            work.progress.start(title, sweeping.n_left + len(unfolded) * hired.sees_staging)
             for job, layer in unfolded:
                 if sweeping.is_whole(job, layer):
                     fold(job, layer)
             hired.crew.run(sweeping.waiting, take, sweeping.done)
         work.progress.finish()
 
-    def told(self) -> list[str]:
+    def details(self) -> list[str]:
         """How much was handed over, and how many workers were lost."""
         if self._room is None:
             return []
@@ -191,8 +191,8 @@ class RayEngine(Engine):
 
     def _joined(self, work: Work) -> Room:
         if self._room is None:
-            work.progress.start("joining the cluster" if self._wanted.address else "starting Ray", 0)
-            self._room = self._held.enter_context(joined(self._wanted, memory_bytes=self._memory_bytes))
+            work.progress.start("joining the cluster" if self._worker_request.address else "starting Ray", 0)
+            self._room = self._held.enter_context(joined(self._worker_request, memory_bytes=self._memory_bytes))
             work.progress.finish()
         return self._room
 
@@ -204,7 +204,7 @@ class RayEngine(Engine):
             if self._hired is None:
                 work.progress.start(f"starting {in_number(room.n_workers, 'worker')}", 0)
                 self._hired = hire(
-                    room, work.staging, n_threads=self._wanted.n_threads, memory_bytes=self._memory_bytes
+                    room, work.staging, n_threads=self._worker_request.n_threads, memory_bytes=self._memory_bytes
                 )
                 work.progress.finish()
             yield self._hired
@@ -237,7 +237,7 @@ class RayEngine(Engine):
             weights_sha256=checkpoint.weights_sha256,
             request=replace(work.request, staging=None, interventions=(), steering=None, single_neurons=()),
             device=hired.device,
-            n_threads=self._wanted.n_threads,
+            n_threads=self._worker_request.n_threads,
         )
         outboxes = {job.name: StagedRun(run.folder.absolute(), run.manifest) for job, run in jobs}
         orders = Orders(

@@ -19,7 +19,7 @@ _LISTENER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WorkerRequest:
     """What workers take of a cluster."""
 
     address: str | None  # where it is; None: one is started on this machine
@@ -38,31 +38,31 @@ class Room:
 
 
 @contextmanager
-def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
+def joined(request: WorkerRequest, *, memory_bytes: int) -> Iterator[Room]:
     """Room in a cluster for the workers; a cluster of our own ends with it, another one is left."""
     if ray.is_initialized():
-        yield _room(wanted)
+        yield _room(request)
         return
     try:
-        if wanted.address is None:
-            _start(wanted, memory_bytes)
+        if request.address is None:
+            _start(request, memory_bytes)
         else:
-            _join(wanted.address)
-        yield _room(wanted)
+            _join(request.address)
+        yield _room(request)
     finally:
         ray.shutdown()
 
 
-def _start(wanted: Wanted, memory_bytes: int) -> None:
+def _start(request: WorkerRequest, memory_bytes: int) -> None:
     """A cluster on this machine, with as many CPUs as its workers ask for: at most a worker a CPU that is there."""
     n_gpus, n_cpus = _gpus_here(), os.cpu_count() or 1
-    n_workers = wanted.n_workers or max(1, n_gpus)
+    n_workers = request.n_workers or max(1, n_gpus)
     if n_workers > n_cpus:
         raise cluster_too_small(f"{n_workers} workers", f"this machine with {n_cpus} CPUs")
     ray.init(
         # Else a cluster that runs here already would be joined.
         address="local",
-        num_cpus=n_workers * wanted.n_threads,
+        num_cpus=n_workers * request.n_threads,
         num_gpus=n_gpus,
         object_store_memory=max(100 << 20, min(OBJECT_STORE_BYTES, memory_bytes // 4)),
         include_dashboard=False,
@@ -77,8 +77,8 @@ def _join(address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(". ")
-        raise no_cluster(address, said or type(error).__name__) from error
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(". ")
+        raise no_cluster(address, reason or type(error).__name__) from error
 
 
 def _require_listener(address: str) -> None:
@@ -99,17 +99,17 @@ def _gpus_here() -> int:
     return torch.cuda.device_count()
 
 
-def _room(wanted: Wanted) -> Room:
+def _room(request: WorkerRequest) -> Room:
     """How many workers, by what the cluster has."""
     nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]
     has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in nodes)
-    n_gpus = wanted.n_gpus if wanted.n_gpus is not None else float(has_gpus)
-    places = sum(_places(node["Resources"], wanted.n_threads, n_gpus) for node in nodes)
-    n_workers = wanted.n_workers or places
+    n_gpus = request.n_gpus if request.n_gpus is not None else float(has_gpus)
+    places = sum(_places(node["Resources"], request.n_threads, n_gpus) for node in nodes)
+    n_workers = request.n_workers or places
     if places < max(1, n_workers):
         gpus = f" and {n_gpus:g} GPUs" if n_gpus else ""
-        asked = f"{n_workers or 1} workers of {wanted.n_threads} CPUs{gpus} each"
-        raise cluster_too_small(asked, f"{len(nodes)} machines with places for {places} of them")
+        workers = f"{n_workers or 1} workers of {request.n_threads} CPUs{gpus} each"
+        raise cluster_too_small(workers, f"{len(nodes)} machines with places for {places} of them")
     return Room(n_workers, n_gpus, len(nodes))
 
 

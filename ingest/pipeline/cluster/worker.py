@@ -85,15 +85,17 @@ class Worker:
             self.transformer.stream()
         try:
             for name, expected in orders.parameters.items():
-                found = self._job(name).parameters()
-                if found != expected:
-                    different = sorted(key for key in {*found, *expected} if found.get(key) != expected.get(key))
+                parameters = self._job(name).parameters()
+                if parameters != expected:
+                    different = sorted(
+                        key for key in {*parameters, *expected} if parameters.get(key) != expected.get(key)
+                    )
                     key = different[0]
-                    there, here = str(found.get(key)), str(expected.get(key))
+                    theirs, ours = str(parameters.get(key)), str(expected.get(key))
                     return Failure(
                         "refused",
                         platform.node(),
-                        str(worker_differs(platform.node(), f"for {name} the {key}", there, here)),
+                        str(worker_differs(platform.node(), f"for {name} the {key}", theirs, ours)),
                     )
         except NeurothekError as error:
             return Failure("refused", platform.node(), str(error))
@@ -133,7 +135,7 @@ class Worker:
                 number,
                 ((layer, [self._watcher(job).observer() for job in jobs]) for layer, jobs in watched.items()),
                 streams=held,
-                batch_tokens=self._told.request.batch_tokens,
+                batch_tokens=self._current_assignment.request.batch_tokens,
             )
             for layer, results in seen:
                 for job, frame in zip(watched[layer], results, strict=True):
@@ -167,42 +169,44 @@ class Worker:
     @cached_property
     def transformer(self) -> Transformer:
         """The model."""
-        told = self._told
-        return open_transformer(self._checkpoint, device=told.device, dtype=DTYPES[told.request.dtype])
+        assignment = self._current_assignment
+        return open_transformer(self._checkpoint, device=assignment.device, dtype=DTYPES[assignment.request.dtype])
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Its tokenizer."""
-        return tokenization.load(self._checkpoint.folder, from_file=self._told.request.tokenizer_from_file)
+        return tokenization.load(
+            self._checkpoint.folder, from_file=self._current_assignment.request.tokenizer_from_file
+        )
 
     @property
-    def _told(self) -> Assignment:
+    def _current_assignment(self) -> Assignment:
         assert self._assignment is not None
         return self._assignment
 
     @cached_property
     def _checkpoint(self) -> checkpoints.Checkpoint:
         """The model's files: where the driver has them, else what its name stands for here."""
-        told = self._told
-        is_there = told.folder.exists()
+        assignment = self._current_assignment
+        is_there = assignment.folder.exists()
         return checkpoints.find(
-            str(told.folder) if is_there else told.source,
-            name=told.name,
-            revision=None if is_there else told.revision,
-            allow_pickle=told.request.allow_pickle,
+            str(assignment.folder) if is_there else assignment.source,
+            name=assignment.name,
+            revision=None if is_there else assignment.revision,
+            allow_pickle=assignment.request.allow_pickle,
         )
 
     def _require_same(self) -> None:
         """Raises if the weights here are others."""
-        told, found = self._told, self._checkpoint.weights_sha256
-        if found != told.weights_sha256:
-            what = f"weights of {told.name} with sha256"
-            raise worker_differs(platform.node(), what, f"{found[:12]}…", f"{told.weights_sha256[:12]}…")
+        assignment, sha256 = self._current_assignment, self._checkpoint.weights_sha256
+        if sha256 != assignment.weights_sha256:
+            what = f"weights of {assignment.name} with sha256"
+            raise worker_differs(platform.node(), what, f"{sha256[:12]}…", f"{assignment.weights_sha256[:12]}…")
 
     def _job(self, name: str) -> Job[Any]:
-        told = self._told
-        context = JobContext(self.transformer, self.tokenizer, batch_tokens=told.request.batch_tokens)
-        job = registry.job_class(name).from_options(context, told.request)
+        assignment = self._current_assignment
+        context = JobContext(self.transformer, self.tokenizer, batch_tokens=assignment.request.batch_tokens)
+        job = registry.job_class(name).from_options(context, assignment.request)
         return job.within(replace(context, text=self._corpus))
 
     def _watcher(self, name: str) -> SweepJob:

@@ -22,19 +22,19 @@ def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str
     work, corpus = prepared.work, prepared.corpus
     n_workers, memory = work.request.workers or 1, memory_of_each(work.request)
     jobs = [job.name for job, _ in prepared.agenda.texts]
-    said, speed = f"{in_number(n_workers, 'worker')} with {in_gb(memory)} each", float(n_workers)
+    text, speed = f"{in_number(n_workers, 'worker')} with {in_gb(memory)} each", float(n_workers)
     if corpus is not None and jobs:
         placement = share_for_sweep(work, corpus, jobs, memory_bytes=memory, n_workers=n_workers)
-        said += f"; {_shared(placement)}, since {placement.why}"
+        text += f"; {_shared(placement)}, since {placement.why}"
         speed = _at_once(placement, len(corpus.chunks()))
-    entries = [("workers", said)]
+    entries = [("workers", text)]
     if estimate is not None:
         n_at_once = min(n_workers, work.transformer.shape.n_layers)
         shared = estimate.sweep_seconds / speed + estimate.other_seconds / n_at_once
         alone = in_hours(estimate.alone_seconds / 3600)
         hours = in_hours((shared + estimate.alone_seconds) / 3600)
-        said = f"about {hours} with such workers that share the staging folder, {alone} of it in this process alone"
-        entries.append(("time there", said))
+        text = f"about {hours} with such workers that share the staging folder, {alone} of it in this process alone"
+        entries.append(("time there", text))
     return tuple(entries)
 
 

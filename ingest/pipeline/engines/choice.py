@@ -74,7 +74,7 @@ def require_engine(request: IngestRequest) -> None:
         )
 
 
-_SAID = {
+_ENVIRONMENT = {
     # Whoever talks to the cluster proves that it knows the token.
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -90,7 +90,7 @@ _TOKEN = "RAY_AUTH_TOKEN"  # noqa: S105 - the variable's name
 @cache
 def _ours() -> dict[str, str]:
     """What is said in this process, with one token for all clusters that are started here, since Ray remembers it."""
-    return {} if "ray" in sys.modules else {**_SAID, _TOKEN: secrets.token_hex(32)}
+    return {} if "ray" in sys.modules else {**_ENVIRONMENT, _TOKEN: secrets.token_hex(32)}
 
 
 @contextmanager

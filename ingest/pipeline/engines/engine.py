@@ -101,7 +101,7 @@ class Engine(ABC):
             plan: how one process keeps within its memory.
         """
 
-    def told(self) -> Sequence[str]:
+    def details(self) -> Sequence[str]:
         """What it has to say of what it did, for those who ask for details."""
         return ()
 

@@ -161,7 +161,7 @@ def test_progress_is_drawn_at_a_terminal_unless_quiet_was_asked_for(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with console_progress() as progress:
         assert isinstance(progress, ConsoleProgress)
-    with progress_bars(shown=False) as progress:
+    with progress_bars(visible=False) as progress:
         assert isinstance(progress, Silent)
     asked[QUIET] = True
     with console_progress() as progress:

@@ -29,8 +29,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_number_agrees_within_its_tolerance(tiny_models: dict[str, Path], off: float, outcome: str) -> None:
     asked = entry(str(tiny_models["gpt2"]))
     (first,) = check_published([asked])
-    assert first.found is not None
-    for published in (first.found.value + off, first.found.value - off):
+    assert first.measured is not None
+    for published in (first.measured.value + off, first.measured.value - off):
         (checked,) = check_published([replace(asked, published=published)])
         assert (checked.outcome, checked.reason) == (outcome, "")
 
@@ -75,7 +75,7 @@ def test_what_is_not_in_the_cache_is_skipped_and_nothing_is_asked(
         (skipped,) = check_published([entry("org/tiny")])
         assert hub.downloaded == []
         assert hub.tokens == set()
-    assert (skipped.outcome, skipped.found) == ("skipped", None)
+    assert (skipped.outcome, skipped.measured) == ("skipped", None)
     assert skipped.reason == "org/tiny is not in the hub's cache on this machine; add --download to fetch it"
 
 
@@ -89,8 +89,8 @@ def test_a_model_is_fetched_once_it_may_be_and_then_found_under_any_of_its_names
         (fetched,) = check_published([entry("org/tiny")], Reach(download=True))
         assert "model.safetensors" in hub.downloaded
     (cached,) = check_published([replace(entry("org/other"), aliases=("org/tiny",))])
-    assert fetched.found is not None
-    assert cached.found == fetched.found
+    assert fetched.measured is not None
+    assert cached.measured == fetched.measured
 
 
 def test_a_text_of_the_hub_is_skipped_where_nothing_may_be_downloaded(tiny_models: dict[str, Path]) -> None:
@@ -98,7 +98,7 @@ def test_a_text_of_the_hub_is_skipped_where_nothing_may_be_downloaded(tiny_model
     online = replace(asked, measurement=WindowPerplexity("hub:org/text"))
     skipped, found = check_published([online, asked])
     assert skipped.reason == "the text hub:org/text is read from the hub; add --download to read it"
-    assert found.found is not None
+    assert found.measured is not None
 
 
 def test_a_model_that_is_there_and_wrong_is_not_skipped(tiny_models: dict[str, Path], tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_pickled_weights_are_skipped_until_they_are_allowed(tiny_models: dict[st
     (skipped,) = check_published([entry(str(folder))])
     assert "--allow-pickle" in skipped.reason
     (found,) = check_published([entry(str(folder))], Reach(allow_pickle=True))
-    assert found.found is not None
+    assert found.measured is not None
 
 
 def test_the_table_says_what_was_published_where_and_how_it_is_measured(tiny_models: dict[str, Path]) -> None:

@@ -21,9 +21,9 @@ from neurothek.ingest.request import ModelSource, Steering
 )
 def test_ways(text: str, way: Way, told: str) -> None:
     assert Way.parse(text) == way
-    assert way.told() == told
+    assert way.description() == told
     if way.how != "mean":
-        assert Way.parse(text, pre=True).told() == f"{told}, before the non-linearity"
+        assert Way.parse(text, pre=True).description() == f"{told}, before the non-linearity"
 
 
 @pytest.mark.parametrize("text", ["", "off", "x", "nan", "inf", "x-inf", "1e7", "x-1e7", "0x5", "5%"])
@@ -40,8 +40,10 @@ def test_a_mean_before_the_non_linearity_is_refused() -> None:
 
 def test_positions_are_part_of_a_way() -> None:
     assert Way.parse("0", at=" 0-7 ") == Way("set", 0.0, "after", "0-7")
-    assert Way.parse("x2", pre=True, at="5-").told() == "multiplied by 2, before the non-linearity, at positions 5-"
-    assert Way.parse("mean", at="3").told() == "set to their means over the corpus, at positions 3"
+    assert (
+        Way.parse("x2", pre=True, at="5-").description() == "multiplied by 2, before the non-linearity, at positions 5-"
+    )
+    assert Way.parse("mean", at="3").description() == "set to their means over the corpus, at positions 3"
     with pytest.raises(NeurothekError, match="give a position as 3, several as 0-7, or all from one on as 5-"):
         Way.parse("0", at="last")
 
@@ -67,7 +69,7 @@ def test_a_plan_says_what_it_does_before_it_does_it() -> None:
     request = request_for(made, corpus_id=3, tokens=1000, n_sets=20, force=False)
     planned = Planned("opt", request, ModelSource("opt"), 3072, "builtin")
     assert planned.names == ("dead set to 0",)
-    assert planned.told() == [
+    assert planned.sentences() == [
         "dead set to 0: 2 of the 3,072 neurons of opt",
         "measured on builtin, reading sequences until 1,000 ids of each domain, beside 20 random sets of as many"
         " neurons",
@@ -79,7 +81,7 @@ def test_a_plan_of_texts_says_what_they_are_compared_with() -> None:
     made = interventions({"dead": ((0, 1),)}, Way.parse("0"), name=None, of_kinds=True, watched=(4,))
     steering = Steering(("a", "b"), length=7, scorers=("domains", "words:x"), unwanted="code", banned=("p", "q"))
     request = request_for(made, corpus_id=3, tokens=1000, n_sets=1, force=False, steering=steering)
-    told = Planned("opt", request, ModelSource("opt"), 3072, "builtin").told()
+    told = Planned("opt", request, ModelSource("opt"), 3072, "builtin").sentences()
     assert told[2:] == [
         "2 prompts continued by up to 7 tokens, the most probable, beside 1 random set of as many neurons, a filter of"
         " 2 words and self-debiasing against code",
@@ -96,7 +98,7 @@ def test_a_plan_of_single_neurons_says_how_long_it_takes(hours: float, told: str
     assert (request.jobs, request.single_neurons) == (("neuron_effects",), ((0, 2), (1, 1)))
     planned = Planned("opt", request, ModelSource("opt"), 3072, "builtin", hours=hours)
     assert planned.is_one_by_one
-    assert planned.told() == [
+    assert planned.sentences() == [
         "2 of the 3,072 neurons of opt are turned off one by one",
         "measured on builtin, reading sequences until 1,000 ids of each domain, beside up to 20 random ones of each"
         " layer",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from neurothek.ingest.lens.moments import CENTRE, N_BINS, bin_counts
-from neurothek.ingest.lens.scorer import Kept, Scorer
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
 
 # z is taken in float32, by one product and one sum of numbers below 66: it is off by at most 66 * 2^-23 quarters of a
 # standard deviation, and what float32 makes of mean and sd.
@@ -80,10 +80,10 @@ def test_a_scorer_counts_every_vector_whatever_its_block_and_length() -> None:
     generator = torch.Generator().manual_seed(0)
     unembedding, vectors = torch.randn(700, 8, generator=generator), torch.randn(1030, 8, generator=generator)
     vectors[1029] = vectors[0] * 2.0**-20
-    scored = Scorer(unembedding, keep=Kept(moments=True, histogram=True)).score(vectors)
+    scored = Scorer(unembedding, keep=ScorerOptions(moments=True, histogram=True)).score(vectors)
     assert scored.histogram is not None
     assert scored.histogram.shape == (1030, N_BINS)
     for vector in (0, 511, 512, 1028):
         check(scored.histogram[vector].tolist(), (unembedding.double() @ vectors[vector].double()).numpy())
     assert torch.equal(scored.histogram[0], scored.histogram[1029])
-    assert Scorer(unembedding, keep=Kept(moments=True)).score(vectors[:3]).histogram is None
+    assert Scorer(unembedding, keep=ScorerOptions(moments=True)).score(vectors[:3]).histogram is None

@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from neurothek.ingest.lens.scorer import Kept, Scorer, workspace_bytes
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes
 
 K = 7
-ALL = Kept(largest=K, smallest=K, moments=True)
+ALL = ScorerOptions(largest=K, smallest=K, moments=True)
 
 
 def integers(*shape: int, span: int = 3, seed: int = 0) -> Tensor:
@@ -83,7 +83,7 @@ def test_a_zero_unembedding_is_no_problem() -> None:
 
 
 def test_only_what_is_asked_for_is_kept() -> None:
-    scored = Scorer(gaussian(100, 4), keep=Kept(largest=2)).score(gaussian(3, 4))
+    scored = Scorer(gaussian(100, 4), keep=ScorerOptions(largest=2)).score(gaussian(3, 4))
     assert scored.largest is not None
     assert scored.smallest is None
     assert scored.moments is None

@@ -41,14 +41,18 @@ STREAMS = 40_000_000_000
 CHUNK_STREAMS = 1_310_720
 
 FOOTPRINTS = {
-    "one": Footprint(observing=10**6, folding=5 * 10**6, kept=2 * 10**5, parts=7_000, rows=11_000, shared_rows=13_000),
-    "two": Footprint(observing=2 * 10**6, folding=3 * 10**6, kept=4 * 10**5, parts=1_000, rows=2_000, shared_rows=500),
-    "watching": Footprint(observing=70 * 10**6, folding=10**6, kept=3 * 10**5),
+    "one": Footprint(
+        observing=10**6, folding=5 * 10**6, stored=2 * 10**5, parts=7_000, rows=11_000, shared_rows=13_000
+    ),
+    "two": Footprint(
+        observing=2 * 10**6, folding=3 * 10**6, stored=4 * 10**5, parts=1_000, rows=2_000, shared_rows=500
+    ),
+    "watching": Footprint(observing=70 * 10**6, folding=10**6, stored=3 * 10**5),
 }
 OF_WEIGHTS = {
-    "weights": Footprint(folding=6 * 10**6, kept=5 * 10**5, rows=100 * 10**6, shared_rows=10 * 10**6),
-    "more weights": Footprint(folding=2 * 10**6, kept=10**5, rows=7 * 10**6),
-    "heavy": Footprint(folding=90 * 10**9, kept=7 * 10**9),
+    "weights": Footprint(folding=6 * 10**6, stored=5 * 10**5, rows=100 * 10**6, shared_rows=10 * 10**6),
+    "more weights": Footprint(folding=2 * 10**6, stored=10**5, rows=7 * 10**6),
+    "heavy": Footprint(folding=90 * 10**9, stored=7 * 10**9),
 }
 
 

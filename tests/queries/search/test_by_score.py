@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from neurothek.catalog.problems import Invalid, NotFound, Unavailable
-from neurothek.queries.search.by_score import Wanted, _notes, wanted
+from neurothek.queries.search.by_score import Scoring, _notes, scorings
 from neurothek.queries.search.question import Question
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.known import known_model
@@ -62,8 +62,8 @@ def test_conditions_hold(door: neurothek.Neurothek, token: str) -> None:
 
 
 def test_models_with_the_same_tokens_are_named_together() -> None:
-    def one(name: str, *tokens: str) -> Wanted:
-        return Wanted(known_model(name=name), dict(enumerate(tokens)), (0, 0))
+    def one(name: str, *tokens: str) -> Scoring:
+        return Scoring(known_model(name=name), dict(enumerate(tokens)), (0, 0))
 
     said = _notes([one("a", " x"), one("b", " x"), one("c", " x", "x")])
     assert said == ("scored ' x' in a, b", "scored ' x', 'x' in c")
@@ -85,11 +85,11 @@ def test_the_command(door: neurothek.Neurothek, token: str) -> None:
 
 def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     with pytest.raises(Invalid):
-        wanted(full, Question(words=()))
+        scorings(full, Question(words=()))
     for words in (("school", "tea"), ("schoolbus",), ("sun",)):
         with pytest.raises((Invalid, NotFound)):
-            wanted(full, Question(words=words))
+            scorings(full, Question(words=words))
     with pytest.raises(Invalid, match=re.escape('give one word, or alternatives as "he,him,his"')):
-        wanted(full, Question(words=("school", "tea")))
+        scorings(full, Question(words=("school", "tea")))
     with pytest.raises(Unavailable, match="needs the weights of"):
         door.score(Question(words=(token,), exact=True), weights=tmp_path)

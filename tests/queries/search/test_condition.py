@@ -17,7 +17,7 @@ from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search import by_trigger, condition
 from neurothek.queries.search.by_likeness import alike
-from neurothek.queries.search.by_score import scored, wanted
+from neurothek.queries.search.by_score import scored, scorings
 from neurothek.queries.search.by_trigger import triggered
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.chosen import neurons_where
@@ -199,7 +199,7 @@ def test_a_label_that_a_model_cannot_have_is_told(
     }
 
     def scores_of(question: Question) -> FoundNeurons:
-        asked = wanted(full, question)
+        asked = scorings(full, question)
         return scored(full, question, asked, {one.model.model_id: Nothing(one.model.d_ffn) for one in asked})
 
     wrong = []
@@ -220,10 +220,10 @@ def test_interventions_say_which_labels_are_null(full_path: Path) -> None:
     """Neurons that are dead are left out of the kinds of a model that has no such label."""
     door = neurothek.open(full_path)
     told = NULL_FOR_GELU.format("is_dead")
-    assert door.plan_intervention("gelu-1m", where="is_dead or layer = 0").told()[-1] == told
-    plain = [*door.plan_intervention("gelu-1m", where="layer = 0").told()]
-    plain += door.plan_intervention("tiny-1m", where="is_dead or layer = 0").told()
-    plain += door.plan_intervention("tiny-1m", each="kind").told()
+    assert door.plan_intervention("gelu-1m", where="is_dead or layer = 0").sentences()[-1] == told
+    plain = [*door.plan_intervention("gelu-1m", where="layer = 0").sentences()]
+    plain += door.plan_intervention("tiny-1m", where="is_dead or layer = 0").sentences()
+    plain += door.plan_intervention("tiny-1m", each="kind").sentences()
     assert not any("is null for" in note for note in plain)
     # Here there is no other kind: with one, the sentence stands beside it.
     with pytest.raises(NotFound, match=re.escape(told)):

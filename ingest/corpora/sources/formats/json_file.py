@@ -77,10 +77,10 @@ class _Text:
     def _more(self) -> bool:
         """Read as much as is held and not used yet, so that a long value is not tried again and again."""
         parts = [self._held[self._at :]]
-        wanted = max(1, len(parts[0]))
-        while wanted > 0 and (block := next(self._blocks, "")):
+        n_missing = max(1, len(parts[0]))
+        while n_missing > 0 and (block := next(self._blocks, "")):
             parts.append(block)
-            wanted -= len(block)
+            n_missing -= len(block)
         self._held, self._at = "".join(parts), 0
         return len(parts) > 1
 

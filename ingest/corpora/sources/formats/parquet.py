@@ -37,8 +37,10 @@ def _parquet(path: Path, column: str, memory: TextMemory) -> Iterator[str]:
     # A dictionary is kept as one: few texts that come often would be many as soon as they are read. One that is made of
     # values which have none would only take room, and of those that are stored by their differences Arrow makes none.
     encodings = _encodings(path, column)
-    kept = [column] * ({"RLE_DICTIONARY", "PLAIN_DICTIONARY"} & encodings != set() and _DIFFERENCES not in encodings)
-    with pq.ParquetFile(path, read_dictionary=kept, buffer_size=BLOCK_BYTES) as file:
+    dictionaries = [column] * (
+        {"RLE_DICTIONARY", "PLAIN_DICTIONARY"} & encodings != set() and _DIFFERENCES not in encodings
+    )
+    with pq.ParquetFile(path, read_dictionary=dictionaries, buffer_size=BLOCK_BYTES) as file:
         for group in range(file.num_row_groups):
             rows = _rows_at_once(file.metadata.row_group(group), column, memory, largest)
             for batch in file.iter_batches(rows, row_groups=[group], columns=[column]):
@@ -136,18 +138,18 @@ def _fields(file: BinaryIO, path: Path, depth: int = 0) -> Iterator[tuple[int, i
 
 
 def _integer(file: BinaryIO, path: Path) -> int:
-    found = _unsigned(file, path)
-    return (found >> 1) ^ -(found & 1)
+    number = _unsigned(file, path)
+    return (number >> 1) ^ -(number & 1)
 
 
 def _unsigned(file: BinaryIO, path: Path) -> int:
     """Seven bits a byte, the lowest first; the last byte is below 128."""
-    found = 0
+    number = 0
     for shift in range(0, 70, 7):
         byte = _read_byte(file, path)
-        found |= (byte & 127) << shift
+        number |= (byte & 127) << shift
         if byte < 128:
-            return found
+            return number
     raise no_text(path, "a page has no header")
 
 

@@ -207,7 +207,7 @@ def test_neurons_of_a_gated_model_are_turned_on_at_the_pole_that_promotes_the_wo
         signs[layer, neuron] = 1 if max(centred, key=abs) > 0 else -1
     n_negative = sum(signs[one] < 0 for one in neurons)
     assert 0 < n_negative < len(neurons)
-    assert f", {n_negative} of them set to -3: they promote the words at their negative pole" in planned.told()[0]
+    assert f", {n_negative} of them set to -3: they promote the words at their negative pole" in planned.sentences()[0]
     for number in range(3):
         nll, read = 0.0, {"long": 0, "short": 0}
         some = chosen.filter(set_number=number).select("layer", "neuron").rows()
