@@ -61,7 +61,7 @@ class Questions(Opened):
         if limits is not None:
             answer = self.ask(query, parameters, limits=limits, corpus=corpus)
             if answer.is_truncated:
-                warnings.warn(f"showing {answer.shown}; raise the limits for more", stacklevel=3)
+                warnings.warn(f"showing {answer.extent}; raise the limits for more", stacklevel=3)
             return answer.frame
         with self.reader() as connection, on_corpus(connection, (), corpus) as prepared:
             if corpus is not None and prepared is not connection:

@@ -108,7 +108,7 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     seconds = time.perf_counter() - start
     frame = answered.frame
     with title_row("answer"):
-        st.caption(told(f"{answered.shown} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
+        st.caption(told(f"{answered.extent} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
         show_files("answer", frame)
     _rows(frame)
     fit = fitting(frame)

@@ -118,24 +118,24 @@ def _row(one: Entry, place: _Place, created_at: datetime) -> tuple[Any, ...]:
     return (str(uuid.uuid4()), *vector, one.concept, one.concept_class, marked, one.annotator, created_at)
 
 
-def _marked(one: Entry, shown: Sequence[int]) -> list[int]:
+def _marked(one: Entry, token_ids: Sequence[int]) -> list[int]:
     """Ids of the marked tokens, best first."""
     if one.concept is None:
         return []
-    known = range(1, len(shown) + 1) if one.marked_by == "ranks" else shown
+    marks = range(1, len(token_ids) + 1) if one.marked_by == "ranks" else token_ids
     for token in one.marked:
-        if token not in known:
-            raise not_shown(one.place, one.marked_by, token, len(shown))
+        if token not in marks:
+            raise not_shown(one.place, one.marked_by, token, len(token_ids))
     if len(one.marked) < LEAST_MARKED:
         raise too_few_marked(one.place, one.marked_by, len(one.marked))
-    return [token for rank, token in zip(known, shown, strict=True) if rank in one.marked]
+    return [token for rank, token in zip(marks, token_ids, strict=True) if rank in one.marked]
 
 
 def _refuse_contradictions(entries: Sequence[Entry], places: Sequence[_Place]) -> None:
     """Of one annotator and vector: a concept twice, or concepts beside the judgement that there is none."""
-    known: dict[tuple[str, _Place], dict[str | None, str]] = {}
+    classes: dict[tuple[str, _Place], dict[str | None, str]] = {}
     for one, place in zip(entries, places, strict=True):
-        concepts = known.setdefault((one.annotator, place), {})
+        concepts = classes.setdefault((one.annotator, place), {})
         name = None if one.concept is None else one.concept.casefold()
         if name in concepts:
             raise named_twice(one.place, one.concept, concepts[name])

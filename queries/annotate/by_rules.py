@@ -65,9 +65,9 @@ def _entries(connection: duckdb.DuckDBPyConnection, sample: Sample, vocabulary: 
     """
     rulebook = Rulebook(vocabulary, read_near(connection, sample.model.model_id))
     random = [key for key in control_keys(connection, sample.model) if key[0] == "random"]
-    shown = {key: ids for key, (ids, _) in tokens_shown(connection, sample.model, random).items()}
-    shown |= {vector.key: vector.token_ids for vector in sample.vectors}
-    for key, token_ids in shown.items():
+    lists = {key: ids for key, (ids, _) in tokens_shown(connection, sample.model, random).items()}
+    lists |= {vector.key: vector.token_ids for vector in sample.vectors}
+    for key, token_ids in lists.items():
         patterns: Sequence[Pattern | None] = rulebook.judge(token_ids) or (None,)
         for pattern in patterns:
             yield _entry(sample.model.name, key, pattern)

@@ -76,19 +76,19 @@ def invalid_annotation(place: str, field: str, problem: str, way: str = "", *, v
     return Invalid(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}", way, option=field, value=value)
 
 
-def unknown_field(place: str, field: str, known: Sequence[str]) -> Invalid:
+def unknown_field(place: str, field: str, fields: Sequence[str]) -> Invalid:
     """A field that annotations do not have."""
-    return invalid_annotation(place, field, "there is no such field", hint(field, known))
+    return invalid_annotation(place, field, "there is no such field", hint(field, fields))
 
 
-def invalid_field(place: str, field: str, value: object, wanted: str) -> Invalid:
+def invalid_field(place: str, field: str, value: object, expected: str) -> Invalid:
     """A value of another kind than its field, or out of its range."""
-    return invalid_annotation(place, field, f"{_shown(value)} is not valid", f"write {wanted}", value=value)
+    return invalid_annotation(place, field, f"{_quoted(value)} is not valid", f"write {expected}", value=value)
 
 
-def missing_field(place: str, field: str, wanted: str) -> Invalid:
+def missing_field(place: str, field: str, expected: str) -> Invalid:
     """An annotation that leaves something open."""
-    return invalid_annotation(place, field, "it is missing", f"write {wanted}")
+    return invalid_annotation(place, field, "it is missing", f"write {expected}")
 
 
 def fields_exclude(place: str, field: str, other: str) -> Invalid:
@@ -182,7 +182,7 @@ def concept_and_none(place: str, other: str) -> Invalid:
     )
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}..."
 

@@ -159,17 +159,17 @@ def _sheet_lines(text: str) -> Iterator[Line]:
         raise unreadable_line("the sheet", f"is neither JSON nor CSV ({error})") from error
     names = [name.strip() for name in rows[0]]
     of_lists = "plausible" in names
-    known, for_the_eye = (LIST_FIELDS, "text") if of_lists else (FIELDS, GLOSSES)
+    columns, for_the_eye = (LIST_FIELDS, "text") if of_lists else (FIELDS, GLOSSES)
     for name in names:
         # Columns of tokens are for the eye.
-        if name and name not in (*known, for_the_eye) and not name.isdecimal():
-            raise unknown_field("line 1", name, known)
+        if name and name not in (*columns, for_the_eye) and not name.isdecimal():
+            raise unknown_field("line 1", name, columns)
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
-        fields = {name: cell for name, cell in cells.items() if name in known}
+        fields = {name: cell for name, cell in cells.items() if name in columns}
         if of_lists and "plausible" in fields:
-            said = fields["plausible"].casefold()
-            yield Line(f"line {number}", {**fields, "plausible": _YES_OR_NO.get(said, fields["plausible"])})
+            answer = fields["plausible"].casefold()
+            yield Line(f"line {number}", {**fields, "plausible": _YES_OR_NO.get(answer, fields["plausible"])})
         elif not of_lists and {"concept", "class", "ranks", "token_ids"} & fields.keys():
             yield Line(f"line {number}", _sheet_fields(f"line {number}", fields))
 
@@ -182,8 +182,8 @@ def _sheet_fields(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
             raise fields_exclude(place, "concept", f"the class {NO_CONCEPT}, which says that there is none")
         fields["concept"] = None
     elif "concept" not in cells:
-        wanted = f"the name of the concept, or the class {NO_CONCEPT}"
-        raise missing_field(place, "concept", wanted)
+        expected = f"the name of the concept, or the class {NO_CONCEPT}"
+        raise missing_field(place, "concept", expected)
     elif "class" in cells and cells["class"] not in CONCEPT_CLASSES:
         raise invalid_field(place, "class", cells["class"], _one_of(CLASSES_OF_A_SHEET))
     for name, read in _READ.items():
@@ -215,10 +215,10 @@ def _concept(line: Line) -> tuple[str | None, ConceptClass | None]:
         return None, None
     if class_name is None:
         raise missing_field(line.place, "class", _one_of(CONCEPT_CLASSES))
-    known = next((one for one in CONCEPT_CLASSES if one == class_name), None)
-    if known is None:
+    concept_class = next((one for one in CONCEPT_CLASSES if one == class_name), None)
+    if concept_class is None:
         raise invalid_field(line.place, "class", class_name, _one_of(CONCEPT_CLASSES))
-    return concept, known
+    return concept, concept_class
 
 
 def _marked(line: Line) -> tuple[str, tuple[int, ...]]:
@@ -238,17 +238,17 @@ def _key(line: Line) -> tuple[Condition, int, int]:
     condition = line.fields.get("condition", "value" if neuron is not None else None)
     if layer is None or (neuron is None and control is None):
         raise missing_field(line.place, "vector", "a vector of the sample, an address, or a layer with a neuron")
-    known = next((one for one in CONDITIONS if one == condition), None)
-    if known is None:
+    kind = next((one for one in CONDITIONS if one == condition), None)
+    if kind is None:
         raise invalid_field(line.place, "condition", condition, _one_of(CONDITIONS))
     if neuron is not None and control is not None:
         raise fields_exclude(line.place, "control_id", "neuron")
-    if (known == "value") != (neuron is not None):
+    if (kind == "value") != (neuron is not None):
         other = "control_id" if neuron is None else "neuron"
-        raise fields_exclude(line.place, other, f"the condition {known}")
+        raise fields_exclude(line.place, other, f"the condition {kind}")
     number = control if neuron is None else neuron
     assert number is not None
-    return known, layer, number
+    return kind, layer, number
 
 
 def _refuse_secondname_of(line: Line, handle: str | None, address: str | None, model: str | None) -> None:
@@ -265,9 +265,9 @@ def name_of(line: Line, field: str) -> str | None:
     value = line.fields.get(field)
     if value is None:
         return None
-    wanted = f"a text of one line and at most {_LONGEST_NAME} letters"
+    expected = f"a text of one line and at most {_LONGEST_NAME} letters"
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME or any(map(_breaks, value)):
-        raise invalid_field(line.place, field, value, wanted)
+        raise invalid_field(line.place, field, value, expected)
     return value.strip()
 
 

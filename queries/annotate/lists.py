@@ -96,8 +96,8 @@ class ListSample:
 
 def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> ListSample:
     """The lists of ten sentences, of every state and of both methods, each once, shuffled."""
-    known = choose_model(connection, model)
-    rows = records(connection, _SHORTCUT_LISTS, {"model": known.name, "n_listed": N_LISTED})
+    model_row = choose_model(connection, model)
+    rows = records(connection, _SHORTCUT_LISTS, {"model": model_row.name, "n_listed": N_LISTED})
     if not rows:
         raise no_lists(model)
     sentences = sorted({row["sentence_id"] for row in rows}, key=lambda one: digest(f"{seed} sentence {one}"))
@@ -109,7 +109,7 @@ def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int =
             handle = f"{seed}-{digest(f'{seed} {text} {ids}')[:12]}"
             lists[handle] = ListedTokens(handle, text, ids, tuple(row["tokens"]))
     # Handles are drawn at random: their order is the shuffle.
-    return ListSample(known, seed, tuple(lists[handle] for handle in sorted(lists)))
+    return ListSample(model_row, seed, tuple(lists[handle] for handle in sorted(lists)))
 
 
 def lists_left(connection: duckdb.DuckDBPyConnection, sample: ListSample, annotator: str) -> ListSample:

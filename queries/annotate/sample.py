@@ -65,17 +65,17 @@ def read_glosses(path: Path) -> Glosses:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise unreadable_glosses(path, f"it is neither TSV nor CSV ({error})") from error
-    found: dict[str, list[str]] = {}
+    glosses: dict[str, list[str]] = {}
     for number, row in enumerate(rows, start=1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or (number == 1 and tuple(cells) == HEADER):
             continue
         if len(cells) != len(HEADER) or not all(cells):
             raise unreadable_glosses(path, f"line {number} is not a token and its gloss")
-        found.setdefault(cells[0], []).append(cells[1])
-    if not found:
+        glosses.setdefault(cells[0], []).append(cells[1])
+    if not glosses:
         raise unreadable_glosses(path, "it is empty")
-    return Glosses({token: "; ".join(dict.fromkeys(meanings)) for token, meanings in found.items()})
+    return Glosses({token: "; ".join(dict.fromkeys(meanings)) for token, meanings in glosses.items()})
 
 
 PER_LAYER = 10
@@ -123,8 +123,8 @@ class Sample:
         )
         if glosses is None:
             return frame
-        found = [list(map(glosses.of, vector.tokens)) for vector in self.vectors]
-        return frame.with_columns(pl.Series(GLOSSES, found, pl.List(TEXT)))
+        glosses_of = [list(map(glosses.of, vector.tokens)) for vector in self.vectors]
+        return frame.with_columns(pl.Series(GLOSSES, glosses_of, pl.List(TEXT)))
 
     def sheet(self, annotator: str | None = None, glosses: Glosses | None = None) -> pl.DataFrame:
         """One row per vector to be filled in: concept, class and ranks are empty, every token has a cell with its rank.
@@ -162,14 +162,14 @@ def seed_of(handle: str) -> int | None:
 
 def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> Sample:
     """Ten neurons per layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4)."""
-    known = choose_model(connection, model)
-    controls = control_keys(connection, known)
-    shown = tokens_shown(connection, known, [*_neurons(known, seed), *_first(controls)])
-    if not controls or all(key[0] != "value" for key in shown):
+    model_row = choose_model(connection, model)
+    controls = control_keys(connection, model_row)
+    lists = tokens_shown(connection, model_row, [*_neurons(model_row, seed), *_first(controls)])
+    if not controls or all(key[0] != "value" for key in lists):
         raise no_controls(model)
-    vectors = [Vector(_handle(seed, key, ids), key, ids, tokens) for key, (ids, tokens) in shown.items()]
+    vectors = [Vector(_handle(seed, key, ids), key, ids, tokens) for key, (ids, tokens) in lists.items()]
     # Handles are drawn at random: their order is the shuffle.
-    return Sample(known, seed, tuple(sorted(vectors, key=lambda vector: vector.handle)))
+    return Sample(model_row, seed, tuple(sorted(vectors, key=lambda vector: vector.handle)))
 
 
 def control_keys(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> list[Key]:
@@ -181,8 +181,8 @@ def judged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str
     """Handles of the sample's vectors that an annotator has judged, as they are now."""
     parameters = {"model_id": sample.model.model_id, "annotator": annotator}
     rows = records(connection, _JUDGED_VECTORS, parameters)
-    known = {(_key(row), tuple(row["token_ids"])) for row in rows}
-    return frozenset(vector.handle for vector in sample.vectors if (vector.key, vector.token_ids) in known)
+    existing = {(_key(row), tuple(row["token_ids"])) for row in rows}
+    return frozenset(vector.handle for vector in sample.vectors if (vector.key, vector.token_ids) in existing)
 
 
 def unjudged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> Sample:
@@ -191,19 +191,19 @@ def unjudged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: s
     return replace(sample, vectors=tuple(vector for vector in sample.vectors if vector.handle not in done))
 
 
-Shown = tuple[tuple[int, ...], tuple[str, ...]]
+TokenList = tuple[tuple[int, ...], tuple[str, ...]]
 """Ids and exact texts of tokens."""
 
 
-def tokens_shown(connection: duckdb.DuckDBPyConnection, model: KnownModel, keys: Iterable[Key]) -> dict[Key, Shown]:
+def tokens_shown(connection: duckdb.DuckDBPyConnection, model: KnownModel, keys: Iterable[Key]) -> dict[Key, TokenList]:
     """The highest tokens of vectors that have a list."""
-    wanted = list(dict.fromkeys(keys))
+    unique = list(dict.fromkeys(keys))
     parameters = {
         "model_id": model.model_id,
         "n_shown": N_SHOWN,
-        "conditions": [condition for condition, _, _ in wanted],
-        "layers": [layer for _, layer, _ in wanted],
-        "numbers": [number for _, _, number in wanted],
+        "conditions": [condition for condition, _, _ in unique],
+        "layers": [layer for _, layer, _ in unique],
+        "numbers": [number for _, _, number in unique],
     }
     rows = ask_records(connection, "shown_tokens", parameters)
     return {_key(row): (tuple(row["token_ids"]), tuple(row["tokens"])) for row in rows}
@@ -211,12 +211,12 @@ def tokens_shown(connection: duckdb.DuckDBPyConnection, model: KnownModel, keys:
 
 def _neurons(model: KnownModel, seed: int) -> list[Key]:
     """Drawn by a counter, so that no library's generator can change what a handle stands for."""
-    wanted = min(PER_LAYER, model.d_ffn)
+    n = min(PER_LAYER, model.d_ffn)
     keys: list[Key] = []
     for layer in range(model.n_layers):
         drawn: dict[int, None] = {}
         for number in count():
-            if len(drawn) == wanted:
+            if len(drawn) == n:
                 break
             drawn[int(digest(f"{seed} {layer} {number}")[:15], 16) % model.d_ffn] = None
         keys += [("value", layer, neuron) for neuron in drawn]
@@ -246,5 +246,5 @@ def _cell(vector: Vector, rank: int) -> str | None:
 
 
 def _glossed(vector: Vector, glosses: Glosses) -> str | None:
-    found = ((rank, glosses.of(token)) for rank, token in enumerate(vector.tokens, start=1))
-    return ", ".join(f"{rank} {gloss}" for rank, gloss in found if gloss is not None) or None
+    ranked = ((rank, glosses.of(token)) for rank, token in enumerate(vector.tokens, start=1))
+    return ", ".join(f"{rank} {gloss}" for rank, gloss in ranked if gloss is not None) or None

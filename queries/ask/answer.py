@@ -10,7 +10,7 @@ import polars as pl
 
 from neurothek.catalog.terminal.cells import PrintedColumn, columns_of
 from neurothek.catalog.terminal.layout import fit
-from neurothek.queries.ask.statements import Asked, recorded
+from neurothek.queries.ask.statements import ExecutedStatement, recorded
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ _CELL = "padding: 0.15em 0.6em; white-space: pre; font-family: monospace; text-a
 class TabularAnswer:
     """An answer of several tables, which shows itself at a prompt and in a notebook."""
 
-    asked: tuple[Asked, ...] = field(default=(), kw_only=True, compare=False)  # the statements that were run for it
+    statements: tuple[ExecutedStatement, ...] = field(default=(), kw_only=True, compare=False)  # that were run for it
 
     @property
     def sql(self) -> str:
         """The statements that were run for it, with their values, to be read, changed and run."""
-        return ";\n\n".join(one.sql.strip() for one in self.asked)
+        return ";\n\n".join(one.sql.strip() for one in self.statements)
 
     def sections(self) -> list[Section]:
         """Its tables with their titles."""
@@ -78,9 +78,9 @@ def with_its_sql(ask: Callable[P, A]) -> Callable[P, A]:
 
     @wraps(ask)
     def answered(*args: P.args, **kwargs: P.kwargs) -> A:
-        with recorded() as asked:
+        with recorded() as executed:
             answer = ask(*args, **kwargs)
-        return replace(answer, asked=tuple(asked))
+        return replace(answer, statements=tuple(executed))
 
     return answered
 

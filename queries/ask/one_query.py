@@ -25,7 +25,7 @@ def run_query(
 ) -> pl.DataFrame:
     """Run one query, values bound to its `$name`s, and return all of its rows."""
     try:
-        rows = _asked(connection, query, parameters)
+        rows = _relation(connection, query, parameters)
         frame = rows.pl()
     except duckdb.Error as error:
         raise objection(connection, error) from error
@@ -48,7 +48,7 @@ def stream_query(
     import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
 
     try:
-        rows = _asked(connection, query, parameters)
+        rows = _relation(connection, query, parameters)
         wide = _wide(rows)
         reader = (rows if most_rows is None else rows.limit(most_rows)).to_arrow_reader(_BATCH_ROWS)
         # Not `empty_table`, which makes arrays of lists, for which pyarrow imports pandas.
@@ -68,13 +68,13 @@ def count_rows(
     """How many rows a query has that ran before; None where that takes longer."""
     try:
         with time_limit(connection, seconds):
-            counted = _asked(connection, query, parameters).aggregate("count(*) as n").pl()
+            counted = _relation(connection, query, parameters).aggregate("count(*) as n").pl()
     except duckdb.Error:
         return None
     return int(counted.item())
 
 
-def _asked(
+def _relation(
     connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None
 ) -> duckdb.DuckDBPyRelation:
     statement = _only_statement(connection, query)
@@ -206,8 +206,8 @@ def with_parts(text: str, holding: Collection[str]) -> str:
     unknown = set(holding).difference(_CONDITION.findall(text))
     if unknown:
         raise PartUnknown(unknown)
-    return _kept(text, holding)
+    return _remaining(text, holding)
 
 
-def _kept(text: str, holding: Collection[str]) -> str:
-    return _CONDITIONAL.sub(lambda match: _kept(match[2], holding) if match[1] in holding else "", text)
+def _remaining(text: str, holding: Collection[str]) -> str:
+    return _CONDITIONAL.sub(lambda match: _remaining(match[2], holding) if match[1] in holding else "", text)

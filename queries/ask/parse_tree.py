@@ -113,7 +113,7 @@ _RELATIONS = frozenset(
 )
 """What may stand in a query; what a newer parser adds is refused until it has been reviewed."""
 
-_SHOWN = {'"tables"', "__show_tables_expanded"}
+_ALL_TABLES = {'"tables"', "__show_tables_expanded"}
 """Lists that SHOW may bring: of what the warehouse holds."""
 
 
@@ -158,7 +158,7 @@ def mentions_in(statements: list[dict[str, Any]]) -> Mentions:
         if kind == "BASE_TABLE":
             mentions.tables.append(_place(node))
         elif kind == "SHOW_REF":
-            mentions.tables += _shown(node)
+            mentions.tables += _described(node)
         elif kind == "TABLE_FUNCTION":
             in_tables.add(id(node["function"]))
             mentions.calls.append(Call(_name(node["function"]), "table"))
@@ -269,9 +269,11 @@ def _check_kind(node: dict[str, Any]) -> None:
         raise failed_query(f"it holds an expression that has not been reviewed ({str(kind or expression).lower()})")
 
 
-def _shown(node: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _described(node: dict[str, Any]) -> list[tuple[str, str, str]]:
     """What a SHOW, DESCRIBE or SUMMARIZE names by itself; nothing where it holds a query."""
-    if node.get("query") is not None or (node.get("show_type") == "SHOW_SPECIAL" and node.get("table_name") in _SHOWN):
+    if node.get("query") is not None or (
+        node.get("show_type") == "SHOW_SPECIAL" and node.get("table_name") in _ALL_TABLES
+    ):
         return []
     return [_place(node)]
 

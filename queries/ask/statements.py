@@ -85,7 +85,7 @@ def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExecutedStatement:
     """A statement as it was run."""
 
     text: str  # the statement
@@ -97,24 +97,24 @@ class Asked:
         return filled(self.text, self.parameters)
 
 
-_ASKED: ContextVar[list[Asked] | None] = ContextVar("_ASKED", default=None)
+_EXECUTED: ContextVar[list[ExecutedStatement] | None] = ContextVar("_EXECUTED", default=None)
 
 
 @contextmanager
-def recorded() -> Iterator[list[Asked]]:
+def recorded() -> Iterator[list[ExecutedStatement]]:
     """The statements that are run within the context, as they are run."""
-    asked: list[Asked] = []
-    before = _ASKED.set(asked)
+    executed: list[ExecutedStatement] = []
+    before = _EXECUTED.set(executed)
     try:
-        yield asked
+        yield executed
     finally:
-        _ASKED.reset(before)
+        _EXECUTED.reset(before)
 
 
 def _note(text: str, parameters: Mapping[str, Any] | None) -> None:
-    asked = _ASKED.get()
-    if asked is not None:
-        asked.append(Asked(text, parameters or {}))
+    executed = _EXECUTED.get()
+    if executed is not None:
+        executed.append(ExecutedStatement(text, parameters or {}))
 
 
 _PARAMETER = re.compile(r"\$(\w+)")

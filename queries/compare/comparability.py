@@ -56,8 +56,8 @@ def _twins(way: Way, ways: Sequence[Way]) -> list[str]:
     if len(alike) == 1:
         return []
     twin = alike[-1] if way.model == alike[0] else alike[0]
-    told = "has the same family and size, and no variant distinguishes them (set one with neurothek label)"
-    return [f"{twin} {told}"]
+    reason = "has the same family and size, and no variant distinguishes them (set one with neurothek label)"
+    return [f"{twin} {reason}"]
 
 
 def _preference(ways: Sequence[Way]) -> tuple[int, int, int, str, str, str]:
@@ -68,7 +68,7 @@ def _preference(ways: Sequence[Way]) -> tuple[int, int, int, str, str, str]:
 
 def _reasons(way: Way, reference: Way, most: int) -> list[str]:
     same_text = way.text_sha256 == reference.text_sha256
-    told = {
+    conditions = {
         "another text": same_text,
         f"sequences of {way.sequence_length} ids instead of {reference.sequence_length}": (
             way.sequence_length == reference.sequence_length
@@ -81,4 +81,4 @@ def _reasons(way: Way, reference: Way, most: int) -> list[str]:
             not same_text or way.n_tokens >= LEAST_TOKEN_RATIO * most
         ),
     }
-    return [reason for reason, holds in told.items() if not holds]
+    return [reason for reason, holds in conditions.items() if not holds]

@@ -144,8 +144,8 @@ class Comparison(TabularAnswer):
     @property
     def summary(self) -> str:
         """What they show in sentences, a line for each family of which text was read; `notes` say what is left out."""
-        known = [one for one in self.conclusions if one.kind != "not measured"]
-        return "\n".join(" ".join([one.sentence, *one.rests_on]) for one in known)
+        measured = [one for one in self.conclusions if one.kind != "not measured"]
+        return "\n".join(" ".join([one.sentence, *one.rests_on]) for one in measured)
 
     @property
     def notes(self) -> list[str]:
@@ -200,10 +200,10 @@ class Comparison(TabularAnswer):
         }[metric]
         n_bins = self._n_bins()
         binned = self.layers.with_columns((pl.col("depth") * n_bins).floor().cast(pl.Int64).alias("stretch"))
-        known = counted.is_not_null()
+        is_known = counted.is_not_null()
         pooled = binned.group_by("model", "stretch").agg(
             # A mean of no neurons is unknown, not 0.
-            pl.when(known.any()).then(counted.sum() / weight.filter(known).sum()).alias("value")
+            pl.when(is_known.any()).then(counted.sum() / weight.filter(is_known).sum()).alias("value")
         )
         names = [name for name in self.models.get_column("model") if name in set(pooled.get_column("model"))]
         label = pl.concat_str(
@@ -224,15 +224,15 @@ class Comparison(TabularAnswer):
         head = Section("models", self.table(), "\n".join([*self.notes, *self.hints]))
         # A masked model has no activity, and yet shortcuts to leave it by.
         activity = [] if self.layers.is_empty() else self._of_activity()
-        told = [
+        result = [
             head,
             *activity,
             *saturation_sections(self.saturation),
             *exit_sections(self.early_exits, self.exit_tradeoff),
         ]
         if self.corpus is None:
-            return told
-        return [replace(section, title=f"{section.title}, on {self.corpus}") for section in told]
+            return result
+        return [replace(section, title=f"{section.title}, on {self.corpus}") for section in result]
 
     def _of_activity(self) -> list[Section]:
         return [
@@ -247,8 +247,8 @@ class Comparison(TabularAnswer):
     def data(self) -> dict[str, pl.DataFrame]:
         """The comparison for programs."""
         exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
-        told = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
-        return told | exits
+        frames = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
+        return frames | exits
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
@@ -265,8 +265,8 @@ def compare(
 ) -> Comparison:
     """Put models side by side on their shown corpora, or on the one called `corpus`."""
     names = [model.name for model in choose_models(connection, models)]
-    with on_corpus(connection, names, corpus) as shown:
-        return _side_by_side(shown, names, corpus)
+    with on_corpus(connection, names, corpus) as prepared:
+        return _side_by_side(prepared, names, corpus)
 
 
 def together(comparisons: Sequence[Comparison]) -> tuple[list[Section], dict[str, pl.DataFrame]]:

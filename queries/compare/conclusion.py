@@ -91,27 +91,27 @@ class Conclusion:
 
     def _parameters(self) -> str:
         sizes = zip(self.models, self.sizes, strict=True)
-        told = ", ".join(f"{self.names[model]} has {short(size)}" for model, size in sizes)
-        return f"Without embeddings, {told} parameters."
+        counts = ", ".join(f"{self.names[model]} has {short(size)}" for model, size in sizes)
+        return f"Without embeddings, {counts} parameters."
 
     def _training(self) -> str:
-        known = [number for number in self.tokens_per_parameter if number is not None]
-        if len(known) < len(self.models):
+        ratios = [number for number in self.tokens_per_parameter if number is not None]
+        if len(ratios) < len(self.models):
             return "The number of training tokens is unknown for some, so size may not be the only difference."
-        way: Direction = direction_of([Number(number) for number in known])
+        way: Direction = direction_of([Number(number) for number in ratios])
         if way in ("rises", "falls"):
             moves = {"rises": "rise", "falls": "fall"}[way]
-            ends = f"from {_per_parameter(known[0])} to {_per_parameter(known[-1])}"
-            said = f"{moves} {ends}, so size is not the only difference"
+            ends = f"from {_per_parameter(ratios[0])} to {_per_parameter(ratios[-1])}"
+            clause = f"{moves} {ends}, so size is not the only difference"
         else:
-            least, largest = _per_parameter(min(known)), _per_parameter(max(known))
+            least, largest = _per_parameter(min(ratios)), _per_parameter(max(ratios))
             is_same = way == "stays flat"
-            said = (
+            clause = (
                 f"are about the same ({least} to {largest})"
                 if is_same
                 else (f"lie between {least} and {largest}, so size is not the only difference")
             )
-        return f"Training tokens per parameter {said}."
+        return f"Training tokens per parameter {clause}."
 
 
 _MANY = 100
@@ -147,22 +147,22 @@ def _of_family(family: str, rows: Sequence[Mapping[str, Any]], is_one: bool) -> 
     why_not = why_not_comparable([_way(row) for row in measured])
     sizes = [row for row in measured if why_not[row["model"]] is None]
     kind = _kind(plain, measured, sizes)
-    told = sizes if kind in ("trend", "one size") else []
-    reasons = {row["model"]: _why_left_out(row, why_not) for row in rows if row not in told}
+    sizes_there = sizes if kind in ("trend", "one size") else []
+    reasons = {row["model"]: _why_left_out(row, why_not) for row in rows if row not in sizes_there}
     if kind == "not comparable":
         reasons = {row["model"]: why_not[row["model"]] or "the reference" for row in measured}
-    known = [_trend(measure, told) for measure in MEASURES]
+    trends = [_trend(measure, sizes_there) for measure in MEASURES]
     return Conclusion(
         family=family,
         kind=kind,
-        models=tuple(row["model"] for row in told),
-        trends=tuple(trend for trend in known if trend is not None),
+        models=tuple(row["model"] for row in sizes_there),
+        trends=tuple(trend for trend in trends if trend is not None),
         left_out=reasons,
         names={row["model"]: _name(row["model"], family) if is_one else row["model"] for row in rows},
-        sizes=tuple(row["size"] for row in told),
-        tokens_seen=tuple(row["n_tokens_seen"] for row in told),
-        tokens_per_parameter=tuple(row["tokens_per_parameter"] for row in told),
-        corpora=tuple(dict.fromkeys(row["corpus"] for row in told)),
+        sizes=tuple(row["size"] for row in sizes_there),
+        tokens_seen=tuple(row["n_tokens_seen"] for row in sizes_there),
+        tokens_per_parameter=tuple(row["tokens_per_parameter"] for row in sizes_there),
+        corpora=tuple(dict.fromkeys(row["corpus"] for row in sizes_there)),
     )
 
 
@@ -211,5 +211,5 @@ def _per_parameter(number: float) -> str:
 
 def _together(words: Iterable[str]) -> str:
     """Words in a row: a, b and c."""
-    *some, last = list(words)
-    return f"{', '.join(some)} and {last}" if some else last
+    *first, last = list(words)
+    return f"{', '.join(first)} and {last}" if first else last

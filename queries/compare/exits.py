@@ -89,12 +89,12 @@ def exit_tradeoff(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
 
 def exit_sections(rules: pl.DataFrame, tradeoff: pl.DataFrame) -> list[Section]:
     """The rules of every model, and what its shortcuts save, where they were measured."""
-    shown = []
+    sections = []
     if not rules.is_empty():
-        shown.append(Section("early exit by sub-updates, and by classifiers", _rules_table(rules), _RULES_REMARK))
+        sections.append(Section("early exit by sub-updates, and by classifiers", _rules_table(rules), _RULES_REMARK))
     if not tradeoff.is_empty():
-        shown.append(Section("layers saved at 95% precision by shortcuts", _saved_table(tradeoff), _SAVED_REMARK))
-    return shown
+        sections.append(Section("layers saved at 95% precision by shortcuts", _saved_table(tradeoff), _SAVED_REMARK))
+    return sections
 
 
 def _rules_table(rules: pl.DataFrame) -> pl.DataFrame:

@@ -66,20 +66,20 @@ class Typology:
 
     def sections(self) -> list[Section]:
         """A table for each kind of neuron; kinds that were not measured are left out."""
-        shown = []
+        result = []
         if not self.coverage.is_empty():
-            shown.append(Section("alive neurons of the first half by the tokens that cover them", *self._coverage()))
+            result.append(Section("alive neurons of the first half by the tokens that cover them", *self._coverage()))
         if not self.detectors.is_empty():
-            shown.append(Section("detectors of n-grams", *self._detectors()))
+            result.append(Section("detectors of n-grams", *self._detectors()))
         if not self.detected.is_empty():
-            shown.append(Section("tokens that have a detector", *self._detected()))
+            result.append(Section("tokens that have a detector", *self._detected()))
         if not self.suppression.is_empty():
-            shown.append(Section("token detectors that suppress their triggers", *self._suppression()))
+            result.append(Section("token detectors that suppress their triggers", *self._suppression()))
         if not self.positions.is_empty():
-            shown.append(Section("positional neurons", *self._positions()))
+            result.append(Section("positional neurons", *self._positions()))
         if not self.teams.is_empty():
-            shown.append(Section("teams of strong positional neurons", *self._teams()))
-        return shown
+            result.append(Section("teams of strong positional neurons", *self._teams()))
+        return result
 
     def models(self) -> list[str]:
         """The models of which positions are told."""
@@ -222,14 +222,14 @@ def positional_neurons(connection: duckdb.DuckDBPyConnection, models: Sequence[s
 
 
 def _sum() -> pl.Expr:
-    return _known(pl.element())
+    return _sum_of(pl.element())
 
 
 def _known_sum(column: str) -> pl.Expr:
-    return _known(pl.col(column))
+    return _sum_of(pl.col(column))
 
 
-def _known(column: pl.Expr) -> pl.Expr:
+def _sum_of(column: pl.Expr) -> pl.Expr:
     """The sum, null and not 0 where nothing is known."""
     return pl.when(column.is_not_null().any()).then(column.sum())
 

@@ -132,8 +132,8 @@ class Trend:
     def clause(self) -> str:
         """What is said of it."""
         of, plural = self.measure.subject, self.measure.is_plural
-        shown = percentages(self.values)
-        first, last = shown[0], shown[-1]
+        shares = percentages(self.values)
+        first, last = shares[0], shares[-1]
         match self.direction:
             case "rises" | "falls" as way:
                 return f"{of} {way.removesuffix('s') if plural else way} from {first} to {last}"
@@ -142,9 +142,9 @@ class Trend:
                 stays = "stay" if plural else "stays"
                 return f"{of} {stays} at {low}" if low == high else f"{of} {stays} flat ({low} to {high})"
             case "goes up and down":
-                return f"{of} {'go' if plural else 'goes'} up and down ({', '.join(shown)})"
+                return f"{of} {'go' if plural else 'goes'} up and down ({', '.join(shares)})"
             case "shows no clear trend":
-                return f"{of} {'show' if plural else 'shows'} no clear trend ({', '.join(shown)})"
+                return f"{of} {'show' if plural else 'shows'} no clear trend ({', '.join(shares)})"
         return self.measure.of_one.format(first)
 
 
@@ -190,9 +190,9 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int]) -> tupl
     )
 
 
-def _wilson(found: int, n: int) -> tuple[float, float, float]:
+def _wilson(k: int, n: int) -> tuple[float, float, float]:
     """A share with the ends of its 95% interval [Wilson 1927]; written out, as SciPy takes a second to load."""
-    share, z2 = found / n, _NORMAL_975**2
+    share, z2 = k / n, _NORMAL_975**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _NORMAL_975 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
     return share, middle - half, middle + half

@@ -12,9 +12,9 @@ _LONGEST = 60
 
 def invalid_layers(text: str) -> Invalid:
     """A range of layers that is none."""
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    excerpt = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return Invalid(
-        f"{shown!r} is not a range of layers",
+        f"{excerpt!r} is not a range of layers",
         "write one layer as 3, or several as 3-5",
         option="--layers",
         value=text,
@@ -67,13 +67,13 @@ def too_long_phrase(phrase: str, pieces: Sequence[str], longest: int) -> Invalid
     )
 
 
-def other_tokenizers(asked: str, others: Sequence[str]) -> Unsupported:
+def other_tokenizers(model: str, others: Sequence[str]) -> Unsupported:
     """Models whose tokens cannot be compared."""
     return Unsupported(
-        f"{enumerated(others)} and {asked} have different tokenizers, so their lists cannot be compared",
+        f"{enumerated(others)} and {model} have different tokenizers, so their lists cannot be compared",
         f"choose models with the same tokenizer (see `{command_line('models', '--format', 'json')}`)",
         what="tokenizers",
-        name=asked,
+        name=model,
     )
 
 
@@ -122,13 +122,13 @@ def neuron_of_another(address: str, model: str) -> Invalid:
     )
 
 
-def nothing_chosen(model: str, asked: str, why: str = "") -> NotFound:
+def nothing_chosen(model: str, condition: str, why: str = "") -> NotFound:
     """A query that was to choose neurons of a model finds none."""
     command = command_line("sql", f"from neurons where model = '{model}'")
     reason = f" ({why})" if why else ""
     return NotFound(
-        f"{model} has no neurons {asked}{reason}",
+        f"{model} has no neurons {condition}{reason}",
         f"try the condition first, beginning with `{command}`",
         what="neurons",
-        name=asked,
+        name=condition,
     )

@@ -18,14 +18,14 @@ def no_models() -> NotMeasured:
     )
 
 
-def unknown_corpus(name: str, known: Sequence[str]) -> NotFound:
+def unknown_corpus(name: str, corpora: Sequence[str]) -> NotFound:
     """The models asked about were not measured on the corpus."""
     return NotFound(
         f"none of the selected models was measured on a corpus {named(name)}",
-        hint(name, known),
+        hint(name, corpora),
         what="corpus",
         name=name,
-        known=known,
+        known=corpora,
     )
 
 
@@ -43,28 +43,28 @@ def no_shortcuts(model: str, corpus: str | None, measured: Sequence[str], on: Se
     )
 
 
-def unknown_relation(name: str, known: Sequence[str]) -> NotFound:
+def unknown_relation(name: str, relations: Sequence[str]) -> NotFound:
     """No view and no table has the name."""
     return NotFound(
         f"there is no {RELATION} {name}",
-        f"{hint(name, known)} (see `{command_line('schema')}`)",
+        f"{hint(name, relations)} (see `{command_line('schema')}`)",
         what=RELATION,
         name=name,
-        known=known,
+        known=relations,
     )
 
 
 def unknown_column(
-    name: str, known: Sequence[str], *, relation: str | None = None, instead: str | None = None
+    name: str, columns: Sequence[str], *, relation: str | None = None, instead: str | None = None
 ) -> NotFound:
     """No column has the name."""
     where = f" in {relation}" if relation else ""
     return NotFound(
         f"there is no column {name}{where}",
-        instead or hint(name.rpartition(".")[2], known),
+        instead or hint(name.rpartition(".")[2], columns),
         what="column",
         name=name,
-        known=known,
+        known=columns,
     )
 
 

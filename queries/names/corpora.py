@@ -84,11 +84,11 @@ def which_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
         if row.is_shown:
             readers.setdefault(_unmistakable(row, rows), []).append(row.model)
     if len(readers) == 1:
-        said = f"on the shown corpus {visible(next(iter(readers)))}"
+        clause = f"on the shown corpus {visible(next(iter(readers)))}"
     else:
         on = ", ".join(f"{visible(corpus)} ({', '.join(names)})" for corpus, names in readers.items())
-        said = f"on the shown corpora {on}"
-    return [f"{said}{_how_another(rows)}"]
+        clause = f"on the shown corpora {on}"
+    return [f"{clause}{_how_another(rows)}"]
 
 
 def _how_another(rows: Sequence[MeasuredCorpus]) -> str:

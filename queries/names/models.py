@@ -42,13 +42,13 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
     """The models called `names`, or all, smallest first."""
     models = [KnownModel(**row) for row in ask_records(connection, "models")]
     # DuckDB takes longer to put a handful in order.
-    known = {model.name: model for model in sorted(models, key=_by_size)}
-    if not known:
+    by_name = {model.name: model for model in sorted(models, key=_by_size)}
+    if not by_name:
         raise no_models()
     for name in names:
-        if name not in known:
-            raise NotFound.among("model", name, known, where="in the warehouse")
-    return [model for name, model in known.items() if not names or name in names]
+        if name not in by_name:
+            raise NotFound.among("model", name, by_name, where="in the warehouse")
+    return [model for name, model in by_name.items() if not names or name in names]
 
 
 def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:

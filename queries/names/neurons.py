@@ -40,18 +40,20 @@ def is_address(text: str) -> bool:
     return _ADDRESS.fullmatch(text.strip()) is not None
 
 
-def find_neuron(connection: duckdb.DuckDBPyConnection, address: str, known: Sequence[KnownModel] = ()) -> NeuronAddress:
+def find_neuron(
+    connection: duckdb.DuckDBPyConnection, address: str, models: Sequence[KnownModel] = ()
+) -> NeuronAddress:
     """The neuron at an address.
 
     Args:
         connection: a reader.
         address: what a person typed.
-        known: the models that there are, where somebody asked for them before.
+        models: the models that there are, where somebody asked for them before.
     """
     address_parts = _ADDRESS.fullmatch(address.strip())
     if address_parts is None:
         raise invalid_address(address)
-    named = [model for model in known if model.name == address_parts["model"]]
+    named = [model for model in models if model.name == address_parts["model"]]
     model = named[0] if named else choose_model(connection, address_parts["model"])
     layer, neuron = int(address_parts["layer"]), int(address_parts["neuron"])
     if layer >= model.n_layers or neuron >= model.d_ffn:

@@ -50,8 +50,8 @@ Row = dict[str, Any]
 
 def texts_of(connection: duckdb.DuckDBPyConnection, tokenizer_id: int, token_ids: Iterable[int]) -> dict[int, str]:
     """Token id -> exact text, of those that the tokenizer has."""
-    asked = {"tokenizer_id": tokenizer_id, "token_ids": sorted(set(token_ids))}
-    return {row["token_id"]: row["text"] for row in records(connection, _TEXTS, asked)}
+    parameters = {"tokenizer_id": tokenizer_id, "token_ids": sorted(set(token_ids))}
+    return {row["token_id"]: row["text"] for row in records(connection, _TEXTS, parameters)}
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def known_tokens(
     connection: duckdb.DuckDBPyConnection, tokenizer_id: int, corpus_id: int | None, token_ids: Iterable[int]
 ) -> KnownTokens:
     """What `texts_of` and `counts_of` say of the same tokens, in one question."""
-    asked = {"tokenizer_id": tokenizer_id, "corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
-    rows = records(connection, _COUNTED_TOKENS, asked)
+    parameters = {"tokenizer_id": tokenizer_id, "corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
+    rows = records(connection, _COUNTED_TOKENS, parameters)
     texts = {row["token_id"]: row["text"] for row in rows}
     special = tuple(sorted({row["text"] for row in rows if row["is_special"]}))
     counts = {row["token_id"]: row["n_occurrences"] for row in rows if row["n_occurrences"] is not None}
@@ -82,9 +82,9 @@ def counts_of(
     """Token id -> how often it occurs in a corpus, of those that do; None without a corpus."""
     if corpus_id is None:
         return None
-    asked = {"corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
+    parameters = {"corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
     counts = Counter[int]()
-    for row in records(connection, _COUNTS, asked):
+    for row in records(connection, _COUNTS, parameters):
         counts[row["token_id"]] += row["n_occurrences"]
     return counts
 

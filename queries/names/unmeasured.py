@@ -54,7 +54,7 @@ def unmeasured(
         corpus: the corpus, as it was asked for.
         jobs: names of jobs that read text.
     """
-    shown = shown_corpora(connection, models)
+    corpora = shown_corpora(connection, models)
     ran: dict[str, set[tuple[str, int]]] = {model: set() for model in models}
     for row in ask_records(connection, "jobs_on_corpora", {"models": list(models)}):
         if row["job"] is not None:
@@ -62,16 +62,16 @@ def unmeasured(
     lacking: dict[tuple[str, ...], list[str]] = {}
     for model in models:
         anywhere = {job for job, _ in ran[model]}
-        here = {job for job, corpus_id in ran[model] if model in shown and corpus_id == shown[model].corpus_id}
+        here = {job for job, corpus_id in ran[model] if model in corpora and corpus_id == corpora[model].corpus_id}
         possible = jobs if _ACTIVITY in anywhere else [job for job in jobs if job in anywhere]
         absent = tuple(job for job in possible if job not in here)
         if absent:
             lacking.setdefault(absent, []).append(model)
-    ids = sorted({one.corpus_id for one in shown.values()})
+    ids = sorted({one.corpus_id for one in corpora.values()})
     recipes = {row["corpus_id"]: row for row in ask_records(connection, "corpus_recipes", {"corpus_ids": ids})}
     lacks = []
     for absent, names in lacking.items():
-        shown_id = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
+        shown_id = next((corpora[name].corpus_id for name in names if name in corpora), ids[-1])
         command = ingest_words(names, absent, recipes[shown_id])
         lacks.append(Unmeasured(corpus, absent, tuple(names), command))
     return lacks

@@ -81,9 +81,9 @@ BYTES = TokenClass("bytes", "", "")
 
 def find_class(connection: duckdb.DuckDBPyConnection, one: TokenClass, tokenizer_ids: Sequence[int]) -> list[Term]:
     """The tokens of a class in each tokenizer; a tokenizer without any has no term for it."""
-    asked = {"pattern": one.pattern, "is_bytes": one == BYTES, "tokenizer_ids": list(tokenizer_ids)}
+    parameters = {"pattern": one.pattern, "is_bytes": one == BYTES, "tokenizer_ids": list(tokenizer_ids)}
     try:
-        by_tokenizer = _lookup(connection, "tokens_of_class", asked)
+        by_tokenizer = _lookup(connection, "tokens_of_class", parameters)
     except duckdb.Error as error:
         raise bad_argument(one.option, one.value, "give a regular expression of RE2, or a script of Unicode") from error
     if not by_tokenizer:

@@ -47,20 +47,20 @@ class Changed:
         if self.alone is None:
             return ""
         row = self.alone
-        said = f"Turned off alone, it changes the loss by {row['effect']:+.3g} nats a token"
+        clause = f"Turned off alone, it changes the loss by {row['effect']:+.3g} nats a token"
         if row["random_effect_least"] is None:
-            return f"{said}; its layer has no random neurons to compare it with."
+            return f"{clause}; its layer has no random neurons to compare it with."
         others = f"({row['random_effect_least']:+.3g} to {row['random_effect_most']:+.3g})"
         if row["percentile"] is None:
-            return f"{said}; its layer has fewer than {LEAST_SETS} random neurons to compare it with {others}."
-        return f"{said}: percentile {row['percentile']:.3g} among random neurons of its layer {others}."
+            return f"{clause}; its layer has fewer than {LEAST_SETS} random neurons to compare it with {others}."
+        return f"{clause}: percentile {row['percentile']:.3g} among random neurons of its layer {others}."
 
     def sections(self) -> list[Section]:
         """The interventions that it was part of."""
         if self.together.is_empty():
             return []
-        shown = self.together.drop("n_tokens")
-        return [first_of("interventions that included it", shown, MOST_LISTED, INTERVENTIONS_REMARK)]
+        table = self.together.drop("n_tokens")
+        return [first_of("interventions that included it", table, MOST_LISTED, INTERVENTIONS_REMARK)]
 
 
 def neuron_changed(

@@ -106,6 +106,6 @@ def position_rows(rows: NeuronRows) -> list[Row]:
     last = rows.measured.sequence_length - 1
     profiles = []
     for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
-        shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
-        profiles.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
+        profile = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
+        profiles.append({**row, "last_position": last, "frequencies": profile, "profile": sparkline(profile)})
     return profiles

@@ -164,7 +164,7 @@ class NeuronPage(TabularAnswer):
         facts = self.facts
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
-        said = (
+        sentences = (
             f"{place}{norm}.",
             self._firing(),
             self.extremes,
@@ -175,7 +175,7 @@ class NeuronPage(TabularAnswer):
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
         more = (self._building(), self.changed.sentence(), self.relatives.sentence(), lacking)
-        return " ".join(part for part in (*said, *more) if part)
+        return " ".join(part for part in (*sentences, *more) if part)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -260,32 +260,32 @@ class NeuronPage(TabularAnswer):
     def _concepts(self) -> list[Section]:
         if self.annotations.is_empty():
             return []
-        shown = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
+        table = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
         where = " at positive coefficients" if self.is_signed else ""
-        return [Section(f"concepts that people named in what it promotes{where}", shown)]
+        return [Section(f"concepts that people named in what it promotes{where}", table)]
 
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty():
             return []
-        shown = self.pushed.select(pl.exclude("token_id"))
+        table = self.pushed.select(pl.exclude("token_id"))
         remark = (
             "n_saturations: examples in which an FFN brought the token to the top for good; n_pushes: those where this"
             " neuron was among the dominant ones and raised its score above the mean token's; mean_centred: how far"
         )
-        return [first_of(f"tokens it brought to the top in {self.corpus}", shown, self.limit, remark)]
+        return [first_of(f"tokens it brought to the top in {self.corpus}", table, self.limit, remark)]
 
     def _profiles(self) -> list[Section]:
         if self.positions.is_empty():
             return []
         row = self.positions.row(0, named=True)
-        shown = self.positions.select(
+        table = self.positions.select(
             "domain", "n_sequences", pl.col("mutual_information_corrected").alias("nats"), "profile"
         )
         remark = (
             f"profile: frequency from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
             f" {row['last_position']}; nats: mutual information corrected for chance"
         )
-        return [Section(f"positions in {self.corpus}", shown, remark)]
+        return [Section(f"positions in {self.corpus}", table, remark)]
 
     def data(self) -> dict[str, Any]:
         """The page for programs: its frames, and `neuron`, its row of the view `neurons`."""
@@ -335,19 +335,19 @@ def neuron_page(
         corpora: those that its model was measured on, where somebody asked for them before.
     """
     neuron = find_neuron(connection, address) if isinstance(address, str) else address
-    with on_corpus(connection, [neuron.model], corpus) as shown:
-        page = _page(connection, shown, neuron, corpus, corpora)
+    with on_corpus(connection, [neuron.model], corpus) as prepared:
+        page = _page(connection, prepared, neuron, corpus, corpora)
     return replace(page, limit=limit, show_all=show_all)
 
 
 def _page(
     connection: duckdb.DuckDBPyConnection,
-    shown: duckdb.DuckDBPyConnection,
+    prepared: duckdb.DuckDBPyConnection,
     neuron: NeuronAddress,
     corpus: str | None,
     corpora: Sequence[MeasuredCorpus] | None,
 ) -> NeuronPage:
-    rows = neuron_rows(connection, neuron, corpus, shown, corpora)
+    rows = neuron_rows(connection, neuron, corpus, prepared, corpora)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
     return NeuronPage(
@@ -370,14 +370,14 @@ def _page(
         windows=windows_frame(rows.of["windows"], rows.texts, rows.facts),
         activation_histogram=histogram_frame(rows.of["windows"]),
         positions=framed(position_rows(rows), POSITION_COLUMNS),
-        triggers=neuron_triggers(shown, neuron, rows, has),
-        pushed=_pushed(shown, named, rows.facts),
+        triggers=neuron_triggers(prepared, neuron, rows, has),
+        pushed=_pushed(prepared, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),
-        changed=neuron_changed(shown, neuron, rows.facts, has),
+        changed=neuron_changed(prepared, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
         special_tokens=rows.special,
         is_signed=neuron.of.is_signed,
-        unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
+        unmeasured=() if corpus is None else tuple(unmeasured(prepared, [neuron.model], corpus, OF_NEURON)),
     )
 
 

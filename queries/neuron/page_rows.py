@@ -63,7 +63,7 @@ class Aside:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self._threads = ThreadPoolExecutor(_MOST_THREADS)
-        self._asked: list[tuple[Future[Any], duckdb.DuckDBPyConnection]] = []
+        self._questions: list[tuple[Future[Any], duckdb.DuckDBPyConnection]] = []
         self._hearing = ExitStack()
 
     def __enter__(self) -> Self:
@@ -80,15 +80,15 @@ class Aside:
             # A query that is only about to begin is not interrupted: it is told again.
             for _, cursor in running:
                 cursor.interrupt()
-            wait([asked for asked, _ in running], timeout=_RETRY_SECONDS)
+            wait([future for future, _ in running], timeout=_RETRY_SECONDS)
 
     def ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> "Future[T]":
         """Ask in a thread; those asked first begin first. The answer's `result()` raises what the question raises."""
         # A connection may not be used by two threads at once, and its cursors may: they are made here.
         cursor = self.connection.cursor()
-        asked = self._threads.submit(copy_context().run, question, cursor)
-        self._asked.append((asked, cursor))
-        return asked
+        future = self._threads.submit(copy_context().run, question, cursor)
+        self._questions.append((future, cursor))
+        return future
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -96,7 +96,7 @@ class Aside:
         """Wait for every question, and close their connections."""
         try:
             if kind is None:
-                wait([asked for asked, _ in self._asked])
+                wait([future for future, _ in self._questions])
         finally:
             with undisturbed():
                 self._close()
@@ -105,17 +105,17 @@ class Aside:
         """End what is still asked: nobody waits for answers once there is an error, and threads hear of no signal."""
         self._hearing.close()
         self.interrupt()
-        for _, cursor in self._asked:
+        for _, cursor in self._questions:
             close(cursor)
 
     def _running(self) -> list[tuple[Future[Any], duckdb.DuckDBPyConnection]]:
-        return [(asked, cursor) for asked, cursor in list(self._asked) if not asked.done()]
+        return [(future, cursor) for future, cursor in list(self._questions) if not future.done()]
 
 
 _OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains")
 """What a page says about a corpus."""
 
-_Asked = Future[list[Row]]
+_Answer = Future[list[Row]]
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def neuron_rows(
     connection: duckdb.DuckDBPyConnection,
     neuron: NeuronAddress,
     corpus: str | None,
-    shown: duckdb.DuckDBPyConnection,
+    prepared: duckdb.DuckDBPyConnection,
     corpora: Sequence[MeasuredCorpus] | None = None,
 ) -> NeuronRows:
     """The rows of one neuron, on its model's shown corpus or on the one called `corpus`.
@@ -147,53 +147,62 @@ def neuron_rows(
         connection: a reader.
         neuron: which one.
         corpus: name of a corpus; None: the shown one.
-        shown: a connection on which views tell of that corpus: the reader itself, or one that `on_corpus` leased.
+        prepared: a connection on which views tell of that corpus: the reader itself, or one that `on_corpus` leased.
         corpora: those that its model was measured on, where somebody asked for them before.
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:
-        asked = {"lists": _ask(aside, "lists", place), "facts": _ask_views(aside, shown, "neuron_facts", place)}
+        answers = {"lists": _ask(aside, "lists", place), "facts": _ask_views(aside, prepared, "neuron_facts", place)}
         corpora = measured_corpora(connection, [neuron.model]) if corpora is None else corpora
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
         if measured is not None:
-            asked |= _ask_of_text(aside, shown, place, measured.corpus_id)
-        asked["has"] = _ask_views(aside, shown, "neuron_has", place)
-        lists = asked["lists"].result()
+            answers |= _ask_of_text(aside, prepared, place, measured.corpus_id)
+        answers["has"] = _ask_views(aside, prepared, "neuron_has", place)
+        lists = answers["lists"].result()
         tokens = listed_tokens(lists)
         corpus_id = None if measured is None else measured.corpus_id
-        token_ids = _token_ids(tokens, asked)
-        known = known_tokens(connection, neuron.of.tokenizer_id, corpus_id, token_ids)
-        of = {name: asked[name].result() if name in asked else [] for name in (*asked, *_OF_TEXT)}
+        token_ids = _token_ids(tokens, answers)
+        texts_and_counts = known_tokens(connection, neuron.of.tokenizer_id, corpus_id, token_ids)
+        of = {name: answers[name].result() if name in answers else [] for name in (*answers, *_OF_TEXT)}
         of |= {"contexts": _with_band(of["contexts"], has=False), "windows": _with_band(of["contexts"], has=True)}
     (flat,) = of["facts"]
     names = {one.corpus_id: one.corpus for one in corpora}
-    facts = labelled(flat | first_texts(lists, known.texts), neuron.of, names.get(flat["corpus_id"]))
-    return NeuronRows(measured, measured == usual, facts, tokens, of, known.texts, known.counts, known.special)
+    facts = labelled(flat | first_texts(lists, texts_and_counts.texts), neuron.of, names.get(flat["corpus_id"]))
+    return NeuronRows(
+        measured,
+        measured == usual,
+        facts,
+        tokens,
+        of,
+        texts_and_counts.texts,
+        texts_and_counts.counts,
+        texts_and_counts.special,
+    )
 
 
 def _ask_of_text(
-    aside: Aside, shown: duckdb.DuckDBPyConnection, place: Mapping[str, Any], corpus_id: int
-) -> dict[str, _Asked]:
+    aside: Aside, prepared: duckdb.DuckDBPyConnection, place: Mapping[str, Any], corpus_id: int
+) -> dict[str, _Answer]:
     """First what takes longest: it holds tokens, whose texts are asked for next."""
     parameters = {**place, "corpus_id": corpus_id}
     return {
         "contexts": aside.ask(partial(_contexts, parameters=parameters)),
         **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "domains")},
-        "ngrams": _ask_views(aside, shown, "neuron_ngrams", parameters),
+        "ngrams": _ask_views(aside, prepared, "neuron_ngrams", parameters),
     }
 
 
-def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Asked:
+def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Answer:
     return aside.ask(partial(ask_records, name=f"neuron_{name}", parameters=parameters))
 
 
-def _ask_views(aside: Aside, shown: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> _Asked:
+def _ask_views(aside: Aside, prepared: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> _Answer:
     """Ask what depends on the shown corpus; only a connection that `on_corpus` leased knows another one."""
-    if shown is aside.connection:
+    if prepared is aside.connection:
         return aside.ask(partial(ask_records, name=name, parameters=parameters))
-    answered = _Asked()
-    answered.set_result(records(shown, of_facts(statement(name)), parameters))
+    answered = _Answer()
+    answered.set_result(records(prepared, of_facts(statement(name)), parameters))
     return answered
 
 
@@ -220,8 +229,8 @@ def _with_band(rows: Sequence[Row], *, has: bool) -> list[Row]:
     return [row for row in rows if (row["band"] is not None) == has]
 
 
-def _token_ids(tokens: Sequence[Row], asked: Mapping[str, _Asked]) -> list[int]:
+def _token_ids(tokens: Sequence[Row], answers: Mapping[str, _Answer]) -> list[int]:
     """Ids of the tokens that are shown anywhere on the page."""
-    contexts, triggers = (asked[name].result() if name in asked else [] for name in ("contexts", "triggers"))
+    contexts, triggers = (answers[name].result() if name in answers else [] for name in ("contexts", "triggers"))
     in_triggers = [token_id for row in triggers for token_id in row["token_ids"]]
     return [*(row["token_id"] for row in tokens), *context_ids(contexts), *in_triggers]

@@ -137,22 +137,22 @@ class Relatives:
 
     def sections(self, limit: int, *, show_all: bool = False) -> list[Section]:
         """All tables that have rows; `show_all` adds what is no nearer than random vectors."""
-        shown = []
+        result = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
-            shown.append(first_of("other neurons of its cluster", _named(self.mates), limit, remark))
+            result.append(first_of("other neurons of its cluster", _named(self.mates), limit, remark))
         if not self.neighbours.is_empty():
-            shown.append(first_of("nearest value vectors", _named(self.neighbours), limit))
+            result.append(first_of("nearest value vectors", _named(self.neighbours), limit))
         # The rank within a model is the order of the rows, and the model stands in the address.
         columns = ("address", "overlap", "null_99", "is_mutual", "pole", "top_tokens")
         if not self.compared.is_empty():
             explained = [] if self.counterparts.is_empty() else [COUNTERPARTS_REMARK]
             remark = "\n".join([*explained, *self.none_above_chance()])
-            shown.append(Section("counterparts in other models", _named(self.counterparts.select(columns)), remark))
+            result.append(Section("counterparts in other models", _named(self.counterparts.select(columns)), remark))
         if show_all and not self.below_chance.is_empty():
             title = "nearest in other models, no more similar than random vectors"
-            shown.append(Section(title, _named(self.below_chance.select(columns)), COUNTERPARTS_REMARK))
-        return shown
+            result.append(Section(title, _named(self.below_chance.select(columns)), COUNTERPARTS_REMARK))
+        return result
 
 
 def _named(neurons: pl.DataFrame) -> pl.DataFrame:

@@ -155,8 +155,8 @@ def neuron_triggers(
         has: tables that hold any of the neuron, as the statement `neuron_has` says.
     """
     place = {"layer": neuron.layer, "neuron": neuron.neuron}
-    asked = {**place, "model_id": neuron.model_id}
-    detected = records(connection, _NEURON_DETECTED, asked) if "detected_ngrams" in has else []
+    parameters = {**place, "model_id": neuron.model_id}
+    detected = records(connection, _NEURON_DETECTED, parameters) if "detected_ngrams" in has else []
     lengths = _lengths(rows, {row["n"]: row for row in detected})
     n_active = {row["n"]: row["n_active"] for row in lengths}
     spelled = [
@@ -191,7 +191,7 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[Status, str]:
+def _status(row: Mapping[str, Any], triggers: Sequence[Mapping[str, Any]]) -> tuple[Status, str]:
     """A length's label and, where it is not a detector, the reason in numbers."""
     of = thresholds("detected_ngrams")
     what = _NAMES[row["n"]]
@@ -210,7 +210,7 @@ def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[
         return "not", f"{row['coverage']:,} {what} cover its activations, more than {most:.0f}"
     answered = [
         one["n_active"]
-        for one in kept
+        for one in triggers
         if one["n_occurrences"] >= row["min_occurrences"] and one["recall"] >= of["least_recall"]
     ]
     held = sum(answered) / row["n_active"]

@@ -37,7 +37,7 @@ PARTS = ("upper", "middle", "lower")
 
 _STEPS = 127
 _LAST_BIN = 34
-_SHOWN = 3
+_N_LINES = 3
 _BEFORE, _AFTER = 12, 6
 
 
@@ -68,16 +68,16 @@ def windows_frame(rows: Sequence[Row], texts: Mapping[int, str], facts: Mapping[
 
 def histogram_frame(rows: Sequence[Row]) -> pl.DataFrame:
     """The bins that have any, the lowest first, with the columns of `HISTOGRAM_COLUMNS`; the rows are the same ones."""
-    found = next((row for row in rows if row["counts"] is not None), None)
-    if found is None:
+    histogram = next((row for row in rows if row["counts"] is not None), None)
+    if histogram is None:
         return framed([], HISTOGRAM_COLUMNS)
-    bins = enumerate(found["counts"], start=found["first_bin"])
-    return framed([_bin(number, n, found["n_positions"]) for number, n in bins if n], HISTOGRAM_COLUMNS)
+    bins = enumerate(histogram["counts"], start=histogram["first_bin"])
+    return framed([_bin(number, n, histogram["n_positions"]) for number, n in bins if n], HISTOGRAM_COLUMNS)
 
 
 def sections(windows: pl.DataFrame, corpus: str, *, is_signed: bool = False) -> list[Section]:
     """A few lines of the sampled and of the random places; the strongest are told as contexts."""
-    lines = [_line(row) | ({"writes": (row["writes"] or [])[:_SHOWN]} if is_signed else {}) for row in _few(windows)]
+    lines = [_line(row) | ({"writes": (row["writes"] or [])[:_N_LINES]} if is_signed else {}) for row in _few(windows)]
     if not lines:
         return []
     remark = (
@@ -120,7 +120,7 @@ def _few(windows: pl.DataFrame) -> list[Row]:
     """Of the sample the first of each third, and the first random ones."""
     rows = windows.to_dicts()
     sampled = [next((row for row in rows if row["part"] == part), None) for part in PARTS]
-    return [row for row in sampled if row] + [row for row in rows if row["band"] == "random"][:_SHOWN]
+    return [row for row in sampled if row] + [row for row in rows if row["band"] == "random"][:_N_LINES]
 
 
 def _line(row: Row) -> Row:

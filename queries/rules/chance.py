@@ -93,8 +93,8 @@ class Vocabulary:
     @cached_property
     def letters(self) -> Mapping[int, str]:
         """Texts without white space and marks, of the tokens that are nothing but letters."""
-        found = {token_id: self._bare(text) for token_id, text in self.texts.items()}
-        return {token_id: bare for token_id, bare in found.items() if bare.isalpha()}
+        bare_texts = {token_id: self._bare(text) for token_id, text in self.texts.items()}
+        return {token_id: bare for token_id, bare in bare_texts.items() if bare.isalpha()}
 
     @cached_property
     def first_parts(self) -> Mapping[int, str]:

@@ -58,13 +58,13 @@ class Neighbourhoods:
 
     def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
         """The groups of a list that are at least as large as random lists seldom hold, largest first."""
-        found = [group for group in self.groups(token_ids) if self._n_words(group) >= LEAST_MARKED]
-        if not found:
+        large = [group for group in self.groups(token_ids) if self._n_words(group) >= LEAST_MARKED]
+        if not large:
             # Most lists of random vectors end here, and need not know what larger groups are chance's.
             return []
-        found.sort(key=lambda group: (-self._n_words(group), token_ids.index(group[0])))
+        large.sort(key=lambda group: (-self._n_words(group), token_ids.index(group[0])))
         least = self.least_size(len(token_ids))
-        return [self._named(group) for group in found if self._n_words(group) >= least]
+        return [self._named(group) for group in large if self._n_words(group) >= least]
 
     def least_size(self, n_shown: int) -> int:
         """Words that make a group: at least 4, and so many that the family's share of LEVEL of random lists has one."""
@@ -76,12 +76,12 @@ class Neighbourhoods:
 
     def groups(self, token_ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """The words of a list in groups of linked ones, each in the list's order, without the lone ones."""
-        shown = [token_id for token_id in token_ids if token_id in self._words]
+        listed = [token_id for token_id in token_ids if token_id in self._words]
         of_word: dict[str, list[int]] = defaultdict(list)
-        for token_id in shown:
+        for token_id in listed:
             of_word[self._words[token_id]].append(token_id)
-        left = set(shown)
-        for first in shown:
+        left = set(listed)
+        for first in listed:
             if first not in left:
                 continue
             if len(of_word[self._words[first]]) == 1 and left.isdisjoint(self._near.get(first, ())):

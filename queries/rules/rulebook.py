@@ -28,19 +28,19 @@ _NUMBER = re.compile(r"[+\-\u2212]?\d[\d.,]*")
 
 def punctuation(vocabulary: Vocabulary) -> list[Property]:
     """Tokens of punctuation marks, symbols and white space alone."""
-    found = [token_id for token_id, text in vocabulary.texts.items() if text and all(map(_is_mark, text))]
-    return [Property("punctuation, symbols and white space", "stopwords-punctuation", frozenset(found))]
+    ids = [token_id for token_id, text in vocabulary.texts.items() if text and all(map(_is_mark, text))]
+    return [Property("punctuation, symbols and white space", "stopwords-punctuation", frozenset(ids))]
 
 
 def numbers(vocabulary: Vocabulary) -> list[Property]:
     """Numbers in digits, and in words that start a word."""
-    found = [
+    ids = [
         token_id
         for token_id, text in vocabulary.texts.items()
         if _NUMBER.fullmatch(text.strip().removeprefix(PART_MARK))
     ]
-    found += [token_id for token_id, letters in vocabulary.first_parts.items() if letters.lower() in NUMBER_WORDS]
-    return [Property("numbers", "semantic", frozenset(found))]
+    ids += [token_id for token_id, letters in vocabulary.first_parts.items() if letters.lower() in NUMBER_WORDS]
+    return [Property("numbers", "semantic", frozenset(ids))]
 
 
 def _is_mark(character: str) -> bool:
@@ -105,7 +105,7 @@ class Affixes:
                 yield True, letters[:length]
 
     @cached_property
-    def _known(self) -> Mapping[int, tuple[Affix, ...]]:
+    def _affixes_of(self) -> Mapping[int, tuple[Affix, ...]]:
         """Those of `counts` that each token has, one object an affix: thousands of lists hold the same tokens."""
         same = {affix: affix for affix in self.counts}
         return {
@@ -115,17 +115,17 @@ class Affixes:
 
     def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
         """The affixes that the tokens of a list share by more than chance, the rarest by chance first."""
-        known = [self._known.get(token_id, ()) for token_id in token_ids]
-        shared = [(affix, n) for affix, n in Counter(chain.from_iterable(known)).items() if n >= LEAST_MARKED]
+        affixes = [self._affixes_of.get(token_id, ()) for token_id in token_ids]
+        shared = [(affix, n) for affix, n in Counter(chain.from_iterable(affixes)).items() if n >= LEAST_MARKED]
         n_shown, n_tokens = len(token_ids), len(self.vocabulary.texts)
-        found = [
+        likelihoods = [
             (tail(n, n_shown, self.counts[affix], n_tokens), -len(affix[1]), affix)
             for affix, n in shared
             if n >= least_found(n_shown, self.counts[affix], n_tokens, n_properties=len(self.counts))
         ]
         return [
-            _named(affix, [token_id for token_id, its in zip(token_ids, known, strict=True) if affix in its])
-            for _, _, affix in sorted(found)
+            _named(affix, [token_id for token_id, its in zip(token_ids, affixes, strict=True) if affix in its])
+            for _, _, affix in sorted(likelihoods)
         ]
 
 
@@ -192,22 +192,22 @@ class Rulebook:
         Families are asked in their order, and a pattern is left out unless at least 4 of its tokens are in no pattern
         before it: words in -ing are named once.
         """
-        shown = [token_id for token_id in token_ids if token_id in self.vocabulary.texts]
+        listed = [token_id for token_id in token_ids if token_id in self.vocabulary.texts]
         candidates = chain(
-            self._of_closed_families(shown), self.affixes.patterns(shown), self.neighbourhoods.patterns(shown)
+            self._of_closed_families(listed), self.affixes.patterns(listed), self.neighbourhoods.patterns(listed)
         )
         return list(_that_add(candidates))
 
-    def _of_closed_families(self, shown: Sequence[int]) -> Iterator[Pattern]:
+    def _of_closed_families(self, listed: Sequence[int]) -> Iterator[Pattern]:
         n_tokens = len(self.vocabulary.texts)
         having: dict[int, list[int]] = defaultdict(list)
-        for token_id in shown:
+        for token_id in listed:
             for place in self._rules.places.get(token_id, ()):
                 having[place].append(token_id)
-        for place, found in sorted(having.items()):
+        for place, members in sorted(having.items()):
             one, n_properties = self._rules.closed[place]
-            if len(found) >= least_found(len(shown), len(one.token_ids), n_tokens, n_properties=n_properties):
-                yield Pattern(one.concept, one.concept_class, tuple(found))
+            if len(members) >= least_found(len(listed), len(one.token_ids), n_tokens, n_properties=n_properties):
+                yield Pattern(one.concept, one.concept_class, tuple(members))
 
 
 def _that_add(patterns: Iterable[Pattern]) -> Iterator[Pattern]:

@@ -29,14 +29,14 @@ def are_one_word(tokens: Sequence[str]) -> bool:
 
 def _stems_of(word: str) -> Iterator[str]:
     """What a word may be an inflection of, whether or not there is such a word."""
-    found = [*(stem for stems in _STEMS.values() for stem in stems(word)), word.removesuffix("'s")]
-    found += [word.removesuffix(ending) for ending in ("er", "est")]
-    yield from (stem for stem in found if len(stem) >= _FEWEST_LETTERS)
+    stems_there = [*(stem for stems in _STEMS.values() for stem in stems(word)), word.removesuffix("'s")]
+    stems_there += [word.removesuffix(ending) for ending in ("er", "est")]
+    yield from (stem for stem in stems_there if len(stem) >= _FEWEST_LETTERS)
 
 
-def _having(words: dict[int, str], stems: Callable[[str], Iterator[str]], known: frozenset[str]) -> Iterator[int]:
+def _having(words: dict[int, str], stems: Callable[[str], Iterator[str]], existing: frozenset[str]) -> Iterator[int]:
     for token_id, word in words.items():
-        if any(len(stem) >= _FEWEST_LETTERS and stem in known for stem in stems(word)):
+        if any(len(stem) >= _FEWEST_LETTERS and stem in existing for stem in stems(word)):
             yield token_id
 
 
@@ -78,11 +78,11 @@ def _before(stem: str) -> Iterator[str]:
         yield stem[:-1]
 
 
-def _compared(words: dict[int, str], known: frozenset[str]) -> Iterator[int]:
+def _compared(words: dict[int, str], existing: frozenset[str]) -> Iterator[int]:
     """Words in -er and -est whose two forms are both in the vocabulary: a teacher has no superlative."""
     for token_id, word in words.items():
         stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("est")
-        if stem != word and len(stem) >= _FEWEST_LETTERS and {f"{stem}er", f"{stem}est"} <= known:
+        if stem != word and len(stem) >= _FEWEST_LETTERS and {f"{stem}er", f"{stem}est"} <= existing:
             yield token_id
 
 
@@ -130,10 +130,10 @@ def stop_words(vocabulary: Vocabulary) -> list[Property]:
 
     One that does not start a word, such as `in`, is mostly part of another; with a capital it starts a sentence.
     """
-    found = [
+    ids = [
         token_id
         for token_id, letters in vocabulary.letters.items()
         if letters.lower() in STOP_WORDS and (token_id in vocabulary.first_parts or letters[0].isupper())
     ]
-    found += [token_id for token_id, text in vocabulary.texts.items() if text.replace("\u2019", "'") in CONTRACTIONS]
-    return [Property("stop words", "stopwords-punctuation", frozenset(found))]
+    ids += [token_id for token_id, text in vocabulary.texts.items() if text.replace("\u2019", "'") in CONTRACTIONS]
+    return [Property("stop words", "stopwords-punctuation", frozenset(ids))]

@@ -109,8 +109,8 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     """
     question = question or Question(words=())
     question.require_only("neurons like one", "models", "layers", "depth", "where", "corpus", "limit", "variants")
-    with on_corpus(connection, question.models, question.corpus) as shown:
-        return _alike(shown, address, question, is_elsewhere=shown is not connection)
+    with on_corpus(connection, question.models, question.corpus) as prepared:
+        return _alike(prepared, address, question, is_elsewhere=prepared is not connection)
 
 
 def _alike(
@@ -118,13 +118,13 @@ def _alike(
 ) -> AlikeResult:
     neuron = find_neuron(connection, address)
     own_model = choose_model(connection, neuron.model)
-    asked = models_asked(connection, question, own=own_model.name)
-    models = _comparable(own_model, asked.models, by_name=bool(question.models))
+    scope = models_asked(connection, question, reference=own_model.name)
+    models = _comparable(own_model, scope.models, by_name=bool(question.models))
     layers = layers_of(question, models)
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
     own_pole = strongest_pole(records(connection, _NEURON_POLES, place), own_model)
-    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)), own_pole)
+    mine = _values(listed_tokens(ask_records(connection, "neuron_lists", place)), own_pole)
     parameters = {
         **place,
         **mine,
@@ -170,7 +170,7 @@ def _alike(
             *null_labels(question.where, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
-        left_out=_alike_in_tokens(connection, own_model, asked.left_out),
+        left_out=_alike_in_tokens(connection, own_model, scope.left_out),
     )
 
 
@@ -188,7 +188,7 @@ def _above_chance(
     rows: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
 ) -> list[str]:
     """For each other model that random vectors were compared with: how many neurons overlap more than these."""
-    said = []
+    sentences = []
     for model in models:
         null = nulls.get(model.model_id)
         if null is None:
@@ -198,13 +198,13 @@ def _above_chance(
         is_cut = bool(rows) and rows[-1]["place"] < rows[-1]["n_found"] and rows[-1]["overlap"] > null
         how_many = f"{n:,}" if n else "none"
         of_these = " of these" if is_cut else ""
-        said.append(
+        sentences.append(
             f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap by up to {null:.3f}"
         )
-    return said
+    return sentences
 
 
-def _own(lists: Sequence[Mapping[str, Any]], pole: str | None) -> dict[str, list[Any]]:
+def _values(lists: Sequence[Mapping[str, Any]], pole: str | None) -> dict[str, list[Any]]:
     """The neuron's own lists, as values: what it does at its pole."""
     sides = {"own_sides": [listed_side({**row, "pole": pole}) for row in lists]}
     return sides | {f"own_{name}s": [row[name] for row in lists] for name in ("token_id", "rank")}

@@ -121,14 +121,14 @@ class ScoredResult(FoundNeurons):
     def table(self) -> pl.DataFrame:
         """The columns that people read."""
         place = "rank_from_bottom" if self.question.side == "suppressed" else "rank"
-        shown = ("address", *poles_shown(self.neurons), "token", "score", "z_score", place)
-        return self.neurons.select(pl.col("place").alias("#"), *shown, pl.col("top_tokens").alias("promotes"))
+        columns = ("address", *poles_shown(self.neurons), "token", "score", "z_score", place)
+        return self.neurons.select(pl.col("place").alias("#"), *columns, pl.col("top_tokens").alias("promotes"))
 
 
 def by_score_title(question: Question, n_shown: int, n_found: int) -> str:
     """One line over neurons of which all were scored."""
     doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[question.side]
-    return f"the {n_shown} of {n_found:,} neurons that {doing} {question.shown(question.asked[:1])} most"
+    return f"the {n_shown} of {n_found:,} neurons that {doing} {question.display(question.all_words[:1])} most"
 
 
 def scorings(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Scoring]:
@@ -140,7 +140,7 @@ def scorings(connection: duckdb.DuckDBPyConnection, question: Question) -> list[
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = asked_terms(connection, question, tokenizer_ids)
     if not is_one(terms):
-        raise one_word_only(question.asked)
+        raise one_word_only(question.all_words)
     return scorings_of(question, models, terms)
 
 
@@ -175,32 +175,32 @@ def scorings_of(question: Question, models: Sequence[KnownModel], terms: Sequenc
 def scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Scoring],
+    parts: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> ScoredResult:
     """Score every neuron, and keep the best, with what is known of them."""
-    with on_corpus(connection, question.models, question.corpus) as shown:
-        return _scored(shown, question, asked, weights, is_elsewhere=shown is not connection)
+    with on_corpus(connection, question.models, question.corpus) as prepared:
+        return _scored(prepared, question, parts, weights, is_elsewhere=prepared is not connection)
 
 
 def _scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Scoring],
+    parts: Sequence[Scoring],
     weights: Mapping[int, WordScores],
     *,
     is_elsewhere: bool,
 ) -> ScoredResult:
-    rows, n_found = best_scored(connection, question, asked, weights)
-    rows = with_facts(connection, _ranked(connection, rows, asked, weights), FACTS, is_elsewhere=is_elsewhere)
-    names = [one.model.name for one in asked]
+    rows, n_found = best_scored(connection, question, parts, weights)
+    rows = with_facts(connection, _ranked(connection, rows, parts, weights), FACTS, is_elsewhere=is_elsewhere)
+    names = [one.model.name for one in parts]
     return ScoredResult(
         question=question,
         neurons=framed([at_pole(row) for row in with_strongest(rows)], COLUMNS),
         n_found=n_found,
         notes=(
-            *_notes(asked),
-            *null_labels(question.where, [one.model for one in asked]),
+            *_notes(parts),
+            *null_labels(question.where, [one.model for one in parts]),
             *(which_corpora(connection, names) if question.hangs_on_text else ()),
         ),
         left_out=models_asked(connection, question).left_out,
@@ -210,7 +210,7 @@ def _scored(
 def best_scored(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Scoring],
+    parts: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> tuple[list[dict[str, Any]], int]:
     """The question's first neurons by the word's z-score, best first, and how many there are.
@@ -218,12 +218,12 @@ def best_scored(
     Of the word's spellings a neuron has the one that it scores best. A neuron of a gated model has the pole at which it
     does to the word what is asked, and the numbers of that pole: those of its value vector, or of the negated one.
     """
-    kept = _kept(connection, question) if question.is_filtered else None
+    remaining = _remaining(connection, question) if question.is_filtered else None
     rows: list[dict[str, Any]] = []
     n_found = 0
-    for one in asked:
-        found, n_scored = _best_of(connection, question, one, weights[one.model.model_id], kept)
-        rows += found
+    for one in parts:
+        best, n_scored = _best_of(connection, question, one, weights[one.model.model_id], remaining)
+        rows += best
         n_found += n_scored
     rows.sort(key=lambda row: (-row["strength"], row["model"], row["layer"], row["neuron"]))
     return [{**row, "place": place} for place, row in enumerate(rows[: question.limit], start=1)], n_found
@@ -232,12 +232,12 @@ def best_scored(
 def scored_words(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
-    asked: Sequence[Scoring],
+    parts: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> tuple[list[dict[str, Any]], int]:
     """The same neurons as a search by word has them; what their lists hold is told as it is stored."""
-    rows, n_found = best_scored(connection, question, asked, weights)
-    models = [one.model for one in asked]
+    rows, n_found = best_scored(connection, question, parts, weights)
+    models = [one.model for one in parts]
     stored = {model.model_id: _listed(connection, model, rows) for model in models}
     listed = [stored[row["model_id"]].get((row["token_id"], row["layer"], row["neuron"])) for row in rows]
     beyond = [row for row, hit in zip(rows, listed, strict=True) if hit is None]
@@ -270,25 +270,25 @@ def _listed(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, rows: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[int, int, int], dict[str, Any]]:
     """(token, layer, neuron) -> the stored place of the token, of those rows of the model whose list has it."""
-    own = [row for row in rows if row["model_id"] == model.model_id]
-    asked = {
+    of_model = [row for row in rows if row["model_id"] == model.model_id]
+    parameters = {
         "model_id": model.model_id,
-        "token_ids": [row["token_id"] for row in own],
-        "distinct_token_ids": sorted({row["token_id"] for row in own}),
-        "sides": [listed_side(row) for row in own],
-        "layers": [row["layer"] for row in own],
-        "neurons": [row["neuron"] for row in own],
+        "token_ids": [row["token_id"] for row in of_model],
+        "distinct_token_ids": sorted({row["token_id"] for row in of_model}),
+        "sides": [listed_side(row) for row in of_model],
+        "layers": [row["layer"] for row in of_model],
+        "neurons": [row["neuron"] for row in of_model],
     }
-    hits = ask_records(connection, "postings_of_neurons", asked) if own else []
+    hits = ask_records(connection, "postings_of_neurons", parameters) if of_model else []
     return {(hit["token_id"], hit["layer"], hit["neuron"]): hit for hit in hits}
 
 
-def _kept(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, list[tuple[int, int]]]:
+def _remaining(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, list[tuple[int, int]]]:
     """Model -> the neurons that the question's conditions keep."""
-    kept: dict[str, list[tuple[int, int]]] = {}
+    neurons: dict[str, list[tuple[int, int]]] = {}
     for row in filtered_records(connection, "chosen_neurons", question, {}):
-        kept.setdefault(row["model"], []).append((row["layer"], row["neuron"]))
-    return kept
+        neurons.setdefault(row["model"], []).append((row["layer"], row["neuron"]))
+    return neurons
 
 
 def _best_of(
@@ -296,7 +296,7 @@ def _best_of(
     question: Question,
     one: Scoring,
     weights: WordScores,
-    kept: Mapping[str, Sequence[tuple[int, int]]] | None,
+    remaining: Mapping[str, Sequence[tuple[int, int]]] | None,
 ) -> tuple[list[dict[str, Any]], int]:
     """One model's first neurons, best first, and how many there are."""
     import numpy as np  # noqa: PLC0415  (takes a tenth of a second to import, which stored answers do without)
@@ -312,12 +312,12 @@ def _best_of(
     best = strengths.argmax(axis=0)[None]
     strength, z, score = (np.take_along_axis(part, best, 0)[0].ravel() for part in (strengths, z, scores))
     numbers = np.arange(strength.size)
-    if kept is not None:
+    if remaining is not None:
         width = scores.shape[2]
         numbers = np.asarray(
             sorted(
                 (layer - first) * width + neuron
-                for layer, neuron in kept.get(one.model.name, ())
+                for layer, neuron in remaining.get(one.model.name, ())
                 if first <= layer <= last
             ),
             dtype=np.int64,
@@ -364,7 +364,7 @@ def word_ranks(
     weights: Mapping[int, WordScores],
 ) -> list[tuple[int, int]]:
     """Rank and rank from the bottom of each row's token in what the neuron writes at the row's pole."""
-    found: list[tuple[int, int]] = [(0, 0)] * len(rows)
+    result: list[tuple[int, int]] = [(0, 0)] * len(rows)
     for model in models:
         numbers = [number for number, row in enumerate(rows) if row["model_id"] == model.model_id]
         if not numbers:
@@ -372,23 +372,23 @@ def word_ranks(
         ids = numpy_columns(connection, "ids_of_tokenizer", {"tokenizer_id": model.tokenizer_id})["token_id"]
         places = [(rows[number]["token_id"], rows[number]["layer"], rows[number]["neuron"]) for number in numbers]
         for number, both in zip(numbers, weights[model.model_id].ranks(places, vocabulary=ids), strict=True):
-            found[number] = both[::-1] if rows[number]["pole"] == "negative" else both
-    return found
+            result[number] = both[::-1] if rows[number]["pole"] == "negative" else both
+    return result
 
 
 def _ranked(
     connection: duckdb.DuckDBPyConnection,
     rows: Sequence[dict[str, Any]],
-    asked: Sequence[Scoring],
+    parts: Sequence[Scoring],
     weights: Mapping[int, WordScores],
 ) -> list[dict[str, Any]]:
-    ranks = word_ranks(connection, rows, [one.model for one in asked], weights)
+    ranks = word_ranks(connection, rows, [one.model for one in parts], weights)
     return [{**row, "rank": rank, "rank_from_bottom": low} for row, (rank, low) in zip(rows, ranks, strict=True)]
 
 
-def _notes(asked: Sequence[Scoring]) -> tuple[str, ...]:
+def _notes(parts: Sequence[Scoring]) -> tuple[str, ...]:
     """Which tokens were scored in which models: models that have the same are named together."""
     models: dict[str, list[str]] = {}
-    for one in asked:
+    for one in parts:
         models.setdefault(", ".join(map(repr, one.tokens.values())), []).append(one.model.name)
     return tuple(f"scored {tokens} in {', '.join(names)}" for tokens, names in models.items())

@@ -52,7 +52,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
 FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole")
 """What is said of a neuron beside how it fires on the words."""
 
-KEPT = (
+STORED_TRIGGERS = (
     "only a neuron's first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover it: a"
     " neuron that fires on a word, but more often on that many others, is not listed"
 )
@@ -77,17 +77,17 @@ class TriggeredResult(FoundNeurons):
     def title(self) -> str:
         """One line over the table."""
         firing = "neuron that fires on" if self.n_found == 1 else "neurons that fire on"
-        return f"{self.first}{self.n_found:,} {firing} {self.question.shown(self.question.triggered_by)}"
+        return f"{self.first}{self.n_found:,} {firing} {self.question.display(self.question.triggered_by)}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one word was asked for."""
         place = pl.col("place").alias("#")
-        shown = {"matched": "token", "recalls": "recall", "shares": "share", "matched_active": "active"}
+        names = {"matched": "token", "recalls": "recall", "shares": "share", "matched_active": "active"}
         if len(self.question.triggered_by) > 1:
-            columns = [pl.col(name).alias(new) for name, new in shown.items()]
+            columns = [pl.col(name).alias(new) for name, new in names.items()]
         else:
-            shown = {name: new for name, new in shown.items() if name != "matched"}
-            columns = [pl.col("matched"), *[pl.col(name).list.first().alias(new) for name, new in shown.items()]]
+            names = {name: new for name, new in names.items() if name != "matched"}
+            columns = [pl.col("matched"), *[pl.col(name).list.first().alias(new) for name, new in names.items()]]
         return self.neurons.select(
             place,
             "address",
@@ -118,13 +118,13 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         "limit",
         "variants",
     )
-    with on_corpus(connection, question.models, question.corpus) as shown:
-        return _triggered(shown, question, is_elsewhere=shown is not connection)
+    with on_corpus(connection, question.models, question.corpus) as prepared:
+        return _triggered(prepared, question, is_elsewhere=prepared is not connection)
 
 
 def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_elsewhere: bool) -> TriggeredResult:
-    asked = models_asked(connection, question)
-    rows, terms = _rows(connection, question, asked.models, limit=question.limit)
+    scope = models_asked(connection, question)
+    rows, terms = _rows(connection, question, scope.models, limit=question.limit)
     facts = with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere)
     return TriggeredResult(
         question=question,
@@ -132,11 +132,11 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
             *_notes(terms),
-            KEPT,
-            *null_labels(question.where, asked.models),
-            *read_for_triggers(connection, asked.models),
+            STORED_TRIGGERS,
+            *null_labels(question.where, scope.models),
+            *read_for_triggers(connection, scope.models),
         ),
-        left_out=asked.left_out,
+        left_out=scope.left_out,
     )
 
 
@@ -179,7 +179,7 @@ def _rows(
         raise not_measured("triggers", "ngrams")
     layers = layers_of(question, models)
     words = list(dict.fromkeys(term.word for term in terms))
-    asked = [
+    lookups = [
         (model, corpora[model.name].corpus_id, words.index(term.word), ngram, layers[model.model_id])
         for model in models
         if model.name in corpora and model.model_id in layers
@@ -188,14 +188,14 @@ def _rows(
         for ngram in product(*term.parts)
     ]
     parameters = {
-        "model_ids": [model.model_id for model, *_ in asked],
-        "corpus_ids": [corpus_id for _, corpus_id, *_ in asked],
-        "word_numbers": [number for _, _, number, *_ in asked],
-        "ngrams": [[token.token_id for token in ngram] for *_, ngram, _ in asked],
-        "first_ids": sorted({ngram[0].token_id for *_, ngram, _ in asked}),
-        "texts": ["".join(token.text for token in ngram) for *_, ngram, _ in asked],
-        "first_layers": [first for *_, (first, _) in asked],
-        "last_layers": [last for *_, (_, last) in asked],
+        "model_ids": [model.model_id for model, *_ in lookups],
+        "corpus_ids": [corpus_id for _, corpus_id, *_ in lookups],
+        "word_numbers": [number for _, _, number, *_ in lookups],
+        "ngrams": [[token.token_id for token in ngram] for *_, ngram, _ in lookups],
+        "first_ids": sorted({ngram[0].token_id for *_, ngram, _ in lookups}),
+        "texts": ["".join(token.text for token in ngram) for *_, ngram, _ in lookups],
+        "first_layers": [first for *_, (first, _) in lookups],
+        "last_layers": [last for *_, (_, last) in lookups],
         "match_all": question.match_all,
         "n_words": len(words),
         "limit": limit,

@@ -27,13 +27,13 @@ from neurothek.queries.search.by_score import (
     scored_words,
     scorings_of,
 )
-from neurothek.queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
+from neurothek.queries.search.by_trigger import STORED_TRIGGERS, read_for_triggers, triggered_neurons
 from neurothek.queries.search.condition import filtered_records, null_labels
 from neurothek.queries.search.one_word import Neighbour, is_one_word, neighbours_of, one_word_rows, remarks, with_counts
 from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
 from neurothek.queries.search.scope import layers_of, models_asked
-from neurothek.queries.views.neuron_facts import told
+from neurothek.queries.views.neuron_facts import with_neuron_facts
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
 
@@ -97,16 +97,18 @@ class SearchResult(FoundNeurons):
         """One line over the table."""
         if self.is_scored:
             return by_score_title(self.question, self.neurons.height, self.n_found)
-        words = f"{'the concept ' if self.question.concept else ''}{self.question.shown(self.question.asked)}"
+        words = f"{'the concept ' if self.question.concept else ''}{self.question.display(self.question.all_words)}"
         is_one = self.n_found == 1
         promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
         doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
         also = (
-            f" and {suppress} {self.question.shown(self.question.suppresses, all_of=True)}"
+            f" and {suppress} {self.question.display(self.question.suppresses, all_of=True)}"
             if self.question.suppresses
             else ""
         )
-        fire = f" and {fire_on} {self.question.shown(self.question.triggered_by)}" if self.question.triggered_by else ""
+        fire = (
+            f" and {fire_on} {self.question.display(self.question.triggered_by)}" if self.question.triggered_by else ""
+        )
         return f"{self.first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
 
     def table(self) -> pl.DataFrame:
@@ -152,8 +154,8 @@ def search(
         question: what is asked.
         weights: finds the weights of models; None: stored lists only.
     """
-    with on_corpus(connection, question.models, question.corpus) as shown:
-        return _search(shown, question, weights, is_elsewhere=shown is not connection)
+    with on_corpus(connection, question.models, question.corpus) as prepared:
+        return _search(prepared, question, weights, is_elsewhere=prepared is not connection)
 
 
 def _search(
@@ -170,7 +172,7 @@ def _search(
     near = _near(connection, question, models, terms)
     widened = _without(near, question.left_out)
     may_score = is_one(terms) and not question.given(beside=(*HONOURED, *NEURON_FLAGS, "match_all"))
-    tell = partial(_told, connection, models=models, is_elsewhere=is_elsewhere)
+    tell = partial(_with_facts, connection, models=models, is_elsewhere=is_elsewhere)
     at_hand = weights(models) if may_score and weights is not None else AtHand()
     layers = layers_of(question, models)
     listed = [model for model in models if model.model_id in layers and model.model_id not in at_hand.scores]
@@ -180,8 +182,8 @@ def _search(
         rows = one_word_rows(connection, question, listed, terms)
         rows = with_counts(connection, tell(rows))
     else:
-        asked = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
-        rows = _listed(connection, question, listed, _parameters(question, listed, asked, banned, widened))
+        sided = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
+        rows = _listed(connection, question, listed, _parameters(question, listed, sided, banned, widened))
         rows = tell(rows)
     n_found = rows[0]["n_found"] if rows else 0
     if at_hand.scores:
@@ -208,7 +210,7 @@ def _search(
     )
 
 
-def _told(
+def _with_facts(
     connection: duckdb.DuckDBPyConnection,
     rows: Sequence[dict[str, Any]],
     *,
@@ -216,12 +218,12 @@ def _told(
     is_elsewhere: bool,
 ) -> list[dict[str, Any]]:
     """The rows with what is known of their neurons, and the first tokens of what these write at their pole."""
-    found = told(connection, [{**row, "listed_side": listed_side(row)} for row in rows], models)
+    complete = with_neuron_facts(connection, [{**row, "listed_side": listed_side(row)} for row in rows], models)
     if is_elsewhere:
-        found = with_facts(connection, found, _OF_TEXT, is_elsewhere=True)
+        complete = with_facts(connection, complete, _OF_TEXT, is_elsewhere=True)
         corpora = choose_corpora(connection, [model.name for model in models])
-        found = [{**row, "corpus_id": _corpus_id(corpora.get(row["model"]))} for row in found]
-    return with_strongest(found)
+        complete = [{**row, "corpus_id": _corpus_id(corpora.get(row["model"]))} for row in complete]
+    return with_strongest(complete)
 
 
 _OF_TEXT = ("corpus", "frequency", "never_active", "n_tokens_seen", "activation_min", "activation_max")
@@ -341,7 +343,7 @@ def _parameters(
     words = list(dict.fromkeys((term.word, side) for term, side in terms))
     suppressed = [number for number, (_, side) in enumerate(words) if question.suppresses and side == "suppressed"]
     added = list(dict.fromkeys(one.word for near_words in widened.values() for one in near_words))
-    asked = [
+    lookups = [
         (model.model_id, words.index((term.word, side)), part_number, token.token_id, side)
         for model in models
         for term, side in terms
@@ -350,13 +352,13 @@ def _parameters(
         for part_number, part in enumerate(dict.fromkeys(term.parts))
         for token in part
     ]
-    asked += [
+    lookups += [
         (model_id, len(words) + added.index(one.word), 0, token.token_id, question.side)
         for model_id, near_words in widened.items()
         for one in near_words
         for token in one.tokens
     ]
-    asked = [row for row in asked if row[0] in layers]
+    lookups = [row for row in lookups if row[0] in layers]
     unwanted = [
         (model.model_id, token.token_id)
         for model in models
@@ -365,15 +367,15 @@ def _parameters(
         for token in term.parts[0]
     ]
     return {
-        "model_ids": [row[0] for row in asked],
-        "word_numbers": [row[1] for row in asked],
-        "part_numbers": [row[2] for row in asked],
-        "token_ids": [row[3] for row in asked],
+        "model_ids": [row[0] for row in lookups],
+        "word_numbers": [row[1] for row in lookups],
+        "part_numbers": [row[2] for row in lookups],
+        "token_ids": [row[3] for row in lookups],
         "first_model": min((model.model_id for model in models), default=0),
         "last_model": max((model.model_id for model in models), default=0),
-        "word_sides": [row[4] for row in asked],
-        "first_layers": [layers[row[0]][0] for row in asked],
-        "last_layers": [layers[row[0]][1] for row in asked],
+        "word_sides": [row[4] for row in lookups],
+        "first_layers": [layers[row[0]][0] for row in lookups],
+        "last_layers": [layers[row[0]][1] for row in lookups],
         "banned_model_ids": [row[0] for row in unwanted],
         "banned_token_ids": [row[1] for row in unwanted],
         "sides": ["promoted", "suppressed"] if question.side == "both" else [question.side],
@@ -400,7 +402,7 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
     if silent and (question.alive or question.min_count):
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")
     if question.triggered_by:
-        notes.append(KEPT)
+        notes.append(STORED_TRIGGERS)
     return [*notes, *null_labels(question.where, models)]
 
 

@@ -66,11 +66,11 @@ def watched_tokens(
 
 def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str) -> Neurons:
     """Those that a condition over the columns of the view `neurons` keeps."""
-    known = choose_model(connection, model)
+    model_row = choose_model(connection, model)
     question = Question(words=(), where=where)
     rows = filtered_records(connection, "neurons_where", question, {"model": model})
     neurons = [(row["layer"], row["neuron"]) for row in rows]
-    return _some(model, f"where {where}", neurons, "; ".join(null_labels(where, [known])))
+    return _nonempty(model, f"where {where}", neurons, "; ".join(null_labels(where, [model_row])))
 
 
 def neurons_found(
@@ -82,10 +82,10 @@ def neurons_found(
     weights: OpenWeights | None = None,
 ) -> Poles:
     """The first `limit` that a search for words finds: those that promote them most, in ascending order."""
-    found = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
-    asked = f"the first {limit} that promote {', '.join(words)}"
-    poles = {(layer, neuron): pole for layer, neuron, pole in found.select("layer", "neuron", "pole").iter_rows()}
-    return {one: poles[one] for one in _some(model, asked, list(poles))}
+    neurons = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
+    description = f"the first {limit} that promote {', '.join(words)}"
+    poles = {(layer, neuron): pole for layer, neuron, pole in neurons.select("layer", "neuron", "pole").iter_rows()}
+    return {one: poles[one] for one in _nonempty(model, description, list(poles))}
 
 
 def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: Sequence[str]) -> Neurons:
@@ -95,7 +95,7 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
     for address in named:
         if address.model != model:
             raise neuron_of_another(str(address), model)
-    return _some(model, "named", [(one.layer, one.neuron) for one in named])
+    return _nonempty(model, "named", [(one.layer, one.neuron) for one in named])
 
 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:
@@ -104,18 +104,18 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
     dead, token detectors, n-gram detectors (of two or three tokens) and positional are what the views call so; dominant
     is the hundredth of the neurons that were dominant in most examples.
     """
-    known = choose_model(connection, model)
+    model_row = choose_model(connection, model)
     rows = ask_records(connection, "neurons_of_kinds", {"model": model})
     kinds = {
-        str(kind): tuple((int(row["layer"]), int(row["neuron"])) for row in some)
-        for kind, some in groupby(rows, key=lambda row: row["kind"])
+        str(kind): tuple((int(row["layer"]), int(row["neuron"])) for row in group)
+        for kind, group in groupby(rows, key=lambda row: row["kind"])
     }
     if not kinds:
-        raise nothing_chosen(model, "of any kind", "; ".join(null_labels("is_dead", [known])))
+        raise nothing_chosen(model, "of any kind", "; ".join(null_labels("is_dead", [model_row])))
     return kinds
 
 
-def _some(model: str, asked: str, neurons: Sequence[tuple[int, int]], why: str = "") -> Neurons:
+def _nonempty(model: str, description: str, neurons: Sequence[tuple[int, int]], why: str = "") -> Neurons:
     if not neurons:
-        raise nothing_chosen(model, asked, why)
+        raise nothing_chosen(model, description, why)
     return tuple(sorted({(int(layer), int(neuron)) for layer, neuron in neurons}))

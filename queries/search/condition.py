@@ -90,9 +90,9 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
     if trees[0].find(exp.Comprehension):
         raise invalid_condition(predicate, "holds a list comprehension; use list_filter with a lambda instead")
     _check_functions(predicate)
-    known = {column.casefold() for column in columns}
+    names = {column.casefold() for column in columns}
     for column in trees[0].find_all(exp.Column):
-        if column.table.casefold() not in ("", "neurons") or column.name.casefold() not in known:
+        if column.table.casefold() not in ("", "neurons") or column.name.casefold() not in names:
             raise unknown_column(column.sql(dialect="duckdb"), columns, relation="neurons")
 
 
@@ -174,5 +174,5 @@ def filtered_records(
         if where is None:
             raise
         complaint = objection(connection, error)
-        said = complaint.why if isinstance(complaint, Failed) else complaint
-        raise invalid_condition(where, f"cannot be evaluated ({said})") from error
+        reason = complaint.why if isinstance(complaint, Failed) else complaint
+        raise invalid_condition(where, f"cannot be evaluated ({reason})") from error

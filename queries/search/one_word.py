@@ -45,8 +45,8 @@ def one_word_rows(
     # The models of one tokenizer come in order; those of several are put in order together.
     rows.sort(key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]))
     n_found = sum({row["tokenizer_id"]: row["n_found"] for row in rows}.values())
-    kept = rows[: question.limit]
-    return [{**row, "place": place, "n_found": n_found} for place, row in enumerate(kept, start=1)]
+    first = rows[: question.limit]
+    return [{**row, "place": place, "n_found": n_found} for place, row in enumerate(first, start=1)]
 
 
 def with_counts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -84,10 +84,10 @@ def _best(
     return list(best.values())[: question.limit]
 
 
-def _row(hit: Mapping[str, Any], model: KnownModel, term: Term, asked: Side) -> dict[str, Any]:
+def _row(hit: Mapping[str, Any], model: KnownModel, term: Term, side_asked: Side) -> dict[str, Any]:
     text = next(token.text for token in term.parts[0] if token.token_id == hit["token_id"])
     if model.is_signed:
-        side = "suppressed" if asked == "suppressed" else "promoted"
+        side = "suppressed" if side_asked == "suppressed" else "promoted"
         is_positive = hit["side"] == side
         sign = 1 if is_positive else -1
         pole = "positive" if is_positive else "negative"
@@ -130,22 +130,22 @@ def neighbours_of(
     without: Sequence[str] = (),
 ) -> dict[int, list[Neighbour]]:
     """For each model up to `limit` words near to each term; a word near to several stands by its nearest."""
-    asked = [
+    lookups = [
         (model.model_id, token.token_id, term.word)
         for model in models
         for term in terms
         if term.tokenizer_id == model.tokenizer_id and not term.is_split
         for token in term.parts[0]
     ]
-    known = {part.strip().casefold() for term in terms for part in [term.word, *term.word.split(",")]}
+    casefolded = {part.strip().casefold() for term in terms for part in [term.word, *term.word.split(",")]}
     rows = ask_records(
         connection,
         "neighbour_words",
         {
-            "model_ids": [row[0] for row in asked],
-            "token_ids": [row[1] for row in asked],
-            "words": [row[2] for row in asked],
-            "known": sorted(known | {word.strip().casefold() for word in without}),
+            "model_ids": [row[0] for row in lookups],
+            "token_ids": [row[1] for row in lookups],
+            "words": [row[2] for row in lookups],
+            "known": sorted(casefolded | {word.strip().casefold() for word in without}),
             "limit": limit,
         },
     )
@@ -163,8 +163,8 @@ def remarks(models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbo
     """What was added, a sentence per model; models that added the same share one."""
     if not any(widened.values()):
         return ["no nearest tokens are stored for these models" if limit else "no near words were added, as asked for"]
-    said: dict[str, list[str]] = {}
+    models_by_words: dict[str, list[str]] = {}
     for model in models:
         words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in widened[model.model_id])
-        said.setdefault(words or "nothing", []).append(model.name)
-    return [f"widened in {', '.join(names)} with {words}" for words, names in said.items()]
+        models_by_words.setdefault(words or "nothing", []).append(model.name)
+    return [f"widened in {', '.join(names)} with {words}" for words, names in models_by_words.items()]

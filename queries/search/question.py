@@ -184,11 +184,11 @@ class Question:
         return bool(self.words or self.classes)
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def all_words(self) -> tuple[str, ...]:
         """The words, and what the classes of tokens are called."""
         return (*self.words, *(one.name for one in self.classes))
 
-    def shown(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
+    def display(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
         """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already.
 
         Args:
@@ -252,7 +252,7 @@ _READ: Mapping[str, Callable[[Any], object]] = {
 
 def _called(field: str) -> str:
     """What the command line calls a field."""
-    names = {known: option for option, known in _FIELDS.items()}
+    names = {name: option for option, name in _FIELDS.items()}
     return names.get(field, field).replace("_", "-")
 
 

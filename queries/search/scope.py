@@ -36,19 +36,21 @@ class AskedModels:
     left_out: tuple[str, ...] = ()  # names of the variants that were not asked for
 
 
-def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, own: str | None = None) -> AskedModels:
+def models_asked(
+    connection: duckdb.DuckDBPyConnection, question: Question, *, reference: str | None = None
+) -> AskedModels:
     """The models that a question names, else the plain sizes, or all with `variants` and where all are variants.
 
     Args:
         connection: a reader.
         question: what is asked.
-        own: a model that is asked whatever it is, since the question is about one of its neurons.
+        reference: a model that is asked whatever it is, since the question is about one of its neurons.
     """
     models = choose_models(connection, question.models)
     if question.models or question.variants or all(model.variant is not None for model in models):
         return AskedModels(models)
-    kept = [model for model in models if model.variant is None or model.name == own]
-    return AskedModels(kept, tuple(model.name for model in models if model not in kept))
+    chosen = [model for model in models if model.variant is None or model.name == reference]
+    return AskedModels(chosen, tuple(model.name for model in models if model not in chosen))
 
 
 IN_PYTHON = "variants=True includes all variants"

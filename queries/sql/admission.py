@@ -101,11 +101,11 @@ def _statement_tokens(query: str) -> list[Token]:
 
 
 def _check_show(tokens: list[Token], relations: Collection[str]) -> None:
-    shown = "".join(token.text for token in tokens).casefold()
-    if not shown:
+    name = "".join(token.text for token in tokens).casefold()
+    if not name:
         raise failed_query("SHOW needs TABLES, or the name of a view or table")
-    if shown not in ("tables", "alltables") and shown not in relations:
-        raise unknown_relation(shown, list(relations))
+    if name not in ("tables", "alltables") and name not in relations:
+        raise unknown_relation(name, list(relations))
 
 
 def _check_explained(tokens: list[Token], first: str) -> None:

@@ -52,16 +52,16 @@ class AnswerStream:
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """The frames, each once; at least one, so that columns are known."""
         with self._watch:
-            while "truncated" not in (told := self._line()):
-                if "error" in told:
-                    raise _error(told["error"], self._limits)
-                rows = self._answers.read(told.get("bytes", 0))
-                if not rows or len(rows) < told["bytes"]:
+            while "truncated" not in (message := self._line()):
+                if "error" in message:
+                    raise _error(message["error"], self._limits)
+                rows = self._answers.read(message.get("bytes", 0))
+                if not rows or len(rows) < message["bytes"]:
                     raise self._why_none()
                 frame = pl.read_ipc_stream(io.BytesIO(rows))
                 self.n_read += frame.height
                 yield frame
-            self.is_truncated = bool(told["truncated"])
+            self.is_truncated = bool(message["truncated"])
             # It may die of counting what it did not send: the rows are here all the same.
             self.n_rows = self._line(is_needed=False).get("n_rows")
 

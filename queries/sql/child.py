@@ -61,10 +61,10 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.write(b"\n")
         answers.flush()
         try:
-            with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as shown:
-                if shown is not connection:
-                    refuse_facts(shown, request["query"], request["corpus"])
-                _answer(shown, request, answers)
+            with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as prepared:
+                if prepared is not connection:
+                    refuse_facts(prepared, request["query"], request["corpus"])
+                _answer(prepared, request, answers)
         except NeurothekError as error:
             answers.write(_header_of(error) + b"\n")
         except MemoryError:
@@ -101,17 +101,17 @@ def _hush(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any], answers: BinaryIO) -> None:
     query, parameters, most_rows = request["query"], request["parameters"], request["rows"]
-    asked = None if most_rows is None else most_rows + 1
+    limit = None if most_rows is None else most_rows + 1
     n_found = n_bytes = 0
-    for frame in stream_query(connection, query, parameters, most_rows=asked):
-        wanted = frame if most_rows is None else frame.head(max(0, most_rows - n_found))
+    for frame in stream_query(connection, query, parameters, most_rows=limit):
+        part = frame if most_rows is None else frame.head(max(0, most_rows - n_found))
         n_found += frame.height
         n_bytes += int(frame.estimated_size())
         if request["is_collected"] and n_bytes > request["memory_bytes"] // 4:
             raise failed_query(
                 f"its rows take more than {request['memory_bytes'] / 4e6:,.0f} MB; ask for fewer of them"
             )
-        _send(wanted, answers)
+        _send(part, answers)
     is_truncated = most_rows is not None and n_found > most_rows
     _tell(answers, truncated=is_truncated)
     counted = count_rows(connection, query, parameters, seconds=_COUNTING_SECONDS) if is_truncated else n_found
@@ -133,8 +133,8 @@ def _send(frame: pl.DataFrame, answers: BinaryIO) -> None:
         answers.flush()
 
 
-def _tell(answers: BinaryIO, **told: int | bool | None) -> None:
-    answers.write(json.dumps(told).encode() + b"\n")
+def _tell(answers: BinaryIO, **fields: int | bool | None) -> None:
+    answers.write(json.dumps(fields).encode() + b"\n")
     answers.flush()
 
 

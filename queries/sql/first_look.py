@@ -77,8 +77,8 @@ def _refuse_unknown_columns(
     columns = _columns_of(connection, mentions)
     if columns is None:
         return
-    known = {name.casefold() for name in columns}
-    known |= _HIDDEN | {text.casefold() for text in _texts(statements)}
+    names = {name.casefold() for name in columns}
+    names |= _HIDDEN | {text.casefold() for text in _texts(statements)}
     tables = {name for _, _, name in mentions.tables} | {
         str(node.get("alias")).casefold() for node in nodes_in(statements) if node.get("type") == "BASE_TABLE"
     }
@@ -86,7 +86,7 @@ def _refuse_unknown_columns(
         parts = node["column_names"] if node.get("class") == "COLUMN_REF" else []
         # A name with more parts may reach into a column.
         is_plain = len(parts) == 1 or (len(parts) == 2 and parts[0].casefold() in tables)
-        if is_plain and parts[-1].casefold() not in known | functions_of_duckdb():
+        if is_plain and parts[-1].casefold() not in names | functions_of_duckdb():
             near = nearest(parts[-1], columns)
             if near:
                 raise unknown_column_among(parts[-1], near, [])

@@ -144,7 +144,7 @@ class Answer:
     n_rows: int | None
 
     @property
-    def shown(self) -> str:
+    def extent(self) -> str:
         """How many rows these are of how many."""
         if not self.is_truncated:
             return f"{self.frame.height:,} row{'s' * (self.frame.height != 1)}"

@@ -42,7 +42,7 @@ def ask_people(
         updates: whether views of an earlier release may be replaced first.
     """
     limits = limits or Limits()
-    with _asked(
+    with _judged_query(
         warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=True
     ) as stream:
         import polars as pl  # noqa: PLC0415  (slips are told without it)
@@ -63,14 +63,14 @@ def stream_people(
 ) -> Iterator[AnswerStream]:
     """The same with rows that come while they are found, however many: memory holds a few megabytes of them."""
     limits = limits or Limits()
-    with _asked(
+    with _judged_query(
         warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=False
     ) as stream:
         yield stream
 
 
 @contextmanager
-def _asked(
+def _judged_query(
     warehouse: Warehouse,
     query: str,
     parameters: Mapping[str, Any] | None,

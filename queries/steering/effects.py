@@ -60,19 +60,19 @@ class Effects(TabularAnswer):
         """Its tables with their titles."""
         if self.neurons is not None:
             return [section_of_neurons(self.neurons)]
-        found = [
+        result = [
             Section("what changing the neurons adds to the loss", effects_table(self.interventions), REMARK),
             Section("the same by domain", by_domain(self.steering)),
         ]
         watched = watched_table(self.interventions)
         if not watched.is_empty():
-            found.append(Section("probability of the tokens asked for", watched))
+            result.append(Section("probability of the tokens asked for", watched))
         if not self.continuations.is_empty():
-            found.append(
+            result.append(
                 Section("share of continuations that score 0.5 or more", shares_table(self.shares), SHARES_REMARK)
             )
-            found.append(Section("what is written after the first prompts", examples_table(self.continuations)))
-        first, *others = found
+            result.append(Section("what is written after the first prompts", examples_table(self.continuations)))
+        first, *others = result
         return [first, *(replace(section, frame=self._unnamed(section.frame)) for section in others)]
 
     def _unnamed(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -150,9 +150,9 @@ def neurons_turned_off(
         model: name of the model.
         neurons: layer and neuron of each.
     """
-    asked = pl.DataFrame(list(neurons), schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
+    chosen = pl.DataFrame(list(neurons), schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
     measured = rows_of_models(connection, "neuron_effects", [model], "effect_on_loss desc", "layer", "neuron")
-    return measured.join(asked, on=["layer", "neuron"], how="semi", maintain_order="left")
+    return measured.join(chosen, on=["layer", "neuron"], how="semi", maintain_order="left")
 
 
 def told_of_neurons(model: str, neurons: pl.DataFrame) -> str:
@@ -169,7 +169,7 @@ def told_of_neurons(model: str, neurons: pl.DataFrame) -> str:
 
 def section_of_neurons(neurons: pl.DataFrame) -> Section:
     """The neurons with the largest effects."""
-    shown = neurons.head(_N_SHOWN).select(
+    table = neurons.head(_N_SHOWN).select(
         pl.col("address").alias("neuron"),
         pl.col("effect_on_loss").alias("effect"),
         pl.col("effect_percentile").alias("percentile"),
@@ -178,8 +178,8 @@ def section_of_neurons(neurons: pl.DataFrame) -> Section:
         "kl",
     )
     title = "what turning each off adds to the loss"
-    is_cut = neurons.height > shown.height
-    return Section(f"{title}, the largest {shown.height}" if is_cut else title, shown, _REMARK)
+    is_cut = neurons.height > table.height
+    return Section(f"{title}, the largest {table.height}" if is_cut else title, table, _REMARK)
 
 
 _EFFECT = ("effect", "percentile", "random_effect", "random_effect_most", "random_effect_least")
@@ -204,8 +204,8 @@ def effects_table(interventions: pl.DataFrame) -> pl.DataFrame:
 def by_domain(steering: pl.DataFrame) -> pl.DataFrame:
     """One row per intervention and domain: the effect over all positions."""
     weight = pl.col("n_tokens")
-    shown = ("effect", "random_effect", "kl")
-    means = [((pl.col(name) * weight).sum() / weight.sum()).alias(name) for name in shown]
+    columns = ("effect", "random_effect", "kl")
+    means = [((pl.col(name) * weight).sum() / weight.sum()).alias(name) for name in columns]
     grouped = steering.group_by("intervention", "domain", maintain_order=True)
     return grouped.agg(*means, weight.sum().alias("tokens")).rename({"random_effect": "random mean"})
 
@@ -221,8 +221,8 @@ _N_EXAMPLES = 3
 
 def watched_table(interventions: pl.DataFrame) -> pl.DataFrame:
     """One row per intervention that asks for tokens: their probability together, before and after."""
-    shown = interventions.filter(pl.col("watched").is_not_null())
-    return shown.select(
+    watched = interventions.filter(pl.col("watched").is_not_null())
+    return watched.select(
         "intervention",
         pl.col("watched").str.json_decode(pl.List(pl.String)).alias("tokens"),
         pl.col("mass_watched_untouched").alias("untouched"),

@@ -76,8 +76,8 @@ class GridPage(TabularAnswer):
         last = len(self.tokens) - 1
         end = self.cell(self.n_layers - 1, last)
         done = f" with {self.setting}" if self.setting else ""
-        said = f"After {quoted_end(self.tokens)}, {self.model}{done} predicts {quoted(end['final'])}"
-        return f"{said} ({100 * end['probability']:.1f}%), at the top from layer {self.settled(last)} on."
+        sentence = f"After {quoted_end(self.tokens)}, {self.model}{done} predicts {quoted(end['final'])}"
+        return f"{sentence} ({100 * end['probability']:.1f}%), at the top from layer {self.settled(last)} on."
 
     def sections(self) -> list[Section]:
         """The grid, the last layer first."""
@@ -85,7 +85,7 @@ class GridPage(TabularAnswer):
         columns = [
             pl.Series(
                 f"{position} {visible(self.tokens[position])}",
-                [self._shown(layer, position) for layer in self._layers()],
+                [self._cell(layer, position) for layer in self._layers()],
             )
             for position in range(self.first, len(self.tokens))
         ]
@@ -94,20 +94,20 @@ class GridPage(TabularAnswer):
     def _layers(self) -> list[int]:
         return list(range(self.n_layers))[::-1]
 
-    def _shown(self, layer: int, position: int) -> str:
+    def _cell(self, layer: int, position: int) -> str:
         cell = self.cell(layer, position)
         return f"{visible(cell['predicted'])} {100 * cell['probability']:.0f}"
 
     def data(self) -> dict[str, Any]:
         """The grid for programs: `cells`, and `grid` with the rest."""
-        said = {
+        grid = {
             "model": self.model,
             "lens": self.lens,
             "tokens": list(self.tokens),
             "first": self.first,
             "setting": self.setting,
         }
-        return {"grid": said, "cells": self.cells}
+        return {"grid": grid, "cells": self.cells}
 
 
 @with_its_sql
@@ -168,7 +168,7 @@ class AlongPage(TabularAnswer):
         return {"along": {"address": self.address}, "tokens": self.tokens}
 
 
-def along_page(neuron: NeuronAddress, found: PromptActivations) -> AlongPage:
+def along_page(neuron: NeuronAddress, activations: PromptActivations) -> AlongPage:
     """The answer about a neuron."""
-    rows = zip(range(len(found.tokens)), found.tokens, found.activations, strict=True)
+    rows = zip(range(len(activations.tokens)), activations.tokens, activations.activations, strict=True)
     return AlongPage(str(neuron), pl.DataFrame(list(rows), schema=dict(ALONG_COLUMNS), orient="row"))

@@ -29,41 +29,41 @@ def kept_shortcut(
         target: the state it leads to.
         corpus: name of another corpus that the model was measured on.
     """
-    last, mine = _kept(connection, model, corpus)
-    wanted = last if target is None else target
-    if not 0 <= state < wanted <= last:
+    last, mine = _maps(connection, model, corpus)
+    end = last if target is None else target
+    if not 0 <= state < end <= last:
         raise NotFound(
-            f"there is no shortcut of {model} from state {state} to state {wanted}",
+            f"there is no shortcut of {model} from state {state} to state {end}",
             f"states are 0 to {last}, and a shortcut leads to a higher one",
             what="shortcut",
-            name=f"{state} to {wanted}",
+            name=f"{state} to {end}",
         )
-    if (state, wanted) not in mine:
+    if (state, end) not in mine:
         raise NotMeasured(
-            f"the matrix of {model} from state {state} to state {wanted} was not kept, only those to the last state",
+            f"the matrix of {model} from state {state} to state {end} was not kept, only those to the last state",
             f"keep all with `{mine[0, last].again()} --keep all --force`",
             jobs=["shortcuts"],
             models=[model],
             corpus=corpus,
         )
-    return mine[state, wanted]
+    return mine[state, end]
 
 
 def kept_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str | None = None) -> list[KeptMap]:
     """The matrices from every state of a model to its last one, in order, fitted on the shown corpus or on another."""
-    last, mine = _kept(connection, model, corpus)
+    last, mine = _maps(connection, model, corpus)
     return [mine[state, last] for state in range(last)]
 
 
-def _kept(
+def _maps(
     connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None
 ) -> tuple[int, Mapping[tuple[int, int], KeptMap]]:
     """The model's last state, and what leads from one state to another."""
-    known = choose_model(connection, model)
+    model_row = choose_model(connection, model)
     chosen = choose_corpora(connection, [model], corpus).get(model)
     maps = [one for one in kept_maps(connection) if one.model == model]
     mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}
     if not mine:
         on = corpus_words(connection, [model], corpus)
         raise no_shortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}), on)
-    return known.n_layers, mine
+    return model_row.n_layers, mine

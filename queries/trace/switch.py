@@ -89,25 +89,25 @@ class SwitchPage(TabularAnswer):
     def summary(self) -> str:
         """What is predicted then, and how that compares with random neurons."""
         done = self.switched
-        own, median = self._row(self.address), self._row(self.median_address)
+        row, median = self._row(self.address), self._row(self.median_address)
         n_random = self.neurons.height - 1
         others = "one random neuron" if n_random == 1 else f"{n_random} random neurons"
         after = quoted_end(done.tokens[: done.position + 1])
         place = f"position {done.position} (0 to {len(done.tokens) - 1})"
-        diverges = f"The next token diverges by {own['kl']:.3g} nats" if own["kl"] else "Nothing changes"
+        diverges = f"The next token diverges by {row['kl']:.3g} nats" if row["kl"] else "Nothing changes"
         return (
-            f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {own['coefficient']:.3g}."
-            f" {self._next_token(own)} {diverges}"
+            f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {row['coefficient']:.3g}."
+            f" {self._next_token(row)} {diverges}"
             f"{_among(done.percentile, f'{others} of its layer set to the same value', median['kl'])}."
         )
 
-    def _next_token(self, own: Mapping[str, Any]) -> str:
+    def _next_token(self, row: Mapping[str, Any]) -> str:
         """What is predicted before and after."""
         before = f"{visible(self.token)} ({100 * self.switched.probability:.1f}%)"
-        now = f"{100 * own['probability']:.1f}%"
-        if own["token"] == self.token:
+        now = f"{100 * row['probability']:.1f}%"
+        if row["token"] == self.token:
             return f"{before} remains the prediction ({now})."
-        return f"The prediction changes from {before} to {visible(own['token'])} ({now})."
+        return f"The prediction changes from {before} to {visible(row['token'])} ({now})."
 
     @property
     def setting(self) -> str:
@@ -126,10 +126,10 @@ class SwitchPage(TabularAnswer):
 
     def _predicted(self) -> pl.DataFrame:
         done = self.switched
-        own, median = self._row(self.address), self._row(self.median_address)
+        row, median = self._row(self.address), self._row(self.median_address)
         rows = [
             ("(nothing)", self.token, done.probability, None, None),
-            (self.address, own["token"], own["probability"], own["kl"], done.percentile),
+            (self.address, row["token"], row["probability"], row["kl"], done.percentile),
             (f"{self.median_address} (random)", median["token"], median["probability"], median["kl"], None),
         ]
         return pl.DataFrame(rows, schema=["changed", "token", "probability", "kl", "percentile"], orient="row")
@@ -151,7 +151,7 @@ class SwitchPage(TabularAnswer):
     def data(self) -> dict[str, Any]:
         """The switch for programs: `neurons`, `changes`, and `switch` with the rest."""
         done = self.switched
-        said = {
+        facts = {
             "model": self.model,
             "address": self.address,
             "set_to": done.value,
@@ -163,7 +163,7 @@ class SwitchPage(TabularAnswer):
             "percentile": done.percentile,
             "median_address": self.median_address,
         }
-        return {"switch": said, "neurons": self.neurons, "changes": self.changes}
+        return {"switch": facts, "neurons": self.neurons, "changes": self.changes}
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,7 +208,7 @@ class TogetherPage(TabularAnswer):
     def sections(self) -> list[Section]:
         """What is predicted with each, with all and with the random set of median divergence; what changes most."""
         n_random = self.sets.filter(kind="random").height
-        shown = self.sets.head(self.sets.height - n_random)
+        single = self.sets.head(self.sets.height - n_random)
         median = self.sets.filter(kind="random").row((n_random - 1) // 2, named=True)
         rows = [("(nothing)", None, self.token, self.switched.probability, self.switched.probability, 0.0)]
         rows += [
@@ -216,7 +216,7 @@ class TogetherPage(TabularAnswer):
                 row["address"] or ("all of them" if row["kind"] == "together" else "random set of median divergence"),
                 *(row[name] for name in ("coefficient", "token", "probability", "probability_of_token", "kl")),
             )
-            for row in (*shown.to_dicts(), median)
+            for row in (*single.to_dicts(), median)
         ]
         token = f"of {visible(self.token)}"
         columns = ["changed", "coefficient", "token", "probability", token, "kl"]
@@ -233,7 +233,7 @@ class TogetherPage(TabularAnswer):
     def data(self) -> dict[str, Any]:
         """The switches for programs: `sets`, `changes`, and `switch` with the rest."""
         done = self.switched
-        said = {
+        facts = {
             "model": self.model,
             "set_to": done.value,
             "before_the_non_linearity": done.is_before,
@@ -243,7 +243,7 @@ class TogetherPage(TabularAnswer):
             "probability": done.probability,
             "percentile": done.percentile,
         }
-        return {"switch": said, "sets": self.sets, "changes": self.changes}
+        return {"switch": facts, "sets": self.sets, "changes": self.changes}
 
 
 def _among(percentile: float | None, others: str, median: float) -> str:
@@ -264,8 +264,8 @@ def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) ->
 
 def firing_beside(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> list[int]:
     """Neurons of its layer that fire on the shown corpus of its model; none where activity was not measured."""
-    asked = {"model_id": neuron.model_id, "layer": neuron.layer}
-    return [row["neuron"] for row in records(connection, _NEURONS_THAT_FIRE, asked)]
+    parameters = {"model_id": neuron.model_id, "layer": neuron.layer}
+    return [row["neuron"] for row in records(connection, _NEURONS_THAT_FIRE, parameters)]
 
 
 @with_its_sql
@@ -278,8 +278,8 @@ def switch_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, switch
         address=f"{model.name}/L{switched.layer}N{switched.neuron}",
         switched=switched,
         token=texts[switched.token],
-        neurons=_told(switched.neurons.to_dicts(), model, switched, texts, SWITCHED_COLUMNS),
-        changes=_told(switched.changes.to_dicts(), model, switched, texts, CHANGE_COLUMNS),
+        neurons=_switched_frame(switched.neurons.to_dicts(), model, switched, texts, SWITCHED_COLUMNS),
+        changes=_switched_frame(switched.changes.to_dicts(), model, switched, texts, CHANGE_COLUMNS),
     )
 
 
@@ -304,7 +304,7 @@ def together_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, swit
     )
 
 
-def _told(
+def _switched_frame(
     rows: Sequence[dict[str, Any]],
     model: KnownModel,
     switched: Switched,

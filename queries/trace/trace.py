@@ -177,8 +177,8 @@ class TracePage(TabularAnswer):
                 f"\nprobability_off: of {token} with that neuron alone set to 0 at every position; untouched it is"
                 f" {100 * traced.raised_probability:.1f}%"
             )
-        shown = self.raising.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS)).select(columns)
-        return [Section(f"neurons of all layers that raise {token} most", shown, remark)]
+        table = self.raising.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS)).select(columns)
+        return [Section(f"neurons of all layers that raise {token} most", table, remark)]
 
     @property
     def _listed(self) -> str:
@@ -195,7 +195,7 @@ class TracePage(TabularAnswer):
                 "tokens before": row["before"],
                 "tokens after": row["after"],
                 "rank": f"{row['final_rank_before']:,} > {row['final_rank_after']:,}",
-                **self._asked(row),
+                **self._token_columns(row),
                 "share": row["dominant_share"],
                 "event": self._event(row),
             }
@@ -232,7 +232,7 @@ class TracePage(TabularAnswer):
             return {}
         return {f"rank of {visible(self.token)}": f"id {one['token_rank']:,}, mat {other['token_rank']:,}"}
 
-    def _asked(self, row: Mapping[str, Any]) -> dict[str, str]:
+    def _token_columns(self, row: Mapping[str, Any]) -> dict[str, str]:
         if self.token is None:
             return {}
         return {f"rank of {visible(self.token)}": f"{row['token_rank_before']:,} > {row['token_rank_after']:,}"}
@@ -244,10 +244,10 @@ class TracePage(TabularAnswer):
         return ", ".join(events)
 
     def _neurons_table(self) -> pl.DataFrame:
-        shown = self.neurons.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS))
+        neurons = self.neurons.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS))
         scores = ["centred_final", "rank_final"]
         scores += [] if self.token is None else ["centred_token", "rank_token"]
-        return shown.select("layer", "neuron", "coefficient", "share", *scores, "frequency", "kind", self._listed)
+        return neurons.select("layer", "neuron", "coefficient", "share", *scores, "frequency", "kind", self._listed)
 
     def _neurons_remark(self) -> str:
         remark = (
@@ -262,7 +262,7 @@ class TracePage(TabularAnswer):
     def data(self) -> dict[str, Any]:
         """The trace for programs: `layers`, `neurons`, `raising`, `states` if there are any; `trace` has the rest."""
         traced = self.traced
-        said = {
+        facts = {
             "model": self.model,
             "tokens": list(traced.tokens),
             "position": traced.position,
@@ -277,13 +277,13 @@ class TracePage(TabularAnswer):
             "raised_logit": traced.raised_logit,
         }
         states = {} if self.states.is_empty() else {"states": self.states}
-        return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons, "raising": self.raising}
+        return {"trace": facts, "layers": self.layers, **states, "neurons": self.neurons, "raising": self.raising}
 
 
 def quoted_end(tokens: Sequence[str]) -> str:
     """The text that tokens make, in quotation marks; of a long one the end."""
-    said = readable("".join(tokens))
-    return f"“{said}”" if len(said) <= 60 else f"“...{said[-60:]}”"
+    text = readable("".join(tokens))
+    return f"“{text}”" if len(text) <= 60 else f"“...{text[-60:]}”"
 
 
 def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:
@@ -335,9 +335,9 @@ def _layers(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
     rows = traced.layers.to_dicts()
     for row in rows:
         for name, moment in (("before", "pre"), ("after", "post")):
-            said = traced.top_tokens.filter(layer=row["layer"], moment=moment).sort("rank")
-            row[name] = [texts[token] for token in said["token_id"]]
-            row[f"{name}_probabilities"] = said["probability"].to_list()
+            tops = traced.top_tokens.filter(layer=row["layer"], moment=moment).sort("rank")
+            row[name] = [texts[token] for token in tops["token_id"]]
+            row[f"{name}_probabilities"] = tops["probability"].to_list()
         row["candidate"] = texts[row["candidate_token"]]
     return framed(rows, LAYER_COLUMNS)
 
@@ -361,14 +361,14 @@ def _with_facts(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, rows: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The rows, with what the catalog says of their neurons, and the list that each writes at its coefficient."""
-    asked = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
-    known = {
+    places = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
+    facts = {
         (fact["layer"], fact["neuron"]): fact
-        for fact in ask_records(connection, "traced_neurons", {"model": model.name, **asked})
+        for fact in ask_records(connection, "traced_neurons", {"model": model.name, **places})
     }
     names = ("address", "top_tokens", "bottom_tokens", "frequency", "n_tokens_seen", "corpus")
     for row in rows:
-        fact = known[row["layer"], row["neuron"]]
+        fact = facts[row["layer"], row["neuron"]]
         row |= {name: fact[name] for name in names}
         written = fact["bottom_tokens" if row["coefficient"] < 0 else "top_tokens"]
         row["writes"] = written if row["coefficient"] else None

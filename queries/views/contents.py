@@ -58,8 +58,8 @@ def models_frame(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 def models_table(models_frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that people read: variants only where there are some."""
     has_variants = models_frame.get_column("variant").null_count() < models_frame.height
-    shown = models_frame.select(name for name in MODELS_TABLE if name != "variant" or has_variants)
-    return shown.rename({"size": SIZE})
+    table = models_frame.select(name for name in MODELS_TABLE if name != "variant" or has_variants)
+    return table.rename({"size": SIZE})
 
 
 def models_of_shared_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -28,11 +28,11 @@ _WITHOUT_NULL_ORDER = frozenset({"bigquery", "doris", "fabric", "mysql", "starro
 
 def require_dialect(name: str) -> str:
     """The dialect's name as sqlglot knows it."""
-    known = sorted(one.value for one in Dialects if one.value)
-    wanted = name.casefold()
-    if wanted not in known:
-        raise NotFound.among("dialect", name, known)
-    return wanted
+    dialects = sorted(one.value for one in Dialects if one.value)
+    dialect = name.casefold()
+    if dialect not in dialects:
+        raise NotFound.among("dialect", name, dialects)
+    return dialect
 
 
 def in_dialect(view: View, dialect: str) -> str:

@@ -31,7 +31,7 @@ class View:
     columns: Mapping[str, str]  # column name -> description, in order
     # where its rows lie in a table, computed anew for a model when its measurements change, a table of the store
     # without whose rows a model has none in the view
-    kept: str | None = None
+    stored: str | None = None
 
     @cached_property
     def query(self) -> str:
@@ -65,7 +65,7 @@ def parse_view(name: str, text: str) -> View:
             columns[column[1]] = column[2]
         else:
             prose.append(content.strip())
-    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, kept=kept_from)
+    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, stored=kept_from)
 
 
 @cache
@@ -125,9 +125,9 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for name in _retired(connection):
         connection.execute(f"drop view main.{_quoted(name)}")
     summaries.clear(connection)
-    kept = {one.name: one for one in kept_views()}
+    stored = {one.name: one for one in kept_views()}
     for one in views.values():
-        _install_one(connection, one, kept.get(one.name))
+        _install_one(connection, one, stored.get(one.name))
     connection.execute("delete from store.installed_views")
     rows = [value for fingerprint in _fingerprints().items() for value in fingerprint]
     places = ", ".join(["(?, ?)"] * len(views))
@@ -155,7 +155,7 @@ def sources() -> str:
 
 def kept_views() -> list[summaries.KeptView]:
     """The views whose rows are kept, in the order of their dependencies."""
-    return [_kept(name) for name, one in all_views().items() if one.kept is not None]
+    return [_stored_view(name) for name, one in all_views().items() if one.stored is not None]
 
 
 summaries.provide(kept_views)
@@ -171,11 +171,11 @@ def _retired(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted(name for (name,) in connection.execute(query).fetchall() if name not in all_views())
 
 
-def _install_one(connection: duckdb.DuckDBPyConnection, one: View, kept: summaries.KeptView | None) -> None:
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View, stored: summaries.KeptView | None) -> None:
     text = one.text
-    if kept is not None:
-        summaries.keep(connection, kept)
-        text = f"select {', '.join(one.columns)} from store.{kept.table}"
+    if stored is not None:
+        summaries.keep(connection, stored)
+        text = f"select {', '.join(one.columns)} from store.{stored.table}"
     connection.execute(f"create or replace view main.{one.name} as\n{text}")
     connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
     for column, description in one.columns.items():
@@ -183,7 +183,7 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, kept: summari
 
 
 @cache
-def _kept(name: str) -> summaries.KeptView:
+def _stored_view(name: str) -> summaries.KeptView:
     # Here, as whoever only reads does without the tables' types.
     from neurothek.catalog.tables.registry import OF_MODELS  # noqa: PLC0415
 
@@ -192,10 +192,10 @@ def _kept(name: str) -> summaries.KeptView:
     of_one_model = narrowed(
         name,
         {other: view.query for other, view in views.items()},
-        kept={other for other, view in views.items() if view.kept},
+        stored={other for other, view in views.items() if view.stored},
         of_models=OF_MODELS,
     )
-    return summaries.KeptView(name, one.key, str(one.kept), one.query, of_one_model)
+    return summaries.KeptView(name, one.key, str(one.stored), one.query, of_one_model)
 
 
 def _quoted(name: str) -> str:
@@ -210,7 +210,7 @@ _READ_AS = re.compile(r"\b(from|join) (store\.)?([a-z_0-9]+)\b(?![.(])( as [a-z_
 _CTE = re.compile(r"^(?:with )?([a-z_0-9]+) as \($", re.MULTILINE)
 
 
-def narrowed(name: str, queries: Mapping[str, str], *, kept: Collection[str], of_models: Collection[str]) -> str:
+def narrowed(name: str, queries: Mapping[str, str], *, stored: Collection[str], of_models: Collection[str]) -> str:
     """The query of the view `name` for the model `$model_id` called `$model`.
 
     DuckDB carries a condition on the final `model` down through few of the joins, windows and unions of a view that
@@ -219,7 +219,7 @@ def narrowed(name: str, queries: Mapping[str, str], *, kept: Collection[str], of
     Args:
         name: a view.
         queries: name -> query of every view, without comments.
-        kept: names of the views whose rows are kept, which are read where they lie.
+        stored: names of the views whose rows are kept, which are read where they lie.
         of_models: names of the store's tables that have a `model_id`.
     """
     ctes = set(_CTE.findall(queries[name]))
@@ -230,8 +230,8 @@ def narrowed(name: str, queries: Mapping[str, str], *, kept: Collection[str], of
             return f"{word} (from store.{read} where model_id = $model_id){alias}" if read in of_models else match[0]
         if read in ctes or read not in queries:
             return match[0]
-        if read in kept:
+        if read in stored:
             return f"{word} (from store.{PREFIX}{read} where model = $model){alias}"
-        return f"{word} (\n{narrowed(read, queries, kept=kept, of_models=of_models)}){alias}"
+        return f"{word} (\n{narrowed(read, queries, stored=stored, of_models=of_models)}){alias}"
 
     return _READ_AS.sub(narrow, queries[name])

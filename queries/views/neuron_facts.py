@@ -16,7 +16,7 @@ from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows
 _STATEMENTS = {"promoted": "promoted_at_rows", "suppressed": "suppressed_at_rows"}
 
 
-def told(
+def with_neuron_facts(
     connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], models: Sequence[KnownModel]
 ) -> list[dict[str, Any]]:
     """The rows of neurons with more columns; those of neurons that the warehouse says nothing of are left out.
@@ -78,8 +78,8 @@ def _first_tokens(
     }
     tokens = {}
     for neuron, listed in ids.items():
-        known = texts[models[neuron[0]].tokenizer_id]
-        tokens[neuron] = [known[one] for one in listed if one in known]
+        texts_there = texts[models[neuron[0]].tokenizer_id]
+        tokens[neuron] = [texts_there[one] for one in listed if one in texts_there]
     return tokens
 
 

@@ -39,12 +39,17 @@ def on_corpus(
     if corpus is None:
         yield connection
         return
-    asked = choose_models(connection, models)
-    chosen = choose_corpora(connection, [model.name for model in asked], corpus)
-    if all(chosen[model.name].is_shown if model.name in chosen else not model.is_measured_on_text for model in asked):
+    chosen_models = choose_models(connection, models)
+    chosen = choose_corpora(connection, [model.name for model in chosen_models], corpus)
+    if all(
+        chosen[model.name].is_shown if model.name in chosen else not model.is_measured_on_text
+        for model in chosen_models
+    ):
         yield connection
         return
-    places = {model.model_id: chosen[model.name].corpus_id if model.name in chosen else _NONE for model in asked}
+    places = {
+        model.model_id: chosen[model.name].corpus_id if model.name in chosen else _NONE for model in chosen_models
+    }
     # Temporary relations are one connection's own, and gone with it.
     cursor = connection.cursor()
     try:
@@ -72,9 +77,9 @@ def refuse_facts(connection: duckdb.DuckDBPyConnection, query: str, corpus: str)
 
 def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None:
     """Put temporary relations before the file's views."""
-    shown = "coalesce(map_extract_value(map($models::integer[], $corpora::integer[]), model_id) = corpus_id, false)"
+    is_shown = "coalesce(map_extract_value(map($models::integer[], $corpora::integer[]), model_id) = corpus_id, false)"
     connection.execute(
-        f"create temp table {_OWN_CORPORA} as select * replace ({shown} as is_shown) from {_CORPORA}",
+        f"create temp table {_OWN_CORPORA} as select * replace ({is_shown} as is_shown) from {_CORPORA}",
         {"models": list(places.keys()), "corpora": list(places.values())},
     )
     # The reader's own views may be temporary ones already.

@@ -48,7 +48,7 @@ FirstRows = Mapping[tuple[str, int], Sequence[int]]
 """(Table, model_id) -> number of the row of each layer's first neuron."""
 
 _ALL = "from store.neuron_facts as facts"
-_SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
+_AT_ROWS = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
@@ -110,11 +110,11 @@ def with_facts(
     if is_elsewhere:
         addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
         query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
-        found = records(connection, query, {"addresses": addresses})
+        rows_there = records(connection, query, {"addresses": addresses})
     else:
         numbers = rows_of(connection, neurons)["neuron_facts"]
-        found = records(connection, _view_of(_SOME, names), {"rows": numbers})
-    facts = {(row["model"], row["layer"], row["neuron"]): row for row in found}
+        rows_there = records(connection, _view_of(_AT_ROWS, names), {"rows": numbers})
+    facts = {(row["model"], row["layer"], row["neuron"]): row for row in rows_there}
     places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
     return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
 
@@ -139,13 +139,13 @@ def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[i
 
 
 def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
-    asked = {
+    parameters = {
         "model_ids": [model_id for model_id, _, _ in neurons],
         "layers": [layer for _, layer, _ in neurons],
         "neurons": [neuron for _, _, neuron in neurons],
     }
     numbers: dict[str, list[int]] = {name: [] for name in TABLES}
-    for row in records(connection, _FOUND_ROWS, asked):
+    for row in records(connection, _FOUND_ROWS, parameters):
         numbers[row["name"]].append(row["row_number"])
     return numbers
 

@@ -74,7 +74,7 @@ def show() -> None:
             if wanted.is_empty:
                 _examples(connection)
                 return
-            scope = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
+            scope = models_asked(connection, wanted.question, reference=(wanted.like or "").partition("/")[0])
         # The lease ends before weights are read, which may take longer than a publisher should wait.
         if wanted.by_score:
             with st.spinner("computing scores from the weights"):

@@ -18,7 +18,7 @@ from tests.support import detectors, event_warehouse
 from tests.support import publications as made
 from tests.support import warehouse as hand_made
 
-KEPT = sorted(name for name, view in install.all_views().items() if view.kept)
+KEPT = sorted(name for name, view in install.all_views().items() if view.stored)
 
 
 @pytest.fixture

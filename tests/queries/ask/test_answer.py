@@ -7,7 +7,7 @@ import pytest
 
 from neurothek.queries.ask.answer import TabularAnswer
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.ask.statements import Asked, ask_records, filled, recorded
+from neurothek.queries.ask.statements import ExecutedStatement, ask_records, filled, recorded
 from neurothek.queries.compare.comparison import compare
 from neurothek.queries.neuron.page import neuron_page
 from neurothek.queries.search.by_likeness import alike
@@ -32,9 +32,9 @@ ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection], TabularAnswer]] = {
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_the_sql_of_an_answer_runs_as_it_stands(kind: str, full: duckdb.DuckDBPyConnection) -> None:
     answer = ANSWERS[kind](full)
-    assert answer.asked
-    assert answer.sql.count(";\n\n") == len(answer.asked) - 1
-    for one in answer.asked:
+    assert answer.statements
+    assert answer.sql.count(";\n\n") == len(answer.statements) - 1
+    for one in answer.statements:
         # Of another corpus than the shown one temporary rows are read, which are gone with the lease.
         if "asked_neuron_facts" not in one.sql:
             run_query(full, one.sql)
@@ -45,7 +45,7 @@ def test_the_neurons_of_a_search_are_those_of_its_sql(full: duckdb.DuckDBPyConne
     shown = answer.neurons.select("layer", "neuron").rows()
     yielded = [
         [(row["layer"], row["neuron"]) for row in frame.to_dicts()]
-        for one in answer.asked
+        for one in answer.statements
         if {"layer", "neuron", "z_sum"} <= set((frame := run_query(full, one.sql)).columns)
     ]
     assert shown
@@ -68,4 +68,4 @@ def test_values_are_written_as_sql_reads_them(full: duckdb.DuckDBPyConnection) -
     query = "select $text as t, $none as n, $list as l, $number as f, $flag as b, $empty as e"
     (row,) = run_query(full, filled(query, values)).rows()
     assert row[:1] + row[2:] == ("it's $none", ["a", "b'"], -1.5, True, [])
-    assert Asked("select $n", {"n": 1}).sql == "select 1"
+    assert ExecutedStatement("select $n", {"n": 1}).sql == "select 1"

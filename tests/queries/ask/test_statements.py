@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neurothek.catalog.tables.table import DOUBLE, INTEGER, TEXT
 from neurothek.queries.ask import statements
 from neurothek.queries.ask.statements import (
-    Asked,
+    ExecutedStatement,
     ask,
     ask_records,
     conform,
@@ -76,7 +76,7 @@ def test_what_is_run_is_recorded_with_its_values(connection: duckdb.DuckDBPyConn
         frame_of(connection, "select $y as y", {"y": None})
     records(connection, "select 3")
     assert [one.sql for one in outer] == ["select 'it''s' as x", "select null as y"]
-    assert inner == [Asked("select 2", {})]
+    assert inner == [ExecutedStatement("select 2", {})]
 
 
 def test_recording_ends_where_its_block_fails(connection: duckdb.DuckDBPyConnection) -> None:

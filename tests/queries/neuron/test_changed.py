@@ -132,7 +132,7 @@ def test_at_most_ten_are_shown(path: Path, tmp_path: Path) -> None:
 
 def test_of_most_neurons_nothing_more_is_asked(connection: duckdb.DuckDBPyConnection) -> None:
     def statements(address: str) -> list[str]:
-        return [one.text for one in neuron_page(connection, address).asked if "neuron_effects" in one.text]
+        return [one.text for one in neuron_page(connection, address).statements if "neuron_effects" in one.text]
 
     assert statements("weights-only/L0N0") == []
     assert len(statements(f"{MODEL}/L0N0")) == 1

@@ -16,7 +16,7 @@ from neurothek.ingest.jobs.ngrams import trigger_scores as ngram_triggers
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.names.corpora import which_corpora
 from neurothek.queries.search.by_likeness import alike
-from neurothek.queries.search.by_trigger import COLUMNS, KEPT, triggered
+from neurothek.queries.search.by_trigger import COLUMNS, STORED_TRIGGERS, triggered
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.question import Question
 from neurothek.queries.views import install as installer
@@ -107,11 +107,11 @@ def test_what_is_not_kept_is_said(connection: duckdb.DuckDBPyConnection) -> None
     word = text_of(connection, 3)
     alone = triggered(connection, Question(words=(), triggered_by=(word,), models=("planted",), exact=True))
     beside = search(connection, Question(words=(word,), triggered_by=(word,), models=("planted",), exact=True))
-    assert KEPT in alone.notes
-    assert KEPT in beside.notes
-    assert KEPT not in search(connection, Question(words=(word,), models=("planted",), exact=True)).notes
+    assert STORED_TRIGGERS in alone.notes
+    assert STORED_TRIGGERS in beside.notes
+    assert STORED_TRIGGERS not in search(connection, Question(words=(word,), models=("planted",), exact=True)).notes
     tokens, longer, narrow = (
-        int(number) for number in re.findall(r"first (\d+) .* (\d+) trigrams .* (\d+) of", KEPT)[0]
+        int(number) for number in re.findall(r"first (\d+) .* (\d+) trigrams .* (\d+) of", STORED_TRIGGERS)[0]
     )
     assert (tokens, narrow) == (ngram_triggers.BRIEF[1], ngram_triggers.NARROW)
     # What `Triggers.of` keeps where BRIEF names nothing, which the loops know too.
@@ -124,9 +124,9 @@ def test_one_neuron_is_one(connection: duckdb.DuckDBPyConnection) -> None:
     question = Question(words=(), triggered_by=words, models=("planted",), exact=True, where=where)
     title = triggered(connection, question).title
     assert title.startswith("1 neuron that fires on ")
-    assert title.endswith(f"{question.shown(words[:1])} or {question.shown(words[1:])}")
+    assert title.endswith(f"{question.display(words[:1])} or {question.display(words[1:])}")
     every = triggered(connection, replace(question, match_all=True)).title
-    assert every.endswith(f"{question.shown(words[:1])} and {question.shown(words[1:])}")
+    assert every.endswith(f"{question.display(words[:1])} and {question.display(words[1:])}")
 
 
 @pytest.mark.parametrize(
@@ -226,5 +226,5 @@ def test_every_trigger_is_needed_where_every_word_is(connection: duckdb.DuckDBPy
 def test_the_sql_of_the_answer_runs_as_it_stands(connection: duckdb.DuckDBPyConnection) -> None:
     words = (text_of(connection, 5),)
     result = triggered(connection, Question(words=(), triggered_by=words, models=("planted",), exact=True))
-    frames_again = [run_query(connection, one.sql) for one in result.asked]
+    frames_again = [run_query(connection, one.sql) for one in result.statements]
     assert any(result.neurons.height == frame.height and "strength" in frame.columns for frame in frames_again)

@@ -67,8 +67,8 @@ def test_what_is_about_a_concept_needs_one(asked: dict[str, Any], begins: str) -
 
 def test_words_stand_on_one_line() -> None:
     words = ("a\x00b", "c\nd e")
-    assert Question(words=words).shown(words) == "a\\x00b or c↵d e"
-    assert Question(words=words, exact=True).shown(words) == "a\\x00b or c↵d·e"
+    assert Question(words=words).display(words) == "a\\x00b or c↵d e"
+    assert Question(words=words, exact=True).display(words) == "a\\x00b or c↵d·e"
 
 
 def test_lists_become_tuples() -> None:

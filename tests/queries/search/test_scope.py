@@ -76,10 +76,10 @@ def test_plain_sizes_are_asked_unless_more_is_said(full: duckdb.DuckDBPyConnecti
 
 
 def test_a_variant_is_asked_where_the_question_is_about_one_of_its_neurons(full: duckdb.DuckDBPyConnection) -> None:
-    own = models_asked(full, Question(words=("a",)), own="tiny-2m-nopos")
+    own = models_asked(full, Question(words=("a",)), reference="tiny-2m-nopos")
     assert "tiny-2m-nopos" in names(own)
     assert own.left_out == ()
-    assert models_asked(full, Question(words=("a",)), own="tiny-1m").left_out == ("tiny-2m-nopos",)
+    assert models_asked(full, Question(words=("a",)), reference="tiny-1m").left_out == ("tiny-2m-nopos",)
 
 
 def test_no_model_and_an_unknown_one_are_told(

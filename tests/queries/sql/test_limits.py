@@ -56,4 +56,4 @@ def test_a_query_does_not_take_all_of_a_large_machine() -> None:
 def test_an_answer_says_of_how_many_its_rows_are(
     n_here: int, is_truncated: bool, n_rows: int | None, said: str
 ) -> None:
-    assert Answer(pl.DataFrame({"x": range(n_here)}), is_truncated, n_rows).shown == said
+    assert Answer(pl.DataFrame({"x": range(n_here)}), is_truncated, n_rows).extent == said

@@ -165,9 +165,9 @@ def test_parse_view() -> None:
     assert view.purpose == "One row per x. Why: it's two lines."
     assert view.grain == "One row per x."
     assert view.key == ("a", "b")
-    assert view.kept is None
+    assert view.stored is None
     assert view.query == "select 1"
-    assert parse_view("x", text.replace("-- columns", "-- kept: runs\n-- columns")).kept == "runs"
+    assert parse_view("x", text.replace("-- columns", "-- kept: runs\n-- columns")).stored == "runs"
     assert dict(view.columns) == {"a": "First.", "b": "Second: more."}
 
 

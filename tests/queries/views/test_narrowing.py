@@ -14,7 +14,7 @@ QUERIES = {
 
 
 def one_model(name: str) -> str:
-    return narrowed(name, QUERIES, kept={"summed"}, of_models={"postings"})
+    return narrowed(name, QUERIES, stored={"summed"}, of_models={"postings"})
 
 
 def test_tables_of_models_are_narrowed_and_others_are_not() -> None:
@@ -31,7 +31,7 @@ def test_views_are_written_out_unless_their_rows_are_kept_and_own_names_win() ->
     assert text.endswith("join tokens on true")
 
 
-@pytest.mark.parametrize("name", [name for name, view in install.all_views().items() if view.kept])
+@pytest.mark.parametrize("name", [name for name, view in install.all_views().items() if view.stored])
 def test_what_is_kept_is_of_models(name: str) -> None:
     view = install.view(name)
     assert "model" in view.key

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from neurothek.queries.names.models import choose_models
-from neurothek.queries.views.neuron_facts import told
+from neurothek.queries.views.neuron_facts import with_neuron_facts
 from tests.support.tiny import BOS, CORPORA, DEAD, MODELS, TEXTS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 
@@ -29,7 +29,7 @@ def first_tokens(neuron: Neuron, side: str) -> list[str]:
 @pytest.mark.parametrize("side", ["promoted", "suppressed"])
 def test_every_neuron_is_told_of_in_the_order_in_which_it_was_found(full: duckdb.DuckDBPyConnection, side: str) -> None:
     rows = [row(neuron, side, place=place) for place, neuron in enumerate(BACKWARDS)]
-    found = told(full, rows, choose_models(full))
+    found = with_neuron_facts(full, rows, choose_models(full))
     assert [one["place"] for one in found] == list(range(len(BACKWARDS)))
     for neuron, one in zip(BACKWARDS, found, strict=True):
         plan, corpus_id = MODELS[neuron[0]], MADE.shown.get(neuron[0])
@@ -52,7 +52,7 @@ def test_every_neuron_is_told_of_in_the_order_in_which_it_was_found(full: duckdb
 
 def test_both_sides_of_different_neurons_are_told_at_once(full: duckdb.DuckDBPyConnection) -> None:
     rows = [row((0, 0, 0), "suppressed"), row((1, 2, 3), "promoted"), row((3, 1, 1), "suppressed")]
-    found = told(full, rows, choose_models(full))
+    found = with_neuron_facts(full, rows, choose_models(full))
     assert [one["first_tokens"] for one in found] == [
         first_tokens((one["model_id"], one["layer"], one["neuron"]), one["side"]) for one in rows
     ]
@@ -60,10 +60,10 @@ def test_both_sides_of_different_neurons_are_told_at_once(full: duckdb.DuckDBPyC
 
 def test_nothing_found_is_nothing_told_and_a_stranger_is_left_out(full: duckdb.DuckDBPyConnection) -> None:
     models = choose_models(full)
-    assert told(full, [], models) == []
-    found = told(full, [row((0, 0, 1)), row((0, 0, 99)), row((0, 1, 0))], models)
+    assert with_neuron_facts(full, [], models) == []
+    found = with_neuron_facts(full, [row((0, 0, 1)), row((0, 0, 99)), row((0, 1, 0))], models)
     assert [one["address"] for one in found] == ["tiny-1m/L0N1", "tiny-1m/L1N0"]
 
 
 def test_without_facts_nothing_is_said(weights: duckdb.DuckDBPyConnection) -> None:
-    assert told(weights, [row((0, 0, 0))], choose_models(weights)) == []
+    assert with_neuron_facts(weights, [row((0, 0, 0))], choose_models(weights)) == []
