@@ -133,15 +133,15 @@ def _close_idle() -> None:
 os.register_at_fork(before=_close_idle)
 
 
-State = TypeVar("State")
+OpenState = TypeVar("OpenState")
 
 
 @contextmanager
 def shared_reader(
     path: Path,
-    open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, State]],
-    is_current: Callable[[State], bool] = lambda state: True,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, State]]:
+    open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, OpenState]],
+    is_current: Callable[[OpenState], bool] = lambda state: True,
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, OpenState]]:
     """Yield a cursor of the connection that this process's readers share; the last one to leave closes it.
 
     With it comes what was found when the connection was opened. A connection may not be used by two threads at once,
@@ -154,14 +154,14 @@ def shared_reader(
             if (
                 not instance.readers
                 and instance.connection is not None
-                and not is_current(cast("State", instance.state))
+                and not is_current(cast("OpenState", instance.state))
             ):
                 instance.close()
             instance.readers.add(lease)
             if instance.connection is None:
                 instance.connection, instance.state = open_connection()
                 instance.opened_at = time.monotonic()
-            cursor, state = instance.connection.cursor(), cast("State", instance.state)
+            cursor, state = instance.connection.cursor(), cast("OpenState", instance.state)
         try:
             yield cursor, state
         finally:

@@ -110,6 +110,38 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(found: int) -> int: ...",
+        "def f() -> None:\n    told = 1",
+        "def f() -> None:\n    for _, kept in ():\n        ...",
+        "def _asked() -> None: ...",
+        "class Wanted:\n    pass",
+        "class A:\n    known: int",
+        "class A:\n    def __init__(self) -> None:\n        self._own = 1",
+        "from neurothek.ingest.models import models_0 as said",
+        "x = [there for there in ()]",
+        "y = (shown := 1)",
+        "def f() -> None:\n    try: ...\n    except OSError as some_2: ...\n    some_2_ = 1",
+        "KEPT = 1",
+    ],
+)
+def test_an_identifier_says_what_it_names(code: str, tree: Path) -> None:
+    write(tree / "ingest" / "trace" / "trace_2.py", '"""Step."""', code)
+    *_, complaint = complaints(tree)
+    assert re.fullmatch(r"ingest/trace/trace_2\.py:\d+: \w+ is no name: call it after what it holds", complaint)
+
+
+def test_words_within_names_and_promised_fields_stay(tree: Path) -> None:
+    write(tree / "ingest" / "trace" / "trace_2.py", '"""Step."""', "def g(n_found: int, known_as: str) -> None: ...")
+    write(tree / "ingest" / "request.py", '"""A request."""', "class Chosen:\n    asked: str")
+    room(tree / "queries", 0, "Answers.")
+    room(tree / "queries" / "claims", 0, "Not yet.")
+    write(tree / "queries" / "claims" / "claim.py", '"""Not yet."""', "told = 1")
+    assert list(complaints(tree)) == []
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_breaks_a_rule_is_told(name: str, tree: Path) -> None:
     change, said = BROKEN[name]
