@@ -21,7 +21,8 @@ from neurothek.ingest.units import in_words
 def config_changed(name: str, differences: Mapping[str, tuple[object, object]]) -> Conflict:
     """The warehouse holds the same weights under another configuration."""
     named = "; ".join(
-        f"{field}: {stored} in the warehouse, {requested} requested" for field, (stored, requested) in differences.items()
+        f"{field}: {stored} in the warehouse, {requested} requested"
+        for field, (stored, requested) in differences.items()
     )
     return Conflict(
         f"the model {name} is in the warehouse with another config.json ({named})",

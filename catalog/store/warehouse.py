@@ -338,8 +338,8 @@ class Warehouse:
         # A file with nothing in it is being made, or was left by DuckDB's shell.
         judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
-            problem = f"it contains {judgement.description}, which neurothek did not create, so nothing is written to it"
-            raise invalid_warehouse(self.path, problem)
+            strange = f"it contains {judgement.description}, which neurothek did not create"
+            raise invalid_warehouse(self.path, f"{strange}, so nothing is written to it")
         schema.bring_up_to_date(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)

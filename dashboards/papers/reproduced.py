@@ -10,7 +10,7 @@ from neurothek.dashboards.papers import din, geva, voita, voita_galleries
 from neurothek.dashboards.papers.figure import Figure, draw_all, draw_sheets
 from neurothek.dashboards.papers.material import Material
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.ask.statements import Asked
+from neurothek.queries.ask.statements import ExecutedStatement
 from neurothek.queries.compare.comparison import Comparison, compare
 from neurothek.queries.papers.din import DIN
 from neurothek.queries.papers.exhibit import Exhibit, Paper, Sheet
@@ -89,7 +89,7 @@ def collect(
 
 def _table(connection: duckdb.DuckDBPyConnection, sheet: Sheet, models: Sequence[str]) -> Table:
     parameters = {"models": list(models)}
-    return Table(sheet, run_query(connection, sheet.sql, parameters), Asked(sheet.sql, parameters).sql)
+    return Table(sheet, run_query(connection, sheet.sql, parameters), ExecutedStatement(sheet.sql, parameters).sql)
 
 
 def _figures(

@@ -246,9 +246,7 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
 
 def not_renamed(new: str, name: str) -> str:
     """What became of a name for a text that has one."""
-    return (
-        f"the same ids are already in the warehouse as {name}: --corpus-name {new} has no effect, it names new texts"
-    )
+    return f"the same ids are already in the warehouse as {name}: --corpus-name {new} has no effect, it names new texts"
 
 
 def left_out(jobs: Sequence[str]) -> str:
