@@ -29,8 +29,9 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
 
+# Shapes and types are checked at every call by test-all, and wherever pytest is run by itself.
 test: $(INSTALLED)
-	$(PYTEST) -m "not outer and not long and $(LOCAL)"
+	$(PYTEST) --jaxtyping-packages= -m "not outer and not long and $(LOCAL)"
 
 # With processes, pages and whole warehouses, again and again: the wheel's demo, exports and merges, every number verified from
 # the weights.

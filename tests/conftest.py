@@ -110,10 +110,15 @@ def _created_once() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the outer ring."""
+    """Mark the tests of the outer ring, let one worker have all of a module, and begin with what takes longest."""
     for item in items:
         if is_outer(item):
             item.add_marker(pytest.mark.outer)
+        is_alone = item.get_closest_marker("long") is not None or item.get_closest_marker("xdist_group") is not None
+        if not is_alone and isinstance(item, pytest.Function):
+            # Or each worker makes what the module's tests share.
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(autouse=True)

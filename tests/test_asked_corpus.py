@@ -50,6 +50,18 @@ def asked(both: neurothek.Neurothek) -> Comparison:
     return both.compare(MODEL, corpus=ASKED)
 
 
+@pytest.fixture(scope="module")
+def expected(alone: neurothek.Neurothek) -> Comparison:
+    """The comparison where no other corpus was read."""
+    return alone.compare(MODEL)
+
+
+@pytest.fixture(scope="module")
+def of_shown(both: neurothek.Neurothek) -> Comparison:
+    """The comparison on the corpus that is shown unless another is asked for."""
+    return both.compare(MODEL)
+
+
 def rows(warehouse: neurothek.Neurothek, table: str, **of: Any) -> list[dict[str, Any]]:
     """Rows of a table of the store about the model on the asked corpus."""
     where = {"model_id": two.MODEL_ID, "corpus_id": two.ASKED_ID, **of}
@@ -73,18 +85,18 @@ def run(*arguments: str) -> str:
     return str(result.stdout)
 
 
-@pytest.mark.parametrize("section", SECTIONS)
 def test_sections_are_those_of_a_warehouse_that_read_nothing_else(
-    section: str, both: neurothek.Neurothek, alone: neurothek.Neurothek, asked: Comparison
+    asked: Comparison, expected: Comparison, of_shown: Comparison, subtests: pytest.Subtests
 ) -> None:
-    found = asked.data()[section]
-    assert not found.is_empty()
-    assert_frame_equal(found, alone.compare(MODEL).data()[section], rel_tol=1e-9)
-    shown = both.compare(MODEL).data()[section]
-    # What is said of the other text is something else, or this test would not see a section that ignores the corpus.
-    assert not found.drop("corpus").equals(shown.drop("corpus"))
-    assert set(found.get_column("corpus")) == {ASKED}
-    assert set(shown.get_column("corpus")) == {SHOWN}
+    for section in SECTIONS:
+        with subtests.test(section):
+            found, shown = asked.data()[section], of_shown.data()[section]
+            assert not found.is_empty()
+            assert_frame_equal(found, expected.data()[section], rel_tol=1e-9)
+            # What is said of the other text is something else, or this would not see a section that ignores the corpus.
+            assert not found.drop("corpus").equals(shown.drop("corpus"))
+            assert set(found.get_column("corpus")) == {ASKED}
+            assert set(shown.get_column("corpus")) == {SHOWN}
 
 
 def test_activity_is_the_sum_over_the_texts_own_rows(both: neurothek.Neurothek, asked: Comparison) -> None:
@@ -173,17 +185,21 @@ def charts(warehouse: neurothek.Neurothek, comparison: Comparison) -> dict[str, 
 
 
 def test_every_figure_is_of_the_asked_corpus(
-    both: neurothek.Neurothek, alone: neurothek.Neurothek, drawn: dict[str, Any]
+    both: neurothek.Neurothek,
+    alone: neurothek.Neurothek,
+    drawn: dict[str, Any],
+    expected: Comparison,
+    of_shown: Comparison,
 ) -> None:
-    expected, shown = charts(alone, alone.compare(MODEL)), charts(both, both.compare(MODEL))
+    same, shown = charts(alone, expected), charts(both, of_shown)
     # All but those that need variants of a model.
-    assert len(drawn) == len(expected) == len(shown) == 20
+    assert len(drawn) == len(same) == len(shown) == 20
     for name, chart in drawn.items():
         text = " ".join(chart["title"]["subtitle"])
         assert f" of {ASKED}" in text, name
         assert SHOWN not in text, name
-        assert text == " ".join(expected[name]["title"]["subtitle"])
-        assert_same_data(chart["datasets"], expected[name]["datasets"])
+        assert text == " ".join(same[name]["title"]["subtitle"])
+        assert_same_data(chart["datasets"], same[name]["datasets"])
         assert chart["datasets"] != shown[name]["datasets"], name
 
 

@@ -187,7 +187,9 @@ def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame
     # Numbers that differ by rounding only, or not at all, still need a bar that can be seen.
     is_flat = high - low <= max(1e-30, 1e-12 * max(abs(low), abs(high)))
     width = (max(abs(low), 1.0) if is_flat else high - low) / n_bins
-    index = ((numbers - low) / width).floor().clip(0, n_bins - 1).cast(pl.Int64)
+    # numpy divides; polars multiplies by the reciprocal, which puts a number on an edge into the bin below.
+    places = pl.Series(values.name, (numbers.to_numpy() - low) / width)
+    index = places.floor().clip(0, n_bins - 1).cast(pl.Int64)
     counted = index.value_counts(name="n_neurons").rename({values.name: "bin"}).sort("bin")
     edges = [low + width * pl.col("bin"), low + width * (pl.col("bin") + 1)]
     first, last = ([10**edge for edge in edges]) if is_log else edges

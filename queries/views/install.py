@@ -143,7 +143,7 @@ def define(connection: duckdb.DuckDBPyConnection) -> None:
 
 def define_also(connection: duckdb.DuckDBPyConnection, reader: duckdb.DuckDBPyConnection) -> None:
     """Define the views for another connection if they are for a reader: temporary views are one connection's own."""
-    if reader.execute("select 1 from duckdb_views() where temporary limit 1").fetchall():
+    if reader.execute("select 1 from duckdb_views() where temporary and not internal limit 1").fetchall():
         define(connection)
 
 

@@ -26,9 +26,8 @@ def test_a_shell_reads_back_the_warehouse(name: str) -> None:
     assert with_warehouse(completed, Path("other")) == completed
 
 
-@pytest.mark.parametrize(
-    ("sentence", "completed"),
-    [
+def test_only_commands_on_a_warehouse_name_it(subtests: pytest.Subtests) -> None:
+    for sentence, completed in [
         ("run `neurothek check`", "run `neurothek check --warehouse 'my w'`"),
         ("`neurothek a` or `neurothek b c`", "`neurothek a --warehouse 'my w'` or `neurothek b c --warehouse 'my w'`"),
         ("`neurothek check --warehouse other`", "`neurothek check --warehouse other`"),
@@ -38,11 +37,10 @@ def test_a_shell_reads_back_the_warehouse(name: str) -> None:
         ("neurothek check, without marks", "neurothek check, without marks"),
         ("`pip install neurothek`", "`pip install neurothek`"),
         ("", ""),
-    ],
-)
-def test_only_commands_on_a_warehouse_name_it(sentence: str, completed: str) -> None:
-    assert about(sentence, Path("my w")) == completed
-    assert about(completed, Path("another")) == completed
+    ]:
+        with subtests.test(sentence=sentence, completed=completed):
+            assert about(sentence, Path("my w")) == completed
+            assert about(completed, Path("another")) == completed
 
 
 def test_a_path_that_reads_like_a_pattern_stands_as_it_is() -> None:

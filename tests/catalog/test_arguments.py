@@ -19,9 +19,8 @@ class Something:
     """A class of ours."""
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
+def test_what_is_of_a_kind(subtests: pytest.Subtests) -> None:
+    for value, kind in [
         ("", str),
         ("é", str | None),
         (None, str | None),
@@ -48,16 +47,14 @@ class Something:
         ({"a": object()}, Mapping[str, Any]),
         ([{"a": 1}], Iterable[Mapping[str, Any]]),
         (iter([5]), Iterable[str]),
-    ],
-)
-def test_what_is_of_a_kind(value: object, kind: Any) -> None:  # noqa: ANN401 - a type
-    assert fits(value, kind)
-    require(kind, argument=value)
+    ]:
+        with subtests.test(value=value, kind=kind):
+            assert fits(value, kind)
+            require(kind, argument=value)
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "sentence"),
-    [
+def test_what_is_of_another_kind_is_named(subtests: pytest.Subtests) -> None:
+    for value, kind, sentence in [
         (5, str, "argument=5 is not valid; give UTF-8 text"),
         ("\udcff", str, r"argument='\udcff' is not valid; give UTF-8 text"),
         (b"a", str | None, "argument=b'a' is not valid; give UTF-8 text or None"),
@@ -82,13 +79,12 @@ def test_what_is_of_a_kind(value: object, kind: Any) -> None:  # noqa: ANN401 - 
         ([5], Iterable[Mapping[str, Any]], "argument=[5] is not valid; give a list or tuple, such as […]"),
         ("x", Something, "argument='x' is not valid; give a Something"),
         ("x", Something | None, "argument='x' is not valid; give a Something or None"),
-    ],
-)
-def test_what_is_of_another_kind_is_named(value: object, kind: Any, sentence: str) -> None:  # noqa: ANN401 - a type
-    assert not fits(value, kind)
-    with pytest.raises(Invalid) as caught:
-        require(kind, argument=value)
-    assert str(caught.value) == sentence
+    ]:
+        with subtests.test(value=value, kind=kind, sentence=sentence):
+            assert not fits(value, kind)
+            with pytest.raises(Invalid) as caught:
+                require(kind, argument=value)
+            assert str(caught.value) == sentence
 
 
 def test_the_first_wrong_one_of_several_is_named() -> None:
@@ -132,9 +128,8 @@ def test_an_unknown_argument_is_a_type_error_too() -> None:
     assert str(unknown_argument("f", "zzz", ["a", "b"])) == "f() has no argument zzz; there are: a, b"
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
+def test_sizes(subtests: pytest.Subtests) -> None:
+    for text, size in [
         ("4GB", 4 * 10**9),
         ("4g", 4 * 10**9),
         (" 500 MB ", 500 * 10**6),
@@ -150,7 +145,6 @@ def test_an_unknown_argument_is_a_type_error_too() -> None:
         ("nan", None),
         ("inf", None),
         ("1e40", None),
-    ],
-)
-def test_sizes(text: str, size: int | None) -> None:
-    assert parse_size(text) == size
+    ]:
+        with subtests.test(text=text, size=size):
+            assert parse_size(text) == size

@@ -49,12 +49,16 @@ def test_every_kind_is_here_and_has_a_name_of_its_own() -> None:
     assert {"not_found", "limit_exceeded", "missing_extra"} <= set(kinds)
 
 
-@pytest.mark.parametrize("error", EACH, ids=lambda error: type(error).kind())
-def test_it_comes_back_whole_from_another_process(error: NeurothekError) -> None:
-    for back in (pickle.loads(pickle.dumps(error)), NeurothekError.from_dict(json.loads(json.dumps(error.to_dict())))):
-        assert type(back) is type(error)
-        assert str(back) == str(error) == f"{error.message}; {error.hint}"
-        assert back.to_dict() == error.to_dict()
+def test_it_comes_back_whole_from_another_process(subtests: pytest.Subtests) -> None:
+    for error in EACH:
+        with subtests.test(error=error):
+            for back in (
+                pickle.loads(pickle.dumps(error)),
+                NeurothekError.from_dict(json.loads(json.dumps(error.to_dict()))),
+            ):
+                assert type(back) is type(error)
+                assert str(back) == str(error) == f"{error.message}; {error.hint}"
+                assert back.to_dict() == error.to_dict()
 
 
 def test_a_kind_of_a_newer_process_is_still_a_sentence() -> None:

@@ -41,12 +41,10 @@ def test_what_there_is_stands_where_nothing_is_near() -> None:
     assert hint("zzz", (name for name in "ab")) == "there are: a, b"
 
 
-@pytest.mark.parametrize(
-    ("n_names", "said"),
-    [(0, ""), (1, "0"), (3, "0, 1, 2"), (4, "0, 1, 2 and 1 more"), (14, "0, 1, 2 and 11 more")],
-)
-def test_names_are_cut_and_the_rest_is_counted(n_names: int, said: str) -> None:
-    assert enumerated(map(str, range(n_names)), limit=3) == said
+def test_names_are_cut_and_the_rest_is_counted(subtests: pytest.Subtests) -> None:
+    for n_names, said in [(0, ""), (1, "0"), (3, "0, 1, 2"), (4, "0, 1, 2 and 1 more"), (14, "0, 1, 2 and 11 more")]:
+        with subtests.test(n_names=n_names, said=said):
+            assert enumerated(map(str, range(n_names)), limit=3) == said
 
 
 def test_a_dozen_names_are_told_in_full() -> None:

@@ -8,9 +8,8 @@ from neurothek.catalog.problems import Invalid
 from neurothek.catalog.variants import family_of, step_of, step_of_revision, variant_of, variant_order
 
 
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
+def test_variants_are_kept_in_one_form(subtests: pytest.Subtests) -> None:
+    for written, kept in [
         ("step 1000", "step 1000"),
         ("step1000", "step 1000"),
         ("Step_0010", "step 10"),
@@ -19,23 +18,26 @@ from neurothek.catalog.variants import family_of, step_of, step_of_revision, var
         (" no-position ", "no-position"),
         ("Post-Norm", "post-norm"),
         ("plain", None),
-    ],
-)
-def test_variants_are_kept_in_one_form(written: str, kept: str | None) -> None:
-    assert variant_of(written) == kept
+    ]:
+        with subtests.test(written=written, kept=kept):
+            assert variant_of(written) == kept
 
 
-@pytest.mark.parametrize("written", ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7])
-def test_another_form_is_refused_with_those_that_are_known(written: object) -> None:
-    with pytest.raises(Invalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"):
-        variant_of(written)
+def test_another_form_is_refused_with_those_that_are_known(subtests: pytest.Subtests) -> None:
+    for written in ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7]:
+        with (
+            subtests.test(written=written),
+            pytest.raises(Invalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"),
+        ):
+            variant_of(written)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "x" * 201, "a/b", None])
-def test_a_family_is_named_as_models_are(name: object) -> None:
-    assert family_of("mini-opt.2+x") == "mini-opt.2+x"
-    with pytest.raises(Invalid, match="cannot be named"):
-        family_of(name)
+def test_a_family_is_named_as_models_are(subtests: pytest.Subtests) -> None:
+    for name in ["", "a b", "x" * 201, "a/b", None]:
+        with subtests.test(name=name):
+            assert family_of("mini-opt.2+x") == "mini-opt.2+x"
+            with pytest.raises(Invalid, match="cannot be named"):
+                family_of(name)
 
 
 @given(st.sampled_from(["step", "seed"]), st.integers(0, 10**18 - 1))
@@ -45,12 +47,17 @@ def test_what_is_kept_is_read_as_itself(kind: str, number: int) -> None:
     assert step_of(kept) == (number if kind == "step" else None)
 
 
-@pytest.mark.parametrize(
-    ("revision", "step"),
-    [("step1000", 1000), ("step0", 0), ("checkpoint-400", 400), ("main", None), ("stepping1", None), ("v1", None)],
-)
-def test_a_revision_names_its_step(revision: str, step: int | None) -> None:
-    assert step_of_revision(revision) == step
+def test_a_revision_names_its_step(subtests: pytest.Subtests) -> None:
+    for revision, step in [
+        ("step1000", 1000),
+        ("step0", 0),
+        ("checkpoint-400", 400),
+        ("main", None),
+        ("stepping1", None),
+        ("v1", None),
+    ]:
+        with subtests.test(revision=revision, step=step):
+            assert step_of_revision(revision) == step
 
 
 def test_steps_stand_in_the_order_of_training() -> None:

@@ -40,9 +40,8 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(neurothek.main, [str(part) for part in arguments], catch_exceptions=False)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
+def test_sizes_are_read_as_people_write_them(subtests: pytest.Subtests) -> None:
+    for text, size in [
         ("4GB", 4 * 10**9),
         ("500mb", 500 * 10**6),
         ("1.5g", 1_500_000_000),
@@ -50,16 +49,15 @@ def run(*arguments: str | Path) -> Result:
         ("64k", 64_000),
         ("1073741824", 1 << 30),
         ("1e9", 10**9),
-    ],
-)
-def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
-    assert Size().convert(text, None, None) == size
+    ]:
+        with subtests.test(text=text, size=size):
+            assert Size().convert(text, None, None) == size
 
 
-@pytest.mark.parametrize("text", ["", "GB", "lots", "-1GB", "0", "nan", "infGB", "4 GB RAM", "1g2m", "99999999TB"])
-def test_a_word_that_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="write for example 4GB"):
-        Size().convert(text, None, None)
+def test_a_word_that_is_no_size_is_refused(subtests: pytest.Subtests) -> None:
+    for text in ["", "GB", "lots", "-1GB", "0", "nan", "infGB", "4 GB RAM", "1g2m", "99999999TB"]:
+        with subtests.test(text=text), pytest.raises(click.BadParameter, match="write for example 4GB"):
+            Size().convert(text, None, None)
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.session import hand_over
 from neurothek.queries.sql import processes
 from tests.support import warehouse as made
-from tests.support.by_hand import full_path, whole_path
+from tests.support.by_hand import full, full_path, whole_path
 from tests.support.pages import open_page
 from tests.support.paper_figures import material
 
-__all__ = ["full_path", "whole_path"]
+__all__ = ["full", "full_path", "whole_path"]
 
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
 OF_TEXT = ("corpus_id", "top_token_log_frequency", "n_positions", "n_active", "n_active_bos", "activation_sum")

@@ -67,9 +67,8 @@ def fetched(address: str, **headers: str) -> bytes:
         return body
 
 
-@pytest.mark.parametrize(
-    ("origin", "is_own"),
-    [
+def test_only_the_very_address_is_an_own_page(subtests: pytest.Subtests) -> None:
+    for origin, is_own in [
         (None, True),
         ("http://localhost:8501", True),
         ("https://localhost:8501", True),
@@ -85,11 +84,10 @@ def fetched(address: str, **headers: str) -> bytes:
         ("ftp://localhost:8501", False),
         ("null", False),
         ("", False),
-    ],
-)
-def test_only_the_very_address_is_an_own_page(origin: str | None, is_own: bool) -> None:
-    headers = {"host": "localhost:8501"} | ({} if origin is None else {"origin": origin})
-    assert is_of_own_page(Headers(headers)) is is_own
+    ]:
+        with subtests.test(origin=origin, is_own=is_own):
+            headers = {"host": "localhost:8501"} | ({} if origin is None else {"origin": origin})
+            assert is_of_own_page(Headers(headers)) is is_own
 
 
 def test_an_origin_without_one_host_is_nobodys() -> None:

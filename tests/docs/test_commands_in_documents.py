@@ -65,10 +65,11 @@ def understood(words: list[str]) -> None:
         command.make_context(words[0], words[1:], parent=click.Context(root, obj=neurothek.open()))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_documents_commands_are_understood(document: str) -> None:
-    for words in commands_of((ROOT / document).read_text("utf-8")):
-        understood(words)
+def test_a_documents_commands_are_understood(subtests: pytest.Subtests) -> None:
+    for document in DOCUMENTS:
+        with subtests.test(document=document):
+            for words in commands_of((ROOT / document).read_text("utf-8")):
+                understood(words)
 
 
 def test_the_help_texts_commands_are_understood() -> None:
@@ -92,14 +93,16 @@ def test_the_documents_have_commands_of_every_kind() -> None:
     assert all(found[card][-1][0] == "train" for card in DOCUMENTS if "minis" in card)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [["serch", "school"], ["search", "--colour"], ["neuron"], ["compare", "--format", "gif"], ["merge", "a", "b"]],
-    ids=" ".join,
-)
-def test_what_is_none_is_not_understood(wrong: list[str]) -> None:
-    with pytest.raises((KeyError, click.UsageError)):
-        understood([*wrong, "--quiet"])
+def test_what_is_none_is_not_understood(subtests: pytest.Subtests) -> None:
+    for wrong in [
+        ["serch", "school"],
+        ["search", "--colour"],
+        ["neuron"],
+        ["compare", "--format", "gif"],
+        ["merge", "a", "b"],
+    ]:
+        with subtests.test(wrong=wrong), pytest.raises((KeyError, click.UsageError)):
+            understood([*wrong, "--quiet"])
 
 
 def test_the_cookbooks_searches_find_neurons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,8 @@ def read_as_prose(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_check_says_what_it_covers_and_what_it_cannot_see(subtests: pytest.Subtests) -> None:
+    for said in [
         # What it covers.
         "every block of the file that is in use",
         "its header and its entries are checked too",
@@ -26,11 +25,10 @@ def read_as_prose(text: str) -> str:
         "A truncated log looks like a transaction that did not finish",
         "an entry whose damaged length reaches beyond the end",
         "A deleted log looks as if there had been none",
-    ],
-)
-def test_check_says_what_it_covers_and_what_it_cannot_see(said: str) -> None:
-    assert said in read_as_prose(check.get_help(Context(check)))
-    assert said in read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
+    ]:
+        with subtests.test(said=said):
+            assert said in read_as_prose(check.get_help(Context(check)))
+            assert said in read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
 
 
 def test_the_readme_says_what_nothing_can_see() -> None:

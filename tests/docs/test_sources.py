@@ -28,9 +28,8 @@ def test_every_source_that_is_named_is_listed() -> None:
     assert {mark for mark in named if f"**[{mark}]**" in listed} == named
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_definitions_tell_the_paper_from_ours(subtests: pytest.Subtests) -> None:
+    for name, said in [
         ("Agglomerative", "complete linkage [code"),
         ("Agglomerative", "the authors' clusters for early exit were made of is open"),
         ("Agglomerative", "min(200, max(20, N/100)) for early exit [ours]"),
@@ -41,15 +40,13 @@ def test_every_source_that_is_named_is_listed() -> None:
         ("**top-candidate scores**", "a mean that is not negative until the last layers"),
         ("**token_share** of a class", "Figure 2"),
         ("**concepts_per_vector** [ours]", "concepts, of a class and layer, over judgements"),
-    ],
-)
-def test_definitions_tell_the_paper_from_ours(name: str, said: str) -> None:
-    assert said in entry(name)
+    ]:
+        with subtests.test(name=name, said=said):
+            assert said in entry(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_headers_of_views_do_too(subtests: pytest.Subtests) -> None:
+    for name, said in [
         ("top_candidate_scores", "until the last layers scores lie around a mean that is not negative"),
         ("top_candidate_scores", "section 5.2"),
         ("concepts_by_layer", "the share of top tokens by layer and class: token_share"),
@@ -59,10 +56,9 @@ def test_definitions_tell_the_paper_from_ours(name: str, said: str) -> None:
         ("extreme_clusters", "the same bound for every size of GPT-2"),
         ("saturation_by_layer", "Sentences are cut at random, as in their code"),
         ("neurons", "that the prepended BOS does not count"),
-    ],
-)
-def test_headers_of_views_do_too(name: str, said: str) -> None:
-    assert said in view(name).purpose
+    ]:
+        with subtests.test(name=name, said=said):
+            assert said in view(name).purpose
 
 
 @pytest.mark.parametrize(
@@ -99,20 +95,18 @@ def comments(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         return dict(connection.execute(f"{tables} union all {columns}").fetchall())
 
 
-@pytest.mark.parametrize(
-    ("asked_by", "source"),
-    [
+def test_the_readme_does_too(subtests: pytest.Subtests) -> None:
+    for asked_by, source in [
         ("`dead_by_tokens`", "Voita et al. 2023; the proof is this project's"),
         ("`neighbours`", "Geva et al. 2022; neighbours: this project"),
         ("`coherence_separation`", "Geva et al. 2022; coherence: this project"),
         ("`annotator_agreement`", "Geva et al. 2022; rules and agreement: this project"),
         ("`counterparts`", "this project"),
-    ],
-)
-def test_the_readme_does_too(asked_by: str, source: str) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    (row,) = (line for line in readme.splitlines() if line.startswith("| ") and asked_by in line)
-    assert row.endswith(f"| {source} |")
+    ]:
+        with subtests.test(asked_by=asked_by, source=source):
+            readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+            (row,) = (line for line in readme.splitlines() if line.startswith("| ") and asked_by in line)
+            assert row.endswith(f"| {source} |")
 
 
 def test_nothing_is_said_to_be_promoted_towards_the_last_layers() -> None:

@@ -112,27 +112,29 @@ def test_the_tree_knows_none_of_them_yet() -> None:
     assert ".psv" not in by_suffix()
 
 
-@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
-def test_the_guide_names_every_file_that_is_touched(walk: Walk) -> None:
-    said = walk.section()
-    opened = re.findall(r"pen `([\w/]+)/`", said)
-    for name in walk.files:
-        folder = next((folder for folder in opened if name.startswith(f"{folder}/")), "")
-        place = Path(name).relative_to(folder)
-        assert f"`{place}`" in said or f"`{name}`" in said or f"`{place.name}`" in said, name
-    assert len(opened) == 1
+def test_the_guide_names_every_file_that_is_touched(subtests: pytest.Subtests) -> None:
+    for walk in WALKS:
+        with subtests.test(walk=walk):
+            said = walk.section()
+            opened = re.findall(r"pen `([\w/]+)/`", said)
+            for name in walk.files:
+                folder = next((folder for folder in opened if name.startswith(f"{folder}/")), "")
+                place = Path(name).relative_to(folder)
+                assert f"`{place}`" in said or f"`{name}`" in said or f"`{place.name}`" in said, name
+            assert len(opened) == 1
 
 
-@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
-def test_what_the_guide_shows_is_what_is_added(walk: Walk) -> None:
-    said = walk.section()
-    shown = re.findall(r"```(?:python|sql)\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(
-        r"`(\"\w+\": Entry.*?)`", said
-    )
-    added = [*walk.new.values(), *(after for changes in walk.lines.values() for _, after in changes)]
-    assert shown
-    for line in shown:
-        assert any(line in text for text in added), line
+def test_what_the_guide_shows_is_what_is_added(subtests: pytest.Subtests) -> None:
+    for walk in WALKS:
+        with subtests.test(walk=walk):
+            said = walk.section()
+            shown = re.findall(r"```(?:python|sql)\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(
+                r"`(\"\w+\": Entry.*?)`", said
+            )
+            added = [*walk.new.values(), *(after for changes in walk.lines.values() for _, after in changes)]
+            assert shown
+            for line in shown:
+                assert any(line in text for text in added), line
 
 
 def test_an_architecture_is_a_row_of_the_table(all_three: tuple[Copy, HeliumForCausalLM]) -> None:

@@ -5,11 +5,12 @@ import pytest
 from tests.mutants.tables import EQUIVALENT, ROOT, equivalents, mirrors
 
 
-@pytest.mark.parametrize("module", mirrors())
-def test_modules_and_their_tests_exist(module: str) -> None:
-    files = [module, *mirrors()[module]]
-    assert [file for file in files if not (ROOT / file).is_file()] == []
-    assert len(files) > 1
+def test_modules_and_their_tests_exist(subtests: pytest.Subtests) -> None:
+    for module in mirrors():
+        with subtests.test(module=module):
+            files = [module, *mirrors()[module]]
+            assert [file for file in files if not (ROOT / file).is_file()] == []
+            assert len(files) > 1
 
 
 def test_equivalent_mutants_are_of_lines_that_are_there() -> None:

@@ -9,6 +9,7 @@ import pytest
 from neurothek.catalog.store.warehouse import Warehouse
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
+from tests.support.templates import copy_of
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +30,11 @@ def empty_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every kind of measurement: the hand-made warehouse with events, exits and shortcuts."""
     path = tmp_path_factory.mktemp("whole") / "whole.duckdb"
+    copy_of("whole", _create_whole, path)
+    return path
+
+
+def _create_whole(path: Path) -> None:
     event_warehouse.create(path)
     measured = event_warehouse.MEASURED
     methods = (*shortcut_rows.WHOLE, *shortcut_rows.PARTIAL)
@@ -36,7 +42,6 @@ def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.insert(connection, "shortcuts", shortcut_rows.fits(measured))
         made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured, methods))
         made.insert(connection, "sub_module_fits", shortcut_rows.part_fits(measured))
-    return path
 
 
 @pytest.fixture(scope="module")

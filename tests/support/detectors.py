@@ -15,6 +15,7 @@ from neurothek.queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.ngrams import PERCENTAGES, Line, Ngram
+from tests.support.templates import copy_of
 
 NEURONS = [(layer, neuron) for layer in range(made.N_LAYERS) for neuron in range(made.D_FFN)]
 MODELS = ("planted", "shuffled")
@@ -178,6 +179,10 @@ def frames(model: str) -> dict[str, pl.DataFrame]:
 
 def publish(path: Path) -> None:
     """Both models in a warehouse with all views."""
+    copy_of("detectors", _publish, path)
+
+
+def _publish(path: Path) -> None:
     for model in MODELS:
         record = made.model(model, weights=model)
         corpus = made.corpus(sha256=model)

@@ -311,6 +311,17 @@ def publish_job(
     return written
 
 
+def publish_projections(warehouse: Warehouse) -> None:
+    """One model with its projections, in a new file without views."""
+
+    def make(path: Path) -> None:
+        publish_job(replace(warehouse, path=path), "projections", weights_frames())
+
+    copy_of("projections", make, warehouse.path)
+    # As a writer leaves it: its lock beside it.
+    warehouse.path.with_name(f"{warehouse.path.name}.lock").touch()
+
+
 JOBS = ("projections", "activity", "contexts", "ngrams", "positions", "clusters", "controls")
 """What `publish_everything` publishes."""
 

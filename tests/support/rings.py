@@ -14,18 +14,19 @@ import pytest
 
 _PLACES = frozenset(
     {"subprocess", "multiprocessing", "concurrent.futures.process", "streamlit.testing.v1.app_test", "click.testing"}
-)
-"""Modules whose functions and classes start a process, draw a page or run a command."""
+) | {"neurothek.dashboards.reproduce.collected"}
+"""Modules whose functions and classes start a process, draw a page or a paper, or run a command."""
 
 _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "measure", "intervene", "train"}) | {
-    *("export", "import_folder", "merge")
+    *("export", "import_folder", "merge", "sweep", "measure_all")
 }
 """Names of functions that measure, train or move whole models."""
 
 _CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "carry_out"}) | {
-    *("CommandScorer", "open_scorer", "read_steering")
+    *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError")
 }
-"""Names that stand for a query in a process of its own, or for a model that is changed and measured."""
+"""Names that stand for a query in a process of its own, for a model that is changed and measured, or for shapes
+that are checked at every call, which takes a tenth of all time."""
 
 
 def is_outer(item: pytest.Item) -> bool:

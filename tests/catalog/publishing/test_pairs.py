@@ -1,5 +1,6 @@
 """What was found between two models: published from either side, gone with either, taken along, never half there."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,12 @@ def compare(warehouse: Warehouse, one: str, other: str, **options: str) -> dict[
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
     """Three models, every two of which were compared."""
     copy_of("pairs", _compared, tmp_path / "w.duckdb")
-    return Warehouse(tmp_path / "w.duckdb", views=install)
+    made_here = Warehouse(tmp_path / "w.duckdb", views=install)
+    with made_here.lingering():
+        yield made_here
 
 
 def _compared(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Publishing: all or nothing, replaced on repetition, and flat facts equal to a plain loop over the store."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from tests.support import publications as made
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "w.duckdb")
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    made_here = Warehouse(tmp_path / "w.duckdb")
+    with made_here.lingering():
+        yield made_here
 
 
 def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
@@ -27,7 +30,8 @@ def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
 
 def everything(warehouse: Warehouse) -> dict[str, list[tuple[Any, ...]]]:
     tables = [*BY_NAME, "neuron_facts", "pins"]
-    return {table: rows(warehouse, f"select * from store.{table}") for table in tables}
+    with warehouse.reader() as connection:
+        return {table: connection.execute(f"from store.{table}").fetchall() for table in tables}
 
 
 def test_every_row_arrives_with_its_ids(warehouse: Warehouse) -> None:

@@ -1,6 +1,6 @@
 """Kept views: at every moment their rows are those that the views compute from the store."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import duckdb
@@ -17,17 +17,24 @@ from neurothek.queries.views import install
 from tests.support import detectors, event_warehouse
 from tests.support import publications as made
 from tests.support import warehouse as hand_made
+from tests.support.templates import copy_of
 
 KEPT = sorted(name for name, view in install.all_views().items() if view.stored)
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    copy_of("everything-and-another", _published, tmp_path / "w.duckdb")
     made_here = Warehouse(tmp_path / "w.duckdb", views=install)
-    made.publish_everything(made_here)
+    with made_here.lingering():
+        yield made_here
+
+
+def _published(path: Path) -> None:
+    warehouse = Warehouse(path, views=install)
+    made.publish_everything(warehouse)
     other = made.model("other", weights="w1")
-    made.publish_job(made_here, "activity", made.activity_frames(3), record=other, text=made.corpus())
-    return made_here
+    made.publish_job(warehouse, "activity", made.activity_frames(3), record=other, text=made.corpus())
 
 
 Rows = dict[str, list[tuple[object, ...]]]

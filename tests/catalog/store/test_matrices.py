@@ -44,9 +44,8 @@ def test_a_file_is_named_by_its_states_so_that_names_sort_as_numbers() -> None:
     assert kept(source=3, target=12).path(PurePosixPath("maps")) == PurePosixPath(f"maps/{KEY}/0003-0012.safetensors")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "recipe", "changed", "words"),
-    [
+def test_the_command_that_makes_it_again_says_what_was_asked(subtests: pytest.Subtests) -> None:
+    for parameters, recipe, changed, words in [
         ({}, {}, {}, ["--tokens", "5000", "--sequence-length", "128"]),
         ({}, {"tokens_per_domain": None}, {}, ["--sequence-length", "128"]),
         ({}, {}, {"corpus": "my text"}, ["--sequence-length", "128"]),
@@ -61,16 +60,13 @@ def test_a_file_is_named_by_its_states_so_that_names_sort_as_numbers() -> None:
                 *("--fit", "9", "--validate", "0", "--dtype", "bfloat16"),
             ],
         ),
-    ],
-)
-def test_the_command_that_makes_it_again_says_what_was_asked(
-    parameters: dict[str, object], recipe: dict[str, object], changed: dict[str, str], words: list[str]
-) -> None:
-    one = kept()
-    one = replace(one, parameters=json.dumps(parameters), recipe=json.dumps(json.loads(one.recipe) | recipe))
-    one = KeptMap(**(vars(one) | changed))
-    expected = ["neurothek", "ingest", "tiny", "--job", "shortcuts", "--corpus", one.corpus, *words]
-    assert shlex.split(one.again()) == expected
+    ]:
+        with subtests.test(parameters=parameters, recipe=recipe, changed=changed, words=words):
+            one = kept()
+            one = replace(one, parameters=json.dumps(parameters), recipe=json.dumps(json.loads(one.recipe) | recipe))
+            one = KeptMap(**(vars(one) | changed))
+            expected = ["neurothek", "ingest", "tiny", "--job", "shortcuts", "--corpus", one.corpus, *words]
+            assert shlex.split(one.again()) == expected
 
 
 @pytest.mark.parametrize("content", [b"matrix", b"", b"Matrix", b"matrix "])

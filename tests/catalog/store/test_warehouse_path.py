@@ -16,7 +16,7 @@ from tests.support import publications as made
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
     made_here = Warehouse(tmp_path / "w.duckdb", wait_seconds=20)
-    made.publish_job(made_here, "projections", made.weights_frames())
+    made.publish_projections(made_here)
     return made_here
 
 

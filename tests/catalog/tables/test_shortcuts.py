@@ -30,7 +30,8 @@ def test_a_fit_is_told_alike_of_a_layer_and_of_its_parts() -> None:
     assert SUB_MODULE_FITS.rows.nullable < SHORTCUTS.rows.nullable < {*own}
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_only_files_cannot_be_measured_again_bit_for_bit(table: Table) -> None:
-    assert table.is_repeatable == (table is not SHORTCUT_MAPS)
-    assert table.place is not None
+def test_only_files_cannot_be_measured_again_bit_for_bit(subtests: pytest.Subtests) -> None:
+    for table in TABLES.values():
+        with subtests.test(table=table):
+            assert table.is_repeatable == (table is not SHORTCUT_MAPS)
+            assert table.place is not None

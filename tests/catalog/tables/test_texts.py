@@ -11,22 +11,24 @@ from neurothek.catalog.tables.texts import CONTROL_COHERENCES, NGRAM_SPECTRUM, T
 TABLES = {name: value for name, value in {**vars(texts), **vars(events)}.items() if isinstance(value, Table)}
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_each_is_of_a_model_and_a_corpus_and_some_job_fills_it(table: Table) -> None:
-    assert table.ids == ("model_id", "corpus_id")
-    assert not {*table.ids} & {*table.schema}
-    assert sum(table in filled for filled in JOB_TABLES.values()) == 1
+def test_each_is_of_a_model_and_a_corpus_and_some_job_fills_it(subtests: pytest.Subtests) -> None:
+    for table in TABLES.values():
+        with subtests.test(table=table):
+            assert table.ids == ("model_id", "corpus_id")
+            assert not {*table.ids} & {*table.schema}
+            assert sum(table in filled for filled in JOB_TABLES.values()) == 1
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_a_row_lies_by_its_example_or_by_its_layer(table: Table) -> None:
+def test_a_row_lies_by_its_example_or_by_its_layer(subtests: pytest.Subtests) -> None:
     """A sample that is measured again is told by it: what lies nowhere is measured as a whole."""
-    if "example_id" in table.schema:
-        assert table.place == "example_id"
-    elif table in (NGRAM_SPECTRUM, EVENT_SAMPLES):
-        assert table.place is None
-    else:
-        assert table.place == "layer"
+    for table in TABLES.values():
+        with subtests.test(table=table):
+            if "example_id" in table.schema:
+                assert table.place == "example_id"
+            elif table in (NGRAM_SPECTRUM, EVENT_SAMPLES):
+                assert table.place is None
+            else:
+                assert table.place == "layer"
 
 
 def test_counts_are_never_unknown_and_numbers_that_may_be_are_real() -> None:

@@ -43,18 +43,16 @@ def test_with_room_nothing_is_cut(table: list[PrintedColumn]) -> None:
         assert header[start : start + width].strip() == column.name
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "keeps_end", "expected"),
-    [
+def test_shortened(subtests: pytest.Subtests) -> None:
+    for text, width, keeps_end, expected in [
         ("abc", 3, False, "abc"),
         ("abcd", 3, False, "ab…"),
         ("abcd", 3, True, "…cd"),
         ("漢字漢", 4, False, "漢…"),
         ("漢字漢", 4, True, "…漢"),
-    ],
-)
-def test_shortened(text: str, width: int, keeps_end: bool, expected: str) -> None:
-    assert shortened(text, width, keeps_end=keeps_end) == expected
+    ]:
+        with subtests.test(text=text, width=width, keeps_end=keeps_end, expected=expected):
+            assert shortened(text, width, keeps_end=keeps_end) == expected
 
 
 def test_padded_counts_terminal_cells() -> None:

@@ -5,15 +5,13 @@ import pytest
 from neurothek.catalog.terminal.cells import percent
 
 
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [
+def test_two_digits_and_never_nothing_or_all_of_what_is_not(subtests: pytest.Subtests) -> None:
+    for share, said in [
         *((0.0, "0%"), (2e-7, "<0.01%"), (0.0001, "0.010%"), (0.0004, "0.040%"), (0.0625, "6.2%"), (0.1, "10%")),
         *((0.873, "87%"), (0.985, "98%"), (0.996, ">99%"), (0.99999, ">99%"), (1.0, "100%"), (-0.05, "-5.0%")),
-    ],
-)
-def test_two_digits_and_never_nothing_or_all_of_what_is_not(share: float, said: str) -> None:
-    assert percent(share) == said
+    ]:
+        with subtests.test(share=share, said=said):
+            assert percent(share) == said
 
 
 def test_more_digits_tell_more() -> None:

@@ -1,5 +1,6 @@
 """Pin, rename, remove: what changes, what stays, and what wrong names are told."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from tests.support import publications as made
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
     made_here = Warehouse(tmp_path / "w.duckdb")
     made.publish_everything(made_here)
-    return made_here
+    with made_here.lingering():
+        yield made_here
 
 
 def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:

@@ -93,9 +93,10 @@ NOTHING_TO_DRAW = {
 }
 
 
-@pytest.mark.parametrize("name", NOTHING_TO_DRAW)
-def test_nothing_is_drawn_where_a_drawing_says_no_more_than_the_table(name: str) -> None:
-    assert fitting(NOTHING_TO_DRAW[name]) is None
+def test_nothing_is_drawn_where_a_drawing_says_no_more_than_the_table(subtests: pytest.Subtests) -> None:
+    for name, rows in NOTHING_TO_DRAW.items():
+        with subtests.test(name):
+            assert fitting(rows) is None
 
 
 @pytest.mark.parametrize("name", ["a.b", "a[0]", "a:Q", "a'b", "<script>", "count()", "ä b"])

@@ -18,18 +18,16 @@ def drawn_as(part: alt.SchemaBase) -> dict[str, Any]:
     return spec
 
 
-@pytest.mark.parametrize(
-    ("column", "said"),
-    [
+def test_a_column_is_said_without_its_underscores(subtests: pytest.Subtests) -> None:
+    for column, said in [
         ("n_tokens_seen", "tokens seen"),
         ("frequency", "frequency"),
         ("n_n_grams", "n grams"),
         ("mean_n", "mean n"),
         ("", ""),
-    ],
-)
-def test_a_column_is_said_without_its_underscores(column: str, said: str) -> None:
-    assert spoken(column) == said
+    ]:
+        with subtests.test(column=column, said=said):
+            assert spoken(column) == said
 
 
 def test_a_share_is_in_percent_and_a_count_has_its_thousands_apart() -> None:

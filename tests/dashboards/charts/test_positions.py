@@ -131,9 +131,10 @@ def test_domains_stand_beside_the_whole_as_far_as_there_are_colours() -> None:
     assert chart["encoding"]["color"]["legend"] is None
 
 
-@pytest.mark.parametrize(("n_layers", "n_ticks"), [(1, 1), (12, 12), (13, 7), (48, 12), (100, 12)])
-def test_a_deep_model_has_a_tick_at_some_layers_only(n_layers: int, n_ticks: int) -> None:
-    ticks = positions._ticks(n_layers)
-    assert len(ticks) == n_ticks
-    assert ticks[0] == 0
-    assert len({b - a for a, b in itertools.pairwise(ticks)}) <= 1
+def test_a_deep_model_has_a_tick_at_some_layers_only(subtests: pytest.Subtests) -> None:
+    for n_layers, n_ticks in [(1, 1), (12, 12), (13, 7), (48, 12), (100, 12)]:
+        with subtests.test(n_layers=n_layers, n_ticks=n_ticks):
+            ticks = positions._ticks(n_layers)
+            assert len(ticks) == n_ticks
+            assert ticks[0] == 0
+            assert len({b - a for a, b in itertools.pairwise(ticks)}) <= 1

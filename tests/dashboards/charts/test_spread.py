@@ -4,7 +4,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neurothek.dashboards.charts import spread
@@ -36,6 +36,7 @@ def test_a_scatter_draws_no_more_points_than_can_be_drawn_and_always_the_same() 
     spread.scatter(drawn, spread.Number("x", is_log=False), spread.Number("y", is_log=True), "#000000").to_dict()
 
 
+@example(values=[0.0, -5 / 16, -40.4375, 53.1875])
 @given(values=st.lists(st.integers(-1000, 1000).map(lambda number: number / 16), min_size=1, max_size=80))
 def test_a_number_lies_in_the_bin_that_counts_it(values: list[float]) -> None:
     bins = spread.binned(pl.Series("value", values), is_log=False, n_bins=7).to_dicts()

@@ -7,6 +7,9 @@ import pytest
 from neurothek.dashboards.papers.index_page import MOST_ROWS, index_html
 from tests.dashboards.papers.conftest import CASES, Found
 
+# The papers are collected once, by one worker.
+pytestmark = pytest.mark.xdist_group("reproduce")
+
 
 class Read(HTMLParser):
     """What a page holds: open elements, addresses, and its text."""

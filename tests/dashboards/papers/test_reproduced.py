@@ -10,6 +10,9 @@ from neurothek.dashboards.papers.reproduced import Shown
 from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from tests.dashboards.papers.conftest import CASES, FAMILY, NAMES, Found, Readers
 
+# The papers are collected once, by one worker.
+pytestmark = pytest.mark.xdist_group("reproduce")
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_exhibit_is_there_in_order(case: str, found: Found) -> None:

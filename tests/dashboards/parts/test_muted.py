@@ -26,20 +26,18 @@ def sentence(page: AppTest) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", str(told))
 
 
-@pytest.mark.parametrize(
-    ("reasons", "sentence"),
-    [
+def test_how_many_is_told_by_reason(subtests: pytest.Subtests) -> None:
+    for reasons, sentence in [
         ([], ""),
         (["byte"], "1 byte token muted"),
         (["undertrained"] * 2, "2 undertrained tokens muted"),
         (["byte", "undertrained", "byte"], "2 byte and 1 undertrained tokens muted"),
         (["byte"] * 1200, "1,200 byte tokens muted"),
-    ],
-)
-def test_how_many_is_told_by_reason(reasons: list[str], sentence: str) -> None:
-    assert told_reasons(reasons) == sentence
-    muted = Muted({str(number): reason for number, reason in enumerate(reasons)})
-    assert muted.told([*muted.reasons, "another"]) == sentence
+    ]:
+        with subtests.test(reasons=reasons, sentence=sentence):
+            assert told_reasons(reasons) == sentence
+            muted = Muted({str(number): reason for number, reason in enumerate(reasons)})
+            assert muted.told([*muted.reasons, "another"]) == sentence
 
 
 def test_tokens_of_a_neuron_are_pale_until_the_switch_is_off(page: Opener, full_path: Path) -> None:

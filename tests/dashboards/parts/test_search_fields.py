@@ -10,9 +10,8 @@ from neurothek.dashboards.parts.search_fields import _FOLDED, Wanted, words_of
 from neurothek.queries.search.question import NEURON_FLAGS, Question
 
 
-@pytest.mark.parametrize(
-    ("typed", "words"),
-    [
+def test_a_line_is_its_words(subtests: pytest.Subtests) -> None:
+    for typed, words in [
         ("", ()),
         ("  ", ()),
         ("school", ("school",)),
@@ -24,10 +23,9 @@ from neurothek.queries.search.question import NEURON_FLAGS, Question
         ('a "b', ("a", '"b')),
         ("a # b", ("a", "#", "b")),
         ("<b>é😀</b>", ("<b>é😀</b>",)),
-    ],
-)
-def test_a_line_is_its_words(typed: str, words: tuple[str, ...]) -> None:
-    assert words_of(typed) == words
+    ]:
+        with subtests.test(typed=typed, words=words):
+            assert words_of(typed) == words
 
 
 @given(words=st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=8), max_size=4))
@@ -41,18 +39,16 @@ def test_any_line_is_words(typed: str) -> None:
     assert all(words_of(typed))
 
 
-@pytest.mark.parametrize(
-    ("question", "like", "is_empty"),
-    [
+def test_conditions_alone_ask_nothing(subtests: pytest.Subtests) -> None:
+    for question, like, is_empty in [
         (Question(words=()), None, True),
         (Question(words=("a",)), None, False),
         (Question(words=(), triggered_by=("a",)), None, False),
         (Question(words=()), "m/L0N0", False),
         (Question(words=(), limit=5, alive=True), None, True),
-    ],
-)
-def test_conditions_alone_ask_nothing(question: Question, like: str | None, is_empty: bool) -> None:
-    assert Wanted(question, like, by_score=False, side_by_side=False).is_empty == is_empty
+    ]:
+        with subtests.test(question=question, like=like, is_empty=is_empty):
+            assert Wanted(question, like, by_score=False, side_by_side=False).is_empty == is_empty
 
 
 def test_every_folded_field_is_folded_once() -> None:

@@ -7,9 +7,8 @@ from neurothek.dashboards.shell.box import Goal, goal_of
 MODELS = ("opt-125m", "opt-1.3b", "L7")
 
 
-@pytest.mark.parametrize(
-    ("typed", "page", "parameters"),
-    [
+def test_what_is_typed_leads_to_a_page(subtests: pytest.Subtests) -> None:
+    for typed, page, parameters in [
         ("school", "search", {"words": "school"}),
         (' "new york" city ', "search", {"words": '"new york" city'}),
         ("opt-125m/L3N17", "neuron", {"neuron": "opt-125m/L3N17"}),
@@ -20,10 +19,9 @@ MODELS = ("opt-125m", "opt-1.3b", "L7")
         ("l7", "layer", {"model": "opt-1.3b", "layer": "7"}),
         ("opt-12m", "search", {"words": "opt-12m"}),
         ("L3N17 L3N18", "search", {"words": "L3N17 L3N18"}),
-    ],
-)
-def test_what_is_typed_leads_to_a_page(typed: str, page: str, parameters: dict[str, str]) -> None:
-    assert goal_of(typed, MODELS, "opt-1.3b") == Goal(page, parameters)
+    ]:
+        with subtests.test(typed=typed, page=page, parameters=parameters):
+            assert goal_of(typed, MODELS, "opt-1.3b") == Goal(page, parameters)
 
 
 def test_without_a_model_at_hand_a_short_address_is_a_word_or_a_name() -> None:

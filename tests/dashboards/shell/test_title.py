@@ -6,9 +6,8 @@ from neurothek.dashboards.addresses import FRONT, PAGES
 from neurothek.dashboards.shell.box import title_of
 
 
-@pytest.mark.parametrize(
-    ("page", "asked", "title"),
-    [
+def test_a_title_begins_with_what_the_page_is_about(subtests: pytest.Subtests) -> None:
+    for page, asked, title in [
         ("neuron", {"neuron": "a-1m/L3N17", "word": "school"}, "a-1m/L3N17 · neurothek"),
         ("search", {"words": "school", "side": "both"}, "school · Search · neurothek"),
         ("search", {"triggered_by": "of the"}, "fires on of the · Search · neurothek"),
@@ -18,10 +17,9 @@ from neurothek.dashboards.shell.box import title_of
         ("trace", {"model": "a-1m", "prompt": "one\ntwo"}, "one two · Trace · neurothek"),
         ("events", {"word": "the"}, "the · Events · neurothek"),
         ("compare", {"models": "a-1m,b-2m"}, "Compare · neurothek"),
-    ],
-)
-def test_a_title_begins_with_what_the_page_is_about(page: str, asked: dict[str, str], title: str) -> None:
-    assert title_of(page, asked) == title
+    ]:
+        with subtests.test(page=page, asked=asked, title=title):
+            assert title_of(page, asked) == title
 
 
 def test_pages_that_are_asked_for_nothing_differ_too() -> None:

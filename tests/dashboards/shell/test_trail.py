@@ -14,9 +14,8 @@ def steps(page: str, **asked: str) -> list[str]:
     return re.findall(r">([^<>/]+)</", found.partition("</style>")[2])
 
 
-@pytest.mark.parametrize(
-    ("page", "asked", "said"),
-    [
+def test_the_steps_lead_down_to_the_page(subtests: pytest.Subtests) -> None:
+    for page, asked, said in [
         ("neuron", {"neuron": "a-1m/L3N17"}, ["Compare", "a-1m", "layer 3", "neuron 17"]),
         ("layer", {"model": "a-1m", "layer": "3"}, ["Compare", "a-1m", "layer 3"]),
         ("model", {"model": "a-1m"}, ["Compare", "a-1m"]),
@@ -27,10 +26,9 @@ def steps(page: str, **asked: str) -> list[str]:
         ("model", {"model": "stranger"}, []),
         ("layer", {"model": "a-1m", "layer": "999"}, ["Compare", "a-1m"]),
         ("layer", {"model": "a-1m", "layer": "-1"}, ["Compare", "a-1m"]),
-    ],
-)
-def test_the_steps_lead_down_to_the_page(page: str, asked: dict[str, str], said: list[str]) -> None:
-    assert steps(page, **asked) == said
+    ]:
+        with subtests.test(page=page, asked=asked, said=said):
+            assert steps(page, **asked) == said
 
 
 def test_each_step_but_the_last_is_a_way_up() -> None:

@@ -14,12 +14,13 @@ def test_every_page_that_may_lack_data_has_a_picture() -> None:
     assert {file.stem for file in FOLDER.glob("*.webp")} == set(NEEDS)
 
 
-@pytest.mark.parametrize("name", NEEDS)
-def test_a_picture_is_small(name: str) -> None:
-    path = FOLDER / f"{name}.webp"
-    assert path.stat().st_size < 80_000
-    with Image.open(path) as picture:
-        assert picture.width == 900
+def test_a_picture_is_small(subtests: pytest.Subtests) -> None:
+    for name in NEEDS:
+        with subtests.test(name=name):
+            path = FOLDER / f"{name}.webp"
+            assert path.stat().st_size < 80_000
+            with Image.open(path) as picture:
+                assert picture.width == 900
 
 
 @pytest.mark.parametrize("name", NEEDS)

@@ -7,9 +7,8 @@ from neurothek.ingest.interventions.planned import Planned, Way, interventions, 
 from neurothek.ingest.request import ModelSource, Steering
 
 
-@pytest.mark.parametrize(
-    ("text", "way", "told"),
-    [
+def test_ways(subtests: pytest.Subtests) -> None:
+    for text, way, told in [
         ("0", Way("set", 0.0, "after"), "set to 0"),
         ("-0", Way("set", 0.0, "after"), "set to 0"),
         ("3", Way("set", 3.0, "after"), "set to 3"),
@@ -17,20 +16,22 @@ from neurothek.ingest.request import ModelSource, Steering
         ("x0.5", Way("scale", 0.5, "after"), "multiplied by 0.5"),
         ("X2", Way("scale", 2.0, "after"), "multiplied by 2"),
         ("mean", Way("mean", None, "after"), "set to their means over the corpus"),
-    ],
-)
-def test_ways(text: str, way: Way, told: str) -> None:
-    assert Way.parse(text) == way
-    assert way.description() == told
-    if way.how != "mean":
-        assert Way.parse(text, pre=True).description() == f"{told}, before the non-linearity"
+    ]:
+        with subtests.test(text=text, way=way, told=told):
+            assert Way.parse(text) == way
+            assert way.description() == told
+            if way.how != "mean":
+                assert Way.parse(text, pre=True).description() == f"{told}, before the non-linearity"
 
 
-@pytest.mark.parametrize("text", ["", "off", "x", "nan", "inf", "x-inf", "1e7", "x-1e7", "0x5", "5%"])
-def test_what_is_no_way_is_refused(text: str) -> None:
-    with pytest.raises(NeurothekError, match=r"give a number such as 0 or 3, mean, or x0\.5 to scale") as caught:
-        Way.parse(text)
-    assert repr(text) in str(caught.value)
+def test_what_is_no_way_is_refused(subtests: pytest.Subtests) -> None:
+    for text in ["", "off", "x", "nan", "inf", "x-inf", "1e7", "x-1e7", "0x5", "5%"]:
+        with subtests.test(text=text):
+            with pytest.raises(
+                NeurothekError, match=r"give a number such as 0 or 3, mean, or x0\.5 to scale"
+            ) as caught:
+                Way.parse(text)
+            assert repr(text) in str(caught.value)
 
 
 def test_a_mean_before_the_non_linearity_is_refused() -> None:

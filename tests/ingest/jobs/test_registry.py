@@ -15,15 +15,16 @@ from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 SHARED = ("__init__", "__pycache__")
 
 
-@pytest.mark.parametrize("name", registry.JOBS)
-def test_an_entry_tells_what_the_class_does(name: str) -> None:
-    job = registry.job_class(name)
-    assert issubclass(job, Job)
-    assert job.name == name
-    assert job.__module__ == f"neurothek.ingest.jobs.{name}.job"
-    assert registry.JOBS[name].reads_text == issubclass(job, SweepJob | PassJob)
-    assert registry.JOBS[name].is_of_pairs == (not issubclass(job, WeightsJob | SweepJob | PassJob))
-    assert issubclass(job, ShardJob | SweepJob)
+def test_an_entry_tells_what_the_class_does(subtests: pytest.Subtests) -> None:
+    for name in registry.JOBS:
+        with subtests.test(name=name):
+            job = registry.job_class(name)
+            assert issubclass(job, Job)
+            assert job.name == name
+            assert job.__module__ == f"neurothek.ingest.jobs.{name}.job"
+            assert registry.JOBS[name].reads_text == issubclass(job, SweepJob | PassJob)
+            assert registry.JOBS[name].is_of_pairs == (not issubclass(job, WeightsJob | SweepJob | PassJob))
+            assert issubclass(job, ShardJob | SweepJob)
 
 
 def test_every_folder_of_jobs_is_in_the_registry() -> None:

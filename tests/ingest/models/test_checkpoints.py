@@ -121,16 +121,15 @@ def test_a_folder_outside_the_alphabet_needs_a_name(opt: Path) -> None:
     assert find(str(renamed), name="mine").name == "mine"
 
 
-@pytest.mark.parametrize(
-    "source", ["/no/such/folder", "./nothing", "../nothing", "~/nothing", "a/b/c", "x/", "a b", "\\x"]
-)
-def test_a_path_that_is_not_there_is_no_hub_id(source: str) -> None:
-    with pytest.raises(NotFound) as caught:
-        find(source)
-    assert str(caught.value) == (
-        f"there is no model at {source!r}: no such folder exists; "
-        "give a folder with config.json and weights, or a hub id such as facebook/opt-125m"
-    )
+def test_a_path_that_is_not_there_is_no_hub_id(subtests: pytest.Subtests) -> None:
+    for source in ["/no/such/folder", "./nothing", "../nothing", "~/nothing", "a/b/c", "x/", "a b", "\\x"]:
+        with subtests.test(source=source):
+            with pytest.raises(NotFound) as caught:
+                find(source)
+            assert str(caught.value) == (
+                f"there is no model at {source!r}: no such folder exists; "
+                "give a folder with config.json and weights, or a hub id such as facebook/opt-125m"
+            )
 
 
 def test_a_file_is_no_model(opt: Path) -> None:

@@ -79,20 +79,22 @@ def test_r2_is_that_of_scikit_learn_even_of_coordinates_that_never_change() -> N
     assert ours == pytest.approx(float(np.mean(by_hand)), abs=1e-6)
 
 
-@pytest.mark.parametrize("condition", [2.0, 3e2, 3e3, 3e4, 1e6])
-def test_the_condition_is_measured_and_costs_r2_nothing(condition: float) -> None:
-    x, x_other = with_condition(condition, N_FIT), with_condition(condition, N_VALIDATION, seed=5)
-    # Targets that need the weakest direction as much as the strongest.
-    y, y_other = draw(N_FIT, seed=8), draw(N_VALIDATION, seed=9)
-    wide = np.linalg.lstsq(x.astype(np.float64), y.astype(np.float64), rcond=None)[0]
-    basis = Basis.of(torch.from_numpy(x))
-    assert basis.rank == WIDTH
-    # Rounding the states to single precision moves the smallest singular value by 6e-8 of the largest.
-    assert basis.condition == pytest.approx(np.linalg.cond(x.astype(np.float64)), rel=1e-6)
-    assert basis.condition == pytest.approx(condition, rel=1e-6 + 2e-7 * condition)
-    double = r2_score(y_other, x_other.astype(np.float64) @ wide)
-    # Validation states that are weak elsewhere are stretched by up to the condition; r^2 is far below 0, and as exact.
-    assert r2_of(x, y, x_other, y_other) == pytest.approx(double, rel=1e-4)
+def test_the_condition_is_measured_and_costs_r2_nothing(subtests: pytest.Subtests) -> None:
+    for condition in [2.0, 3e2, 3e3, 3e4, 1e6]:
+        with subtests.test(condition=condition):
+            x, x_other = with_condition(condition, N_FIT), with_condition(condition, N_VALIDATION, seed=5)
+            # Targets that need the weakest direction as much as the strongest.
+            y, y_other = draw(N_FIT, seed=8), draw(N_VALIDATION, seed=9)
+            wide = np.linalg.lstsq(x.astype(np.float64), y.astype(np.float64), rcond=None)[0]
+            basis = Basis.of(torch.from_numpy(x))
+            assert basis.rank == WIDTH
+            # Rounding the states to single precision moves the smallest singular value by 6e-8 of the largest.
+            assert basis.condition == pytest.approx(np.linalg.cond(x.astype(np.float64)), rel=1e-6)
+            assert basis.condition == pytest.approx(condition, rel=1e-6 + 2e-7 * condition)
+            double = r2_score(y_other, x_other.astype(np.float64) @ wide)
+            # Validation states that are weak elsewhere are stretched by up to the condition; r^2 is far below 0,
+            # and as exact.
+            assert r2_of(x, y, x_other, y_other) == pytest.approx(double, rel=1e-4)
 
 
 @pytest.mark.parametrize("condition", [3e2, 3e3, 3e4])

@@ -1,5 +1,6 @@
 """A grid of layers by positions against transformers' own hidden states, each read by its own head."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,14 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
     return tiny_models[request.param]
 
 
+@cache
 def opened(folder: Path) -> tuple[Any, Any]:
     return open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+
+
+@cache
+def streams(folder: Path) -> PlainStreams:
+    return PlainStreams(folder)
 
 
 def grid(folder: Path, prompt: str = PROMPT, **options: Any) -> TracedGrid:
@@ -66,7 +73,7 @@ def check_cell(row: dict[str, Any], logits: Floats, final: int, *, top: int) -> 
 
 
 def test_every_cell_is_what_the_models_own_head_says_of_its_hidden_states(folder: Path) -> None:
-    ids, reference = ids_of(folder), PlainStreams(folder)
+    ids, reference = ids_of(folder), streams(folder)
     found = grid(folder, top=3)
     left = blocks_left(folder, ids)
     assert (found.first, len(found.tokens)) == (0, len(ids))
@@ -115,7 +122,7 @@ def test_only_the_last_positions_are_read_where_so_is_asked(folder: Path) -> Non
 
 
 def test_through_matrices_a_state_is_what_they_make_of_it(folder: Path) -> None:
-    ids, reference = ids_of(folder), PlainStreams(folder)
+    ids, reference = ids_of(folder), streams(folder)
     chance = np.random.default_rng(5)
     matrices = [chance.normal(size=(32, 32)).astype(np.float32) / 6 for _ in range(2)]
     found, plain = grid(folder, matrices=matrices), grid(folder)

@@ -1,13 +1,14 @@
 """One neuron's switch against transformers' own models whose weights were edited by hand, and planted neurons."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.activations import ACT2FN
 
 from neurothek.catalog.problems import Invalid, LimitExceeded, Unsupported
@@ -47,9 +48,15 @@ def model(folder: Path) -> Opened:
     return opened(folder)
 
 
+@cache
+def tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return tokenizer
+
+
 def log_probabilities(module: nn.Module, folder: Path, *, position: int | None = None) -> np.ndarray:
     """What transformers' own model says after a position, of the ids that its tokenizer has, in float64."""
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = tokenizer_of(folder)
     bos = tokenizer("a").input_ids[: -len(tokenizer("a", add_special_tokens=False).input_ids)]
     ids = [*bos, *tokenizer(PROMPT, add_special_tokens=False).input_ids]
     with torch.no_grad():

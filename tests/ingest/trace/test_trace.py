@@ -1,6 +1,7 @@
 """A traced prompt against plain loops over transformers' own forward pass, and prompts that cannot be traced."""
 
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from neurothek.catalog.tables.traces import RaisingOrder, Traced
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace import trace
 from tests.support import events as plain
 from tests.support.events import PlainStreams
@@ -30,14 +33,23 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
     return tiny_models[request.param]
 
 
+@cache
+def opened(folder: Path) -> tuple[Transformer, Tokenizer]:
+    return open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+
+
+@cache
+def streams(folder: Path) -> PlainStreams:
+    return PlainStreams(folder)
+
+
 def traced(folder: Path, prompt: str = PROMPT, **options: Any) -> Traced:
-    opened = open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
-    return trace.trace(*opened, prompt, **options)
+    return trace.trace(*opened(folder), prompt, **options)
 
 
 @pytest.mark.parametrize("position", [None, 3])
 def test_a_trace_is_what_the_model_does(folder: Path, position: int | None) -> None:
-    reference = PlainStreams(folder)
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     place = len(ids) - 1 if position is None else position
     layers = reference.layers(ids[: place + 1])
@@ -69,7 +81,7 @@ def test_a_trace_is_what_the_model_does(folder: Path, position: int | None) -> N
 
 @pytest.mark.parametrize("position", [None, 3])
 def test_states_are_read_as_they_are_and_through_matrices(folder: Path, position: int | None) -> None:
-    reference = PlainStreams(folder)
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     place = len(ids) - 1 if position is None else position
     states = PlainShortcuts(folder).states(ids, place)
@@ -95,7 +107,7 @@ def test_without_matrices_no_states_are_read(folder: Path) -> None:
 
 
 def test_its_neurons_are_the_dominant_ones(folder: Path) -> None:
-    reference = PlainStreams(folder)
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     found = traced(folder, token_id=TOKEN)
     layers = reference.layers(ids)
@@ -126,13 +138,13 @@ def assert_rank(found: int | None, scores: list[float], token: int) -> None:
     assert above + 1 <= found <= above + near
 
 
-@pytest.mark.parametrize("sort", ["centred", "score", "share"])
-def test_the_neurons_that_raise_a_token_are_those_of_a_loop_over_all(folder: Path, sort: RaisingOrder) -> None:
-    reference = PlainStreams(folder)
+@cache
+def raising_by_hand(folder: Path) -> list[dict[str, Any]]:
+    """All neurons that raise the token."""
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
-    layers = reference.layers(ids)
-    expected = []
-    for number, layer in enumerate(layers):
+    raising = []
+    for number, layer in enumerate(reference.layers(ids)):
         total = sum(abs(m) * np.linalg.norm(v) for m, v in zip(layer.coefficients, layer.values, strict=True))
         for neuron, (m, value) in enumerate(zip(layer.coefficients, layer.values, strict=True)):
             scores = [m * float(e @ value) for e in reference.unembedding]
@@ -140,8 +152,13 @@ def test_the_neurons_that_raise_a_token_are_those_of_a_loop_over_all(folder: Pat
             if centred > TOLERANCE:
                 share = abs(m) * np.linalg.norm(value) / total
                 row = {"layer": number, "neuron": neuron, "coefficient": m, "share": share}
-                expected.append(row | {"score": scores[TOKEN], "centred": centred, "scores": scores})
-    expected.sort(key=lambda row: -row[sort])
+                raising.append(row | {"score": scores[TOKEN], "centred": centred, "scores": scores})
+    return raising
+
+
+@pytest.mark.parametrize("sort", ["centred", "score", "share"])
+def test_the_neurons_that_raise_a_token_are_those_of_a_loop_over_all(folder: Path, sort: RaisingOrder) -> None:
+    expected = sorted(raising_by_hand(folder), key=lambda row: -row[sort])
     found = traced(folder, token_id=TOKEN, n_raising=20, sort=sort).raising.to_dicts()
     assert [row["rank"] for row in found] == list(range(1, 21))
     for row, wanted in zip(found, expected, strict=False):
@@ -153,7 +170,7 @@ def test_the_neurons_that_raise_a_token_are_those_of_a_loop_over_all(folder: Pat
 
 
 def test_effects_are_those_of_transformers_own_model_with_each_neuron_at_0(folder: Path) -> None:
-    reference = PlainStreams(folder)
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     found = traced(folder, n_raising=12, effects=True)
     untouched = reference.own_logits(ids)
@@ -190,7 +207,7 @@ def test_what_is_added_to_every_token_alike_raises_none(kind: Kind, tmp_path: Pa
     unembedding, values = OUTPUTS[kind]
     folder = build(tmp_path / kind, kind)
     edit_tensors(folder, lambda tensors: tensors[unembedding][:, 0].fill_(1))
-    reference = PlainStreams(folder)
+    reference = streams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     own = reference.layers(ids)[0].coefficients
     planted = int(np.abs(own).argmax())

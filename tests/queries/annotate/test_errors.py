@@ -44,9 +44,10 @@ EVERY: list[tuple[Invalid, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "field"), EVERY, ids=lambda one: type(one).__name__)
-def test_each_begins_with_its_place_and_its_field(error: Invalid, field: str) -> None:
-    assert sentence(error).startswith(f"line 2, {field}: ")
+def test_each_begins_with_its_place_and_its_field(subtests: pytest.Subtests) -> None:
+    for error, field in EVERY:
+        with subtests.test(error=error, field=field):
+            assert sentence(error).startswith(f"line 2, {field}: ")
 
 
 @pytest.mark.parametrize("value", ["x" * 10_000, list(range(10_000)), {"a": "b" * 10_000}])

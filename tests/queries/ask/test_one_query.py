@@ -49,9 +49,8 @@ def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
         run_query(full, query, {"model": "tiny-1m"})
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "sentence"),
-    [
+def test_everything_else_is_refused_in_one_sentence(full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for query, error, sentence in [
         ("", Invalid, "the query is empty; write one"),
         ("-- nothing", Invalid, "contains only comments and semicolons; write one"),
         ("select 1; select 2", Invalid, "has 2 statements; run one at a time"),
@@ -74,14 +73,11 @@ def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
         ("select * from read_text('/etc/hostname')", Failed, "disabled by configuration"),
         ("with x as (insert into store.pins values (1, 1) returning 1) from x", Failed, "read-only"),
         ("select 1 / 'x'", Failed, "Could not convert string"),
-    ],
-)
-def test_everything_else_is_refused_in_one_sentence(
-    full: duckdb.DuckDBPyConnection, query: str, error: type[Exception], sentence: str
-) -> None:
-    with pytest.raises(error, match=sentence) as caught:
-        run_query(full, query)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(query=query, error=error, sentence=sentence):
+            with pytest.raises(error, match=sentence) as caught:
+                run_query(full, query)
+            assert "\n" not in str(caught.value)
 
 
 def test_the_reader_goes_on_after_a_refusal(full: duckdb.DuckDBPyConnection) -> None:

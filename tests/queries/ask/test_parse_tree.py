@@ -21,9 +21,8 @@ from neurothek.queries.ask.parse_tree import (
 from neurothek.queries.sql.admission import check_query
 
 
-@pytest.mark.parametrize(
-    ("query", "tables"),
-    [
+def test_every_relation_is_seen(subtests: pytest.Subtests) -> None:
+    for query, tables in [
         ("select 1", []),
         ("from Models", [("", "", "models")]),
         ("from store.models as m", [("", "store", "models")]),
@@ -37,44 +36,38 @@ from neurothek.queries.sql.admission import check_query
         ("describe select 1 from a", [("", "", "a")]),
         ("summarize store.a", [("", "store", "a")]),
         ("show tables", []),
-    ],
-)
-def test_every_relation_is_seen(query: str, tables: list[tuple[str, str, str]]) -> None:
-    assert sorted(mentions_of(query).tables) == tables
-    assert sorted(mentions_of(f"{MARK}{query};").tables) == tables
+    ]:
+        with subtests.test(query=query, tables=tables):
+            assert sorted(mentions_of(query).tables) == tables
+            assert sorted(mentions_of(f"{MARK}{query};").tables) == tables
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
+def test_every_table_expression_is_seen(subtests: pytest.Subtests) -> None:
+    for query, names in [
         ("select 1", set()),
         ("with A as (select 1), b as (from a) from b", {"a", "b"}),
         ("with recursive t as (select 1 as x union all select x from t) from t", {"t"}),
         ("select (with t as (select 1) from t)", {"t"}),
         ("with t as materialized (select 1) from t", {"t"}),
-    ],
-)
-def test_every_table_expression_is_seen(query: str, names: set[str]) -> None:
-    assert mentions_of(query).ctes == names
+    ]:
+        with subtests.test(query=query, names=names):
+            assert mentions_of(query).ctes == names
 
 
-@pytest.mark.parametrize(
-    ("query", "calls"),
-    [
+def test_every_call_is_seen_where_it_stands(subtests: pytest.Subtests) -> None:
+    for query, calls in [
         ("select LENGTH(model)", [Call("length", "expression")]),
         ("from range(length('a'))", [Call("length", "expression"), Call("range", "table")]),
         ("select ntile(2) over (order by abs(x))", [Call("abs", "expression"), Call("ntile", "window")]),
         ("select 1 where exists (select sum(x))", [Call("sum", "expression")]),
         ("select x[1], x.y, x between 1 and 2, cast(x as int)", []),
-    ],
-)
-def test_every_call_is_seen_where_it_stands(query: str, calls: list[Call]) -> None:
-    assert sorted(mentions_of(query).calls, key=lambda call: call.name) == calls
+    ]:
+        with subtests.test(query=query, calls=calls):
+            assert sorted(mentions_of(query).calls, key=lambda call: call.name) == calls
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
+def test_an_aggregate_that_a_text_names_is_seen_or_unknown(subtests: pytest.Subtests) -> None:
+    for call, named in [
         ("list_aggregate(x, 'Sum')", ["sum"]),
         ("list_aggr(x, 'max')", ["max"]),
         ("list_aggregate(x, y)", [None]),
@@ -82,27 +75,24 @@ def test_every_call_is_seen_where_it_stands(query: str, calls: list[Call]) -> No
         ("list_aggregate(x, 1)", [None]),
         ("list_aggregate(x)", [None]),
         ("list_sum(x)", []),
-    ],
-)
-def test_an_aggregate_that_a_text_names_is_seen_or_unknown(call: str, named: list[str | None]) -> None:
-    assert mentions_of(f"select {call}").aggregates == named
+    ]:
+        with subtests.test(call=call, named=named):
+            assert mentions_of(f"select {call}").aggregates == named
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "sentence"),
-    [
+def test_what_is_no_question_is_a_sentence(subtests: pytest.Subtests) -> None:
+    for query, error, sentence in [
         ("selec 1", Failed, 'syntax error at or near "selec"'),
         ("select 'a", Failed, "unterminated string"),
         ("pivot models on family using count(*)", Failed, "write ON column IN"),
         ("create table t (x int)", Refused, "CREATE is refused because it changes tables or views"),
         ("copy models to 'x'", Refused, "COPY is refused because it writes files"),
         ("pragma version", Refused, "PRAGMA is refused"),
-    ],
-)
-def test_what_is_no_question_is_a_sentence(query: str, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=sentence) as refused:
-        mentions_of(query)
-    assert "\n" not in str(refused.value)
+    ]:
+        with subtests.test(query=query, error=error, sentence=sentence):
+            with pytest.raises(error, match=sentence) as refused:
+                mentions_of(query)
+            assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -147,10 +137,10 @@ def test_functions_of_a_condition_are_counted(condition: str, called: dict[str, 
     assert found[LAMBDA] == called.get(LAMBDA, 0)
 
 
-@pytest.mark.parametrize("condition", ["layer = ", "layer neuron", "1; select 2", "layer = 'a", "("])
-def test_what_is_no_condition_is_told(condition: str) -> None:
-    with pytest.raises(Failed):
-        called_functions(condition)
+def test_what_is_no_condition_is_told(subtests: pytest.Subtests) -> None:
+    for condition in ["layer = ", "layer neuron", "1; select 2", "layer = 'a", "("]:
+        with subtests.test(condition=condition), pytest.raises(Failed):
+            called_functions(condition)
 
 
 def test_the_parsers_own_complaint_is_one_line_without_its_kind() -> None:
@@ -160,18 +150,16 @@ def test_the_parsers_own_complaint_is_one_line_without_its_kind() -> None:
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
-    ("text", "asks"),
-    [
+def test_a_text_that_asks_for_a_plan_begins_so(subtests: pytest.Subtests) -> None:
+    for text, asks in [
         ("explain select 1", True),
         ("  -- why\n/* explain */ EXPLAIN\nselect 1", True),
         ("explained", False),
         ("select 1 -- explain", False),
         ("", False),
-    ],
-)
-def test_a_text_that_asks_for_a_plan_begins_so(text: str, asks: bool) -> None:
-    assert bool(EXPLAIN.match(text)) == asks
+    ]:
+        with subtests.test(text=text, asks=asks):
+            assert bool(EXPLAIN.match(text)) == asks
 
 
 def test_what_duckdb_brings_along_is_known_in_lower_case() -> None:

@@ -291,9 +291,14 @@ def test_a_number_that_some_sizes_lack_names_those_that_have_it(compared: Compar
     assert told.sentence.startswith("From 1m to 4m, dead neurons rise from 0% to 25% (1m and 4m) and the median ")
 
 
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [(999, "999"), (150_080, "150K"), (2_669_568, "2.7M"), (124_000_000, "124M"), (6.7e9, "6.7B"), (3e11, "300B")],
-)
-def test_large_numbers_are_short(number: float, said: str) -> None:
-    assert short(number) == said
+def test_large_numbers_are_short(subtests: pytest.Subtests) -> None:
+    for number, said in [
+        (999, "999"),
+        (150_080, "150K"),
+        (2_669_568, "2.7M"),
+        (124_000_000, "124M"),
+        (6.7e9, "6.7B"),
+        (3e11, "300B"),
+    ]:
+        with subtests.test(number=number, said=said):
+            assert short(number) == said

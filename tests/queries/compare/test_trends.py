@@ -1,6 +1,5 @@
 """Which way numbers go: by a rule that is written out here, with intervals that SciPy knows; and how it is said."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from neurothek.queries.compare.trends import (
     MEASURES,
-    Direction,
     Number,
     Trend,
     difference_interval,
@@ -38,9 +36,8 @@ def shares(*counts: tuple[int, int]) -> list[Number]:
     return [Number(found / n, (found, n)) for found, n in counts]
 
 
-@pytest.mark.parametrize(
-    ("numbers", "direction"),
-    [
+def test_directions(subtests: pytest.Subtests) -> None:
+    for numbers, direction in [
         (plain(1, 2), "rises"),
         (plain(1, 2, 2.01, 3), "rises"),
         (plain(3, 2, 1), "falls"),
@@ -59,10 +56,9 @@ def shares(*counts: tuple[int, int]) -> list[Number]:
         (shares((0, 768), (12, 2048), (328, 4608)), "rises"),
         # Significant and yet small.
         (shares((500_000, 1_000_000), (510_000, 1_000_000)), "stays flat"),
-    ],
-)
-def test_directions(numbers: Sequence[Number], direction: Direction) -> None:
-    assert direction_of(numbers) == direction
+    ]:
+        with subtests.test(numbers=numbers, direction=direction):
+            assert direction_of(numbers) == direction
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=6))
@@ -79,9 +75,8 @@ def test_backwards_the_other_way(values: list[float]) -> None:
         assert {1, -1} <= set(ways)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
+def test_percentages(subtests: pytest.Subtests) -> None:
+    for values, said in [
         ([0, 0.0711805], ["0%", "7.1%"]),
         ([0.208931, 0.06828], ["21%", "6.8%"]),
         # Two digits would hide a change that counts.
@@ -92,10 +87,9 @@ def test_backwards_the_other_way(values: list[float]) -> None:
         ([0.00001], ["<0.01%"]),
         ([0.000123], ["0.012%"]),
         ([0.05], ["5.0%"]),
-    ],
-)
-def test_percentages(values: list[float], said: list[str]) -> None:
-    assert percentages(values) == said
+    ]:
+        with subtests.test(values=values, said=said):
+            assert percentages(values) == said
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=4))
@@ -108,9 +102,8 @@ def test_zero_and_all_are_said_of_nothing_else(values: list[float]) -> None:
             assert float(said.removesuffix("%")) == pytest.approx(100 * value, rel=0.06)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
+def test_clauses(subtests: pytest.Subtests) -> None:
+    for values, said in [
         ((0.1, 0.2), "positional neurons rise from 10% to 20%"),
         ((0.2, 0.1), "positional neurons fall from 20% to 10%"),
         ((0.2, 0.2), "positional neurons stay at 20%"),
@@ -118,14 +111,13 @@ def test_zero_and_all_are_said_of_nothing_else(values: list[float]) -> None:
         ((0.1, 0.3, 0.1), "positional neurons go up and down (10%, 30%, 10%)"),
         ((0.100, 0.106, 0.102, 0.099), "positional neurons show no clear trend (10%, 11%, 10%, 9.9%)"),
         ((0.5,), "50% positional neurons"),
-    ],
-)
-def test_clauses(values: Sequence[float], said: str) -> None:
-    (measure,) = [one for one in MEASURES if one.column == "positional_share"]
-    names = tuple(f"m{number}" for number in range(len(values)))
-    trend = Trend(measure, names, tuple(plain(*values)))
-    assert trend.clause == said
-    assert (trend.direction is None) == (len(values) == 1)
+    ]:
+        with subtests.test(values=values, said=said):
+            (measure,) = [one for one in MEASURES if one.column == "positional_share"]
+            names = tuple(f"m{number}" for number in range(len(values)))
+            trend = Trend(measure, names, tuple(plain(*values)))
+            assert trend.clause == said
+            assert (trend.direction is None) == (len(values) == 1)
 
 
 def test_next_to_nothing_is_sparse() -> None:

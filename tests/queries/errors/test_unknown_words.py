@@ -13,12 +13,13 @@ from neurothek.queries.errors.unknown_subjects import (
 from tests.support.sentences import commands, sentence
 
 
-@pytest.mark.parametrize("word", ["schol", "a b", "\x1b[2J", "\u2028", "é😀"])
-def test_a_word_is_quoted_and_near_ones_are_told(word: str) -> None:
-    said = sentence(unknown_word(word, ["school", "a\nb"]))
-    assert repr(word) in said
-    assert "school, a↵b" in said
-    assert sentence(unknown_word(word, [])) != said
+def test_a_word_is_quoted_and_near_ones_are_told(subtests: pytest.Subtests) -> None:
+    for word in ["schol", "a b", "\x1b[2J", "\u2028", "é😀"]:
+        with subtests.test(word=word):
+            said = sentence(unknown_word(word, ["school", "a\nb"]))
+            assert repr(word) in said
+            assert "school, a↵b" in said
+            assert sentence(unknown_word(word, [])) != said
 
 
 def test_pieces_of_a_word_are_shown_with_their_white_space() -> None:

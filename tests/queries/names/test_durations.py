@@ -64,9 +64,8 @@ def test_a_job_that_no_model_ran_has_no_time(path: Path) -> None:
         assert estimated(connection, ["c"], ["activity", "shortcuts"]) is None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
+def test_times_in_words(subtests: pytest.Subtests) -> None:
+    for seconds, said in [
         (0.4, "a few seconds"),
         (9.9, "a few seconds"),
         (12, "about 10 seconds"),
@@ -77,7 +76,6 @@ def test_a_job_that_no_model_ran_has_no_time(path: Path) -> None:
         (3599, "about 60 minutes"),
         (3700, "about 1 hour"),
         (100 * 3600, "about 100 hours"),
-    ],
-)
-def test_times_in_words(seconds: float, said: str) -> None:
-    assert about(seconds) == said
+    ]:
+        with subtests.test(seconds=seconds, said=said):
+            assert about(seconds) == said

@@ -78,11 +78,22 @@ RECIPES: list[tuple[dict[str, object], str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("recipe", "name", "words"), RECIPES)
-def test_a_command_asks_for_the_text_as_it_was_read(recipe: dict[str, object], name: str, words: list[str]) -> None:
-    corpus = {"name": name, "sequence_length": 64, "recipe": json.dumps(recipe)}
-    command = ingest_words(["a b", "c"], ["events"], corpus)
-    assert shlex.split(command) == ["neurothek", "ingest", "a b", "c", "--job", "events", "--corpus", name, *words]
+def test_a_command_asks_for_the_text_as_it_was_read(subtests: pytest.Subtests) -> None:
+    for recipe, name, words in RECIPES:
+        with subtests.test(recipe=recipe, name=name, words=words):
+            corpus = {"name": name, "sequence_length": 64, "recipe": json.dumps(recipe)}
+            command = ingest_words(["a b", "c"], ["events"], corpus)
+            assert shlex.split(command) == [
+                "neurothek",
+                "ingest",
+                "a b",
+                "c",
+                "--job",
+                "events",
+                "--corpus",
+                name,
+                *words,
+            ]
 
 
 def test_options_name_a_corpus_of_the_warehouse(full: duckdb.DuckDBPyConnection) -> None:

@@ -196,21 +196,17 @@ def test_the_page_says_what_the_views_say(full: duckdb.DuckDBPyConnection, corpu
     """The page reads tables at the neuron's place; the views, which are quick for no single neuron, are the oracle."""
     places = [name for name in CONTEXT_COLUMNS if name != "writes"]
     with on_corpus(full, ["tiny-1m"], corpus) as shown:
+        views = ("neuron_tokens", "activity_by_domain", "contexts_by_corpus", "neurons")
+        said = {view: shown.sql(f"from {view} where model = 'tiny-1m'").pl() for view in views}
         for neuron in neurons_of(0):
             page = neuron_page(full, address(neuron), corpus=corpus)
-            here = f"address = '{address(neuron)}'"
-            there = f"{here} and corpus = '{page.corpus}'"
-            for frame, query in (
-                (page.tokens, f"select {', '.join(TOKEN_COLUMNS)} from neuron_tokens where {here} order by side, rank"),
-                (
-                    page.domains,
-                    f"select {', '.join(DOMAIN_COLUMNS)} from activity_by_domain where {there} order by 1",
-                ),
-                (
-                    page.contexts.drop("writes"),
-                    f"select {', '.join(places)} from contexts_by_corpus where {there} order by 1",
-                ),
+            here = {view: frame.filter(address=address(neuron)) for view, frame in said.items()}
+            for frame, view, order, columns in (
+                (page.tokens, "neuron_tokens", ["side", "rank"], TOKEN_COLUMNS),
+                (page.domains, "activity_by_domain", ["domain"], DOMAIN_COLUMNS),
+                (page.contexts.drop("writes"), "contexts_by_corpus", ["rank"], places),
             ):
-                assert frame.rows() == shown.execute(query).fetchall()
-            (facts,) = shown.execute(f"select * from neurons where {here}").fetchall()
-            assert tuple(page.facts.values()) == facts
+                expected = here[view] if view == "neuron_tokens" else here[view].filter(corpus=page.corpus)
+                assert frame.rows() == expected.sort(order).select(list(columns)).rows()
+            assert tuple(page.facts.values()) == here["neurons"].row(0)
+            assert here["neurons"].height == 1

@@ -160,9 +160,8 @@ def test_nothing_is_told_from_nothing() -> None:
     assert (share(0, 0).low, share(0, 0).high) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
+def test_a_comparison_holds_where_its_interval_leaves_out_0(subtests: pytest.Subtests) -> None:
+    for low, high, verdict in [
         (0.1, 0.2, "holds"),
         (-0.2, -0.1, "does not hold"),
         (0, 0.2, "undecided"),
@@ -170,10 +169,9 @@ def test_nothing_is_told_from_nothing() -> None:
         (-0.1, 0.2, "undecided"),
         (1.5, 2.5, "holds"),
         (-2.5, -1.5, "does not hold"),
-    ],
-)
-def test_a_comparison_holds_where_its_interval_leaves_out_0(low: float, high: float, verdict: str) -> None:
-    assert Interval((low + high) / 2, low, high, 9).is_positive == verdict
+    ]:
+        with subtests.test(low=low, high=high, verdict=verdict):
+            assert Interval((low + high) / 2, low, high, 9).is_positive == verdict
 
 
 def test_a_claim_of_parts() -> None:

@@ -30,12 +30,13 @@ OTHERS = (
 TEXTS = (*STEMS, *OTHERS, *(form for forms in FORMS.values() for form in forms))
 
 
-@pytest.mark.parametrize("concept", FORMS)
-def test_forms_of_words_are_found_and_no_others(concept: str) -> None:
-    found = {one.concept: one for one in word_forms(Vocabulary(dict(enumerate(TEXTS))))}
-    assert found.keys() == FORMS.keys()
-    assert {TEXTS[number] for number in found[concept].token_ids} == {*FORMS[concept]}
-    assert found[concept].concept_class == "syntactic"
+def test_forms_of_words_are_found_and_no_others(subtests: pytest.Subtests) -> None:
+    for concept, forms in FORMS.items():
+        with subtests.test(concept):
+            found = {one.concept: one for one in word_forms(Vocabulary(dict(enumerate(TEXTS))))}
+            assert found.keys() == FORMS.keys()
+            assert {TEXTS[number] for number in found[concept].token_ids} == {*forms}
+            assert found[concept].concept_class == "syntactic"
 
 
 def test_without_its_stem_no_word_is_a_form() -> None:

@@ -79,15 +79,16 @@ BAD = (
 )
 
 
-@pytest.mark.parametrize("predicate", GOOD)
-def test_good(predicate: str) -> None:
-    check_predicate(predicate, COLUMNS)
+def test_good(subtests: pytest.Subtests) -> None:
+    for predicate in GOOD:
+        with subtests.test(predicate=predicate):
+            check_predicate(predicate, COLUMNS)
 
 
-@pytest.mark.parametrize("predicate", BAD)
-def test_bad(predicate: str) -> None:
-    with pytest.raises(Invalid):
-        check_predicate(predicate, COLUMNS)
+def test_bad(subtests: pytest.Subtests) -> None:
+    for predicate in BAD:
+        with subtests.test(predicate=predicate), pytest.raises(Invalid):
+            check_predicate(predicate, COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +107,11 @@ def test_the_condition_takes_its_place() -> None:
     assert "(layer = 1 -- one\n)" in insert_conditions(text, Question(words=(), where="layer = 1 -- one"), COLUMNS)
 
 
-@pytest.mark.parametrize("condition", GREEDY)
-def test_what_may_take_any_amount_of_memory_is_left_to_sql(condition: str) -> None:
-    with pytest.raises(Invalid, match=f"{GREEDY[condition]}.*, which only the command `sql` allows"):
-        check_predicate(condition, [*COLUMNS, "a", "b"])
+def test_what_may_take_any_amount_of_memory_is_left_to_sql(subtests: pytest.Subtests) -> None:
+    refused = ".*, which only the command `sql` allows"
+    for predicate, what in GREEDY.items():
+        with subtests.test(predicate), pytest.raises(Invalid, match=what + refused):
+            check_predicate(predicate, [*COLUMNS, "a", "b"])
 
 
 def test_a_comprehension_is_no_lambda() -> None:

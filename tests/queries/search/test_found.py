@@ -26,15 +26,19 @@ def found(n_shown: int, n_found: int, *, notes: tuple[str, ...] = (), left_out: 
     return Found(neurons=neurons, n_found=n_found, notes=notes, left_out=left_out)
 
 
-@pytest.mark.parametrize(
-    ("n_shown", "n_found", "first"),
-    [(0, 0, ""), (1, 1, ""), (3, 3, ""), (3, 4, "the first 3 of "), (0, 9, "the first 0 of ")],
-)
-def test_the_title_says_where_the_limit_cuts(n_shown: int, n_found: int, first: str) -> None:
-    (section,) = found(n_shown, n_found).sections()
-    assert section.title == f"{first}{n_found} neurons"
-    assert section.frame.columns == ["address"]
-    assert section.frame.height == n_shown
+def test_the_title_says_where_the_limit_cuts(subtests: pytest.Subtests) -> None:
+    for n_shown, n_found, first in [
+        (0, 0, ""),
+        (1, 1, ""),
+        (3, 3, ""),
+        (3, 4, "the first 3 of "),
+        (0, 9, "the first 0 of "),
+    ]:
+        with subtests.test(n_shown=n_shown, n_found=n_found, first=first):
+            (section,) = found(n_shown, n_found).sections()
+            assert section.title == f"{first}{n_found} neurons"
+            assert section.frame.columns == ["address"]
+            assert section.frame.height == n_shown
 
 
 def test_remarks_are_the_notes_and_what_was_left_out() -> None:

@@ -76,15 +76,18 @@ def test_without_gate_and_lock_the_file_would_be_read(outside: Outside, unlocked
     assert unlocked.execute(f"from '{outside.foreign}'").fetchall() == [(SECRET,)]
 
 
-@pytest.mark.parametrize("query", hostile.BY_TEXT, ids=lambda query: repr(query[:60]))
-def test_the_gate_alone_refuses(query: str, outside: Outside, unlocked: duckdb.DuckDBPyConnection) -> None:
+def test_the_gate_alone_refuses(
+    outside: Outside, unlocked: duckdb.DuckDBPyConnection, subtests: pytest.Subtests
+) -> None:
     """Whatever passed would run on a connection that is not locked."""
-    text = outside.filled(query)
-    with pytest.raises(NeurothekError) as caught:
-        check_query(text, known_relations(), catalog="atlas")
-        unlocked.execute(text)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 1000
+    for query in hostile.BY_TEXT:
+        with subtests.test(query):
+            text = outside.filled(query)
+            with pytest.raises(NeurothekError) as caught:
+                check_query(text, known_relations(), catalog="atlas")
+                unlocked.execute(text)
+            assert "\n" not in str(caught.value)
+            assert len(str(caught.value)) < 1000
 
 
 def test_the_lock_alone_holds(outside: Outside) -> None:
@@ -105,26 +108,28 @@ def test_the_lock_alone_holds(outside: Outside) -> None:
     assert outside.state() == outside.before
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query[:60])
-def test_good_queries_pass_unchanged(query: str, outside: Outside, unlocked: duckdb.DuckDBPyConnection) -> None:
-    check_query(query, known_relations(), catalog="atlas")
-    frame = run_query(unlocked, query)
-    result = unlocked.execute(query)
-    rows = result.fetchall()
-    assert frame.height == len(rows)
-    if rows and not re.search(
-        r"\b(uuid|sample|tablesample|approx|limit|distinct|rank|list\(address)\b|show|explain", query.lower()
-    ):
-        plain = (int, float, str, bool)
-        for name, before in zip(frame.columns, zip(*rows, strict=True), strict=True):
-            after = frame.get_column(name).to_list()
-            if all(isinstance(value, plain) for value in before):
-                assert sorted(map(str, after)) == pytest.approx(sorted(map(str, before)))
+UNSTABLE = re.compile(r"\b(uuid|sample|tablesample|approx|limit|distinct|rank|list\(address)\b|show|explain")
+"""In queries that may say another thing when they are asked again."""
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "sentence"),
-    [
+def test_good_queries_pass_unchanged(unlocked: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    plain = (int, float, str, bool)
+    for query in QUERIES:
+        with subtests.test(query):
+            check_query(query, known_relations(), catalog="atlas")
+            frame = run_query(unlocked, query)
+            rows = unlocked.execute(query).fetchall()
+            assert frame.height == len(rows)
+            if not rows or UNSTABLE.search(query.lower()):
+                continue
+            for name, before in zip(frame.columns, zip(*rows, strict=True), strict=True):
+                after = frame.get_column(name).to_list()
+                if all(isinstance(value, plain) for value in before):
+                    assert sorted(map(str, after)) == pytest.approx(sorted(map(str, before)))
+
+
+def test_refusals_give_the_reason(unlocked: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for query, error, sentence in [
         ("copy models to 'x'", Refused, "COPY is refused because it writes files; use SELECT"),
         ("attach 'x'", Refused, "ATTACH is refused because it leaves this warehouse for another database"),
         ("install x", Refused, "INSTALL is refused because it runs other code"),
@@ -150,17 +155,14 @@ def test_good_queries_pass_unchanged(query: str, outside: Outside, unlocked: duc
         ("from neuronz", NotFound, "no view or table neuronz; nearest: neurons"),
         ("from store.model", NotFound, "nearest: store.models"),
         ("select 1 from models, positions_by_layers", NotFound, "nearest: positions_by_layer"),
-    ],
-)
-def test_refusals_give_the_reason(
-    query: str, error: type[Exception], sentence: str, unlocked: duckdb.DuckDBPyConnection
-) -> None:
-    with pytest.raises(error, match=re.escape(sentence)):
-        check_query(query, known_relations(), catalog="atlas")
+    ]:
+        with subtests.test(query), pytest.raises(error, match=re.escape(sentence)):
+            check_query(query, known_relations(), catalog="atlas")
 
 
-@pytest.mark.parametrize("query", PLACES)
-def test_a_call_is_seen_wherever_it_stands(query: str) -> None:
-    check_query(query.replace("CALL", "upper('a')"), ["models"])
-    with pytest.raises(Refused, match="current_setting is refused"):
-        check_query(query.replace("CALL", "current_setting('temp_directory')"), ["models"])
+def test_a_call_is_seen_wherever_it_stands(subtests: pytest.Subtests) -> None:
+    for query in PLACES:
+        with subtests.test(query):
+            check_query(query.replace("CALL", "upper('a')"), ["models"])
+            with pytest.raises(Refused, match="current_setting is refused"):
+                check_query(query.replace("CALL", "current_setting('temp_directory')"), ["models"])

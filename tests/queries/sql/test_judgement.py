@@ -17,9 +17,8 @@ def judge(query: str) -> None:
     judge_mentions(mentions_of(query), ground())
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_names_of_the_warehouse_pass(subtests: pytest.Subtests) -> None:
+    for query in [
         "from models",
         "from MODELS, Neurons",
         "from main.models",
@@ -34,15 +33,13 @@ def judge(query: str) -> None:
         "select * from (values (1)) as t(x)",
         "from range(3)",
         "select (select max(layer) from neurons) from models where exists (from store.models)",
-    ],
-)
-def test_names_of_the_warehouse_pass(query: str) -> None:
-    judge(query)
+    ]:
+        with subtests.test(query=query):
+            judge(query)
 
 
-@pytest.mark.parametrize(
-    ("query", "written"),
-    [
+def test_what_leads_out_of_the_warehouse_is_refused(subtests: pytest.Subtests) -> None:
+    for query, written in [
         ("from 'a.csv'", "a.csv"),
         ("from other.main.models", "other.main.models"),
         ("from other.models", "other.models"),
@@ -52,12 +49,13 @@ def test_names_of_the_warehouse_pass(query: str) -> None:
         ('from "store.postings"', "store.postings"),
         ('with "a.csv" as (select 1) from "a.csv"', "a.csv"),
         ("from neurons, (select * from models join 's3://x/y' on true)", "s3://x/y"),
-    ],
-)
-def test_what_leads_out_of_the_warehouse_is_refused(query: str, written: str) -> None:
-    with pytest.raises(Refused) as refused:
-        judge_relations(mentions_of(query), ground())
-    assert str(refused.value).startswith(f"{written!r} is not in this warehouse, and queries cannot reach files,")
+    ]:
+        with subtests.test(query=query, written=written):
+            with pytest.raises(Refused) as refused:
+                judge_relations(mentions_of(query), ground())
+            assert str(refused.value).startswith(
+                f"{written!r} is not in this warehouse, and queries cannot reach files,"
+            )
 
 
 @pytest.mark.parametrize(
@@ -76,17 +74,14 @@ def test_a_table_expression_hides_no_view_in_which_duckdb_tells_of_itself() -> N
             judge(f"with {name} as (select 1) select * from {name}")
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "sentence"),
-    [
+def test_calls_are_judged_wherever_they_stand(subtests: pytest.Subtests) -> None:
+    for query, error, sentence in [
         ("select getenv('HOME')", Refused, "the function getenv is refused because"),
         ("from read_csv('a')", Refused, "the function read_csv is refused"),
         ("select lenght(model) from models", NotFound, "there is no function lenght; nearest: length"),
         ("select list_aggregate([1], model) from models", Refused, "the function list_aggregate is refused"),
         ("select list_aggregate([1], 'histogramm')", Refused, "the function histogramm is refused"),
         ("select (select getenv('a') from (select 1)) from models", Refused, "getenv"),
-    ],
-)
-def test_calls_are_judged_wherever_they_stand(query: str, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=sentence):
-        judge(query)
+    ]:
+        with subtests.test(query=query, error=error, sentence=sentence), pytest.raises(error, match=sentence):
+            judge(query)

@@ -26,19 +26,17 @@ def typed(text: str, history: Path | None = None) -> list[str]:
     return heard
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_relations_where_one_must_follow(subtests: pytest.Subtests) -> None:
+    for text, expected in [
         ("select * from neu", ["neurons", "neuron_tokens"]),
         ("from ", list(RELATIONS)),
         ("select 1 from models join store.n", ["store.ngrams"]),
         ("describe mod", ["models"]),
         ("FROM NEUR", ["neurons", "neuron_tokens"]),
         ("select 'x' from nothing", []),
-    ],
-)
-def test_relations_where_one_must_follow(text: str, expected: list[str]) -> None:
-    assert completed(text) == expected
+    ]:
+        with subtests.test(text=text, expected=expected):
+            assert completed(text) == expected
 
 
 def test_columns_of_the_views_in_the_text_and_words_of_sql() -> None:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from neurothek.catalog.problems import NotFound
 from neurothek.queries.views import install
-from neurothek.queries.views.install import View, all_views, parse_view
+from neurothek.queries.views.install import all_views, parse_view
 from tests.support import warehouse as made
 from tests.support.values import is_same
 
@@ -33,7 +33,11 @@ MADE_ELSEWHERE = {
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, tests/queries/steering interventions."""
 
-every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
+
+NEEDS_TEXT = {
+    *("contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"),
+    *("positional_neurons", "positions_by_layer", "position_teams", "positional_values"),
+}
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
@@ -44,81 +48,88 @@ def test_the_views_that_people_rely_on_are_there() -> None:
     assert set(CONTRACT) <= set(all_views())
 
 
-@every_view
-def test_header_describes_the_view(view: View, full: duckdb.DuckDBPyConnection) -> None:
-    columns = [name for name, *_ in full.execute(f"describe {view.name}").fetchall()]
-    assert list(view.columns) == columns
-    assert view.key
-    assert set(view.key) <= set(columns)
-    assert view.purpose.startswith("One row per ")
-    for word in ("From:", "Source"):
-        assert word in view.purpose
-    assert all(text.endswith(".") for text in view.columns.values())
+def test_header_describes_the_view(full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for name, view in all_views().items():
+        with subtests.test(name):
+            columns = [column for column, *_ in full.execute(f"describe {name}").fetchall()]
+            assert list(view.columns) == columns
+            assert view.key
+            assert set(view.key) <= set(columns)
+            assert view.purpose.startswith("One row per ")
+            for word in ("From:", "Source"):
+                assert word in view.purpose
+            assert all(text.endswith(".") for text in view.columns.values())
 
 
-@every_view
-def test_key_is_unique(view: View, full: duckdb.DuckDBPyConnection) -> None:
-    key = ", ".join(view.key)
-    ((n_rows, n_keys),) = rows(full, f"select count(*), count(distinct ({key})) from {view.name}")
-    assert n_rows == n_keys
-    assert n_rows > 0 or view.name in MADE_ELSEWHERE
+def test_key_is_unique(full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for name, view in all_views().items():
+        with subtests.test(name):
+            key = ", ".join(view.key)
+            ((n_rows, n_keys),) = rows(full, f"select count(*), count(distinct ({key})) from {name}")
+            assert n_rows == n_keys
+            assert n_rows > 0 or name in MADE_ELSEWHERE
 
 
-@every_view
-def test_comments_are_in_the_database(view: View, full: duckdb.DuckDBPyConnection) -> None:
-    ((comment,),) = rows(full, f"select comment from duckdb_views() where view_name = '{view.name}' and not internal")
-    columns = dict(
-        rows(
-            full,
-            "select column_name, comment from duckdb_columns()"
-            f" where table_name = '{view.name}' and schema_name = 'main'",
-        )
-    )
-    assert comment == view.purpose
-    assert columns == dict(view.columns)
+def test_comments_are_in_the_database(full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for name, view in all_views().items():
+        with subtests.test(name):
+            ((comment,),) = rows(
+                full, f"select comment from duckdb_views() where view_name = '{name}' and not internal"
+            )
+            columns = dict(
+                rows(
+                    full,
+                    "select column_name, comment from duckdb_columns()"
+                    f" where table_name = '{name}' and schema_name = 'main'",
+                )
+            )
+            assert comment == view.purpose
+            assert columns == dict(view.columns)
 
 
-@every_view
-def test_empty_warehouse_has_no_rows(view: View, empty: duckdb.DuckDBPyConnection) -> None:
-    assert rows(empty, f"select * from {view.name}") == []
+def test_empty_warehouse_has_no_rows(empty: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for name in all_views():
+        with subtests.test(name):
+            assert rows(empty, f"select * from {name}") == []
 
 
-@every_view
-def test_warehouse_of_projections_only(view: View, weights: duckdb.DuckDBPyConnection) -> None:
-    found = rows(weights, f"select count(*) from {view.name}")
-    needs_text = {"contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"}
-    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams", "positional_values"}
-    if view.name in needs_text:
-        assert found == [(0,)]
+def test_warehouse_of_projections_only(weights: duckdb.DuckDBPyConnection, subtests: pytest.Subtests) -> None:
+    for name in all_views():
+        with subtests.test(name):
+            found = rows(weights, f"select count(*) from {name}")
+            assert found == [(0,)] or name not in NEEDS_TEXT
 
 
-@every_view
 def test_attached_under_another_name(
-    view: View, full_path: Path, tmp_path: Path, full: duckdb.DuckDBPyConnection
+    full_path: Path, tmp_path: Path, full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests
 ) -> None:
-    order = f"order by {', '.join(view.key)}"
-    expected = rows(full, f"select * from {view.name} {order}")
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(full_path.read_bytes())
     with duckdb.connect() as connection:
         connection.execute(f"attach '{copy}' as someone_elses (read_only)")
-        found = rows(connection, f"select * from someone_elses.main.{view.name} {order}")
-    assert is_same(found, expected)
+        for name, view in all_views().items():
+            with subtests.test(name):
+                order = f"order by {', '.join(view.key)}"
+                expected = rows(full, f"select * from {name} {order}")
+                assert is_same(rows(connection, f"select * from someone_elses.main.{name} {order}"), expected)
 
 
-@every_view
-def test_view_keeps_to_the_portable_subset(view: View) -> None:
+def test_view_keeps_to_the_portable_subset(subtests: pytest.Subtests) -> None:
     """What Spark would silently read otherwise: ordered lists, bare quantiles, indices by variable, float literals."""
-    tree = sqlglot.parse_one(view.text, read="duckdb")
-    assert isinstance(tree, exp.Query)
-    for aggregate in tree.find_all(exp.ArrayAgg, exp.GroupConcat):
-        assert not aggregate.find(exp.Order)
-    assert not list(tree.find_all(exp.Bracket, exp.Quantile, exp.Qualify))
-    # A lambda is read alike by Spark in a transformed list, and there alone.
-    assert all(isinstance(one.parent, exp.Transform) for one in tree.find_all(exp.Lambda))
-    for compared in tree.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE):
-        assert not [number for number in compared.find_all(exp.Literal) if number.is_number and "." in number.name]
-    sqlglot.transpile(view.text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
+    for name, view in all_views().items():
+        with subtests.test(name):
+            tree = sqlglot.parse_one(view.text, read="duckdb")
+            assert isinstance(tree, exp.Query)
+            for aggregate in tree.find_all(exp.ArrayAgg, exp.GroupConcat):
+                assert not aggregate.find(exp.Order)
+            assert not list(tree.find_all(exp.Bracket, exp.Quantile, exp.Qualify))
+            # A lambda is read alike by Spark in a transformed list, and there alone.
+            assert all(isinstance(one.parent, exp.Transform) for one in tree.find_all(exp.Lambda))
+            for compared in tree.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE):
+                assert not [
+                    number for number in compared.find_all(exp.Literal) if number.is_number and "." in number.name
+                ]
+            sqlglot.transpile(view.text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
 
 
 def test_install_again_changes_nothing(tmp_path: Path) -> None:

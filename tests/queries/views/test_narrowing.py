@@ -31,8 +31,9 @@ def test_views_are_written_out_unless_their_rows_are_kept_and_own_names_win() ->
     assert text.endswith("join tokens on true")
 
 
-@pytest.mark.parametrize("name", [name for name, view in install.all_views().items() if view.stored])
-def test_what_is_kept_is_of_models(name: str) -> None:
-    view = install.view(name)
-    assert "model" in view.key
-    assert next(iter(view.columns)) == "model"
+def test_what_is_kept_is_of_models(subtests: pytest.Subtests) -> None:
+    for name in [name for name, view in install.all_views().items() if view.stored]:
+        with subtests.test(name=name):
+            view = install.view(name)
+            assert "model" in view.key
+            assert next(iter(view.columns)) == "model"

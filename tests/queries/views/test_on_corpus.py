@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import NotFound, NotMeasured, Unsupported
+from neurothek.queries.views.install import all_views, views_that_read
 from neurothek.queries.views.on_corpus import FACTS, of_facts, on_corpus, refuse_facts
 from tests.support.tiny import BOS, MODELS, address, neurons_of
 from tests.support.warehouse import hand_made
@@ -50,6 +51,15 @@ def test_nothing_is_changed_where_the_corpus_is_the_shown_one(full: duckdb.DuckD
         assert other is not full
 
 
+def test_views_that_hang_on_no_text_are_left_to_the_file(full: duckdb.DuckDBPyConnection) -> None:
+    """To define all of them takes longer than most questions."""
+    with on_corpus(full, ["tiny-1m"], "long") as asked:
+        query = "select view_name from duckdb_views() where temporary and not internal"
+        temporary = {name for (name,) in asked.execute(query).fetchall()}
+    assert temporary == {"measured_corpora", *(view.name for view in views_that_read("measured_corpora", FACTS))}
+    assert temporary < set(all_views())
+
+
 def test_of_what_was_not_measured_there_nothing_is_told(full: duckdb.DuckDBPyConnection) -> None:
     with on_corpus(full, ["tiny-1m", "tiny-2m-nopos"], "long") as asked:
         assert {row[0] for row in told(asked, "tiny-1m").values()} == {"long"}
@@ -88,9 +98,10 @@ def test_what_is_not_there_is_told(full: duckdb.DuckDBPyConnection, empty: duckd
             pytest.fail("a connection was leased")
 
 
-@pytest.mark.parametrize(
-    ("query", "reads"),
-    [
+def test_a_query_that_reads_the_flat_table_is_refused(
+    full: duckdb.DuckDBPyConnection, subtests: pytest.Subtests
+) -> None:
+    for query, reads in [
         ("from store.neuron_facts", True),
         ("select 1 from models, STORE.Neuron_Facts as f", True),
         ("with t as (from store.neuron_facts) from t", True),
@@ -99,14 +110,13 @@ def test_what_is_not_there_is_told(full: duckdb.DuckDBPyConnection, empty: duckd
         ("from neuron_facts", False),
         ("select 'store.neuron_facts' from store.models", False),
         ("from store.activity -- store.neuron_facts", False),
-    ],
-)
-def test_a_query_that_reads_the_flat_table_is_refused(full: duckdb.DuckDBPyConnection, query: str, reads: bool) -> None:
-    if reads:
-        with pytest.raises(Unsupported, match="long"):
-            refuse_facts(full, query, "long")
-    else:
-        refuse_facts(full, query, "long")
+    ]:
+        with subtests.test(query=query, reads=reads):
+            if reads:
+                with pytest.raises(Unsupported, match="long"):
+                    refuse_facts(full, query, "long")
+            else:
+                refuse_facts(full, query, "long")
 
 
 def test_a_statement_on_the_flat_table_reads_the_asked_corpus(full: duckdb.DuckDBPyConnection) -> None:

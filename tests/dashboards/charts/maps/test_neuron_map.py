@@ -1,7 +1,6 @@
 """The map of a model: its cells against a loop over the neurons, and what the drawing says of them."""
 
 import math
-from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
@@ -49,23 +48,26 @@ def in_order(rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
     return sorted(rows, key=key)
 
 
+@pytest.fixture(scope="module")
+def neurons(full: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
+    """Model -> its neurons as the view has them."""
+    return {name: list(of.to_dicts()) for (name,), of in full.sql("from neurons").pl().group_by("model")}
+
+
 @pytest.mark.parametrize("by", get_args(By))
 @pytest.mark.parametrize("n_cells", [1, 3, 100])
-def test_cells_are_those_of_a_loop_over_the_neurons(full_path: Path, by: By, n_cells: int) -> None:
-    with duckdb.connect(str(full_path), read_only=True) as connection:
-        models = [name for (name,) in connection.sql("select distinct model from neurons order by model").fetchall()]
-        for model in models:
-            found = run_query(
-                connection, statement("neuron_map"), {"model": model, "layer": None, "by": by, "n_cells": n_cells}
-            )
-            neurons = connection.sql("from neurons where model = ?", params=[model]).pl().to_dicts()
-            expected = list(cells(neurons, by, n_cells))
-            assert [row | {"number": None} for row in found.to_dicts()] == [row | {"number": None} for row in expected]
-            numbers = [row["number"] for row in expected]
-            assert found["number"].to_list() == pytest.approx(numbers, nan_ok=True)
-            values = {"model": model, "layer": 1, "by": by, "n_cells": n_cells}
-            alone = run_query(connection, statement("neuron_map"), values)
-            assert alone.equals(found.filter(pl.col("layer") == 1))
+def test_cells_are_those_of_a_loop_over_the_neurons(
+    full: duckdb.DuckDBPyConnection, neurons: dict[str, list[dict[str, Any]]], by: By, n_cells: int
+) -> None:
+    assert len(neurons) > 1
+    for model, rows in neurons.items():
+        values = {"model": model, "layer": None, "by": by, "n_cells": n_cells}
+        found = run_query(full, statement("neuron_map"), values)
+        expected = list(cells(rows, by, n_cells))
+        assert [row | {"number": None} for row in found.to_dicts()] == [row | {"number": None} for row in expected]
+        assert found["number"].to_list() == pytest.approx([row["number"] for row in expected], nan_ok=True)
+        alone = run_query(full, statement("neuron_map"), values | {"layer": 1})
+        assert alone.equals(found.filter(pl.col("layer") == 1))
 
 
 def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str, Any]]:
@@ -95,10 +97,11 @@ def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str
     return made
 
 
-@pytest.mark.parametrize("n_layers", [1, 4, 12, 40, 64, 200])
-def test_a_picture_has_no_more_cells_than_a_browser_draws(n_layers: int) -> None:
-    assert n_layers * cells_of_a_row(n_layers) <= max(MOST_CELLS, 64 * n_layers)
-    assert 64 <= cells_of_a_row(n_layers) <= 512
+def test_a_picture_has_no_more_cells_than_a_browser_draws(subtests: pytest.Subtests) -> None:
+    for n_layers in [1, 4, 12, 40, 64, 200]:
+        with subtests.test(n_layers=n_layers):
+            assert n_layers * cells_of_a_row(n_layers) <= max(MOST_CELLS, 64 * n_layers)
+            assert 64 <= cells_of_a_row(n_layers) <= 512
 
 
 def made_up(n_layers: int = 2) -> pl.DataFrame:

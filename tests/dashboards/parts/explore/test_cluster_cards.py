@@ -268,18 +268,16 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     assert "one neuron alone" in last
 
 
-@pytest.mark.parametrize(
-    ("token", "word", "expected"),
-    [
+def test_a_token_that_was_asked_for_is_known(subtests: pytest.Subtests) -> None:
+    for token, word, expected in [
         (" Tea", "tea", True),
         (" tea", "·tea", True),
         ("tea", "·tea", False),
         (" teas", "tea", False),
         (" tea", None, False),
-    ],
-)
-def test_a_token_that_was_asked_for_is_known(token: str, word: str | None, *, expected: bool) -> None:
-    assert reads(token, word) is expected
+    ]:
+        with subtests.test(token=token, word=word, expected=expected):
+            assert reads(token, word) is expected
 
 
 def test_bars_are_as_long_as_the_shares() -> None:

@@ -27,9 +27,8 @@ def side(name: str) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-@pytest.mark.parametrize(
-    ("token", "words", "expected"),
-    [
+def test_a_word_stands_for_all_that_reads_the_same(subtests: pytest.Subtests) -> None:
+    for token, words, expected in [
         (" School", ["school"], True),
         (" schools", ["school"], False),
         (" he", ["he,him"], True),
@@ -39,10 +38,9 @@ def side(name: str) -> pl.DataFrame:
         ("\n", ["school"], False),
         ("\n", [""], False),
         (" ", ["", "school"], False),
-    ],
-)
-def test_a_word_stands_for_all_that_reads_the_same(token: str, words: list[str], expected: bool) -> None:
-    assert is_meant(token, words) == expected
+    ]:
+        with subtests.test(token=token, words=words, expected=expected):
+            assert is_meant(token, words) == expected
 
 
 def test_what_was_searched_for_is_found_on_both_sides() -> None:

@@ -80,19 +80,17 @@ def test_a_number_that_is_0_everywhere_has_no_card_and_a_sentence(page: Opener, 
     assert "No neuron of these models is dead on the 1,000 tokens seen." in text
 
 
-@pytest.mark.parametrize(
-    ("values", "ends", "way"),
-    [
+def test_an_arrow_is_for_what_goes_one_way(subtests: pytest.Subtests) -> None:
+    for values, ends, way in [
         ((0.1, 0.2, 0.4), "10% → 40%", "rises"),
         ((0.4, 0.1), "40% → 10%", "falls"),
         ((0.3, 0.3), "30%", "stays flat"),
         ((0.3, 0.31), "30% to 31%", "stays flat"),
         ((0.2, 0.5, 0.1), "10% to 50%", "goes up and down"),
-    ],
-)
-def test_an_arrow_is_for_what_goes_one_way(values: tuple[float, ...], ends: str, way: str) -> None:
-    trend = Trend(MEASURES[1], tuple(f"m{value}" for value in values), tuple(map(Number, values)))
-    assert _numbers(trend) == f'<div class="nt-card-number">{ends}</div><div class="nt-card-way">{way}</div>'
+    ]:
+        with subtests.test(values=values, ends=ends, way=way):
+            trend = Trend(MEASURES[1], tuple(f"m{value}" for value in values), tuple(map(Number, values)))
+            assert _numbers(trend) == f'<div class="nt-card-number">{ends}</div><div class="nt-card-way">{way}</div>'
 
 
 def test_every_measure_is_defined() -> None:

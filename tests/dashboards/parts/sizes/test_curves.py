@@ -20,9 +20,8 @@ def curve(number: OfLayer, *values: Any) -> Curve:
     return Curve("title", Data("name", "", pl.DataFrame({number: list(values)})), number, "", "", "nothing")
 
 
-@pytest.mark.parametrize(
-    ("one", "is_sparse"),
-    [
+def test_zeros_and_a_single_detector_are_not_drawn(subtests: pytest.Subtests) -> None:
+    for one, is_sparse in [
         (curve("dead_share", 0.0, 0.0), True),
         (curve("dead_share", None, 0.0), True),
         (curve("dead_share", 0.0, 1.0), False),
@@ -30,10 +29,9 @@ def curve(number: OfLayer, *values: Any) -> Curve:
         (curve("n_detectors", 0, 1, 0), True),
         (curve("n_detectors", 1, 1), False),
         (curve("n_detectors", 2), False),
-    ],
-)
-def test_zeros_and_a_single_detector_are_not_drawn(one: Curve, is_sparse: bool) -> None:
-    assert one.is_sparse == is_sparse
+    ]:
+        with subtests.test(one=one, is_sparse=is_sparse):
+            assert one.is_sparse == is_sparse
 
 
 def test_a_single_detector_is_named_with_its_layer() -> None:

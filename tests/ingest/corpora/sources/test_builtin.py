@@ -73,9 +73,8 @@ def test_remarks_go_and_the_rest_stays_as_written() -> None:
     assert without_remarks(SOURCE, docstrings_of(ast.parse(SOURCE))) == STRIPPED
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_comments_are_those_of_the_tokenizer(subtests: pytest.Subtests) -> None:
+    for line in [
         """x = "it's # not"  # "this' is""",
         """x = 'a "# b'  # it's""",
         """x = "\\\\"  # after a backslash in a string""",
@@ -90,18 +89,17 @@ def test_remarks_go_and_the_rest_stays_as_written() -> None:
         "#",
         "if x: # a\n\n    # b\n    y = '#'",
         "x = ''  # empty\ny = \"\"  # empty",
-    ],
-)
-def test_comments_are_those_of_the_tokenizer(line: str) -> None:
-    source = f"{line}\n\nz = 1  # the last \u00e9\n"
-    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    rest = source.split("\n")
-    for token in reversed([token for token in tokens if token.type == tokenize.COMMENT]):
-        row, column = token.start[0] - 1, token.start[1]
-        rest[row] = rest[row][:column] + rest[row][column + len(token.string) :]
-    rest = [line.rstrip() for line in rest]
-    runs = [line for number, line in enumerate(rest) if line or number == 0 or rest[number - 1]]
-    assert without_remarks(source, docstrings_of(ast.parse(source))) == "\n".join(runs).strip("\n") + "\n"
+    ]:
+        with subtests.test(line=line):
+            source = f"{line}\n\nz = 1  # the last \u00e9\n"
+            tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+            rest = source.split("\n")
+            for token in reversed([token for token in tokens if token.type == tokenize.COMMENT]):
+                row, column = token.start[0] - 1, token.start[1]
+                rest[row] = rest[row][:column] + rest[row][column + len(token.string) :]
+            rest = [line.rstrip() for line in rest]
+            runs = [line for number, line in enumerate(rest) if line or number == 0 or rest[number - 1]]
+            assert without_remarks(source, docstrings_of(ast.parse(source))) == "\n".join(runs).strip("\n") + "\n"
 
 
 def meaningful(source: str) -> list[str]:

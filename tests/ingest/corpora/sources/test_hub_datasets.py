@@ -102,10 +102,10 @@ def test_what_is_left_out_is_the_usual() -> None:
     assert HubDataset.parse("words", "/data/hub:words") is None
 
 
-@pytest.mark.parametrize("location", ["hub:", "hub:a/b/c", "hub:org/words:a:b:c:d", "hub:org words", "hub:../words"])
-def test_what_is_no_dataset_is_refused(location: str) -> None:
-    with pytest.raises(Invalid, match=r"write NAME=hub:ORG/DATASET"):
-        parse_sources([f"x={location}"])
+def test_what_is_no_dataset_is_refused(subtests: pytest.Subtests) -> None:
+    for location in ["hub:", "hub:a/b/c", "hub:org/words:a:b:c:d", "hub:org words", "hub:../words"]:
+        with subtests.test(location=location), pytest.raises(Invalid, match=r"write NAME=hub:ORG/DATASET"):
+            parse_sources([f"x={location}"])
 
 
 def test_configurations_splits_and_columns(online: None) -> None:

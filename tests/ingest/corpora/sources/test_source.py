@@ -52,10 +52,10 @@ def test_named_sources_keep_their_order(tmp_path: Path) -> None:
     assert found[2].builtin_domain == "math"
 
 
-@pytest.mark.parametrize("spec", ["books", "books=", "=x.txt", "a b=x.txt", "a/b=x.txt", "builtin:latin"])
-def test_a_specification_that_says_nothing_is_refused(spec: str) -> None:
-    with pytest.raises(Invalid, match="NAME=PATH"):
-        parse_sources([spec])
+def test_a_specification_that_says_nothing_is_refused(subtests: pytest.Subtests) -> None:
+    for spec in ["books", "books=", "=x.txt", "a b=x.txt", "a/b=x.txt", "builtin:latin"]:
+        with subtests.test(spec=spec), pytest.raises(Invalid, match="NAME=PATH"):
+            parse_sources([spec])
 
 
 def test_two_domains_of_one_name_are_refused() -> None:

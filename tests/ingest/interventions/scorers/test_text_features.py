@@ -18,18 +18,16 @@ from neurothek.ingest.interventions.scorers.domains import (
 TEXTS = ["the cat and the dog", "The DOG, the bird", "the_cat 12 dog!", "a dog", "a bird"]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_words_are_whole_and_numbers_are_none(subtests: pytest.Subtests) -> None:
+    for text, words in [
         ("def __init__(self, x1=12):", ["def", "__init__", "self", "x1"]),
         ("What IS 3*4?", ["what", "is"]),
         ("caf\u00e9 na\u00efve", ["caf\u00e9", "na\u00efve"]),
         ("12 + 3\n", []),
         ("", []),
-    ],
-)
-def test_words_are_whole_and_numbers_are_none(text: str, words: list[str]) -> None:
-    assert words_of(text) == words
+    ]:
+        with subtests.test(text=text, words=words):
+            assert words_of(text) == words
 
 
 def test_the_words_that_most_texts_have_are_known() -> None:

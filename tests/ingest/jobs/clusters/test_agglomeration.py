@@ -43,11 +43,12 @@ def partition(labels: np.ndarray) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels.tolist())}
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 24, 25])
-def test_exact_equals_a_plain_loop(size: int) -> None:
-    vectors = noise(25, 6)
-    expected = slow_complete_linkage(vectors.double().numpy(), size)
-    assert partition(agglomeration.exact(vectors)(size)) == {frozenset(group) for group in expected}
+def test_exact_equals_a_plain_loop(subtests: pytest.Subtests) -> None:
+    for size in [1, 3, 7, 24, 25]:
+        with subtests.test(size=size):
+            vectors = noise(25, 6)
+            expected = slow_complete_linkage(vectors.double().numpy(), size)
+            assert partition(agglomeration.exact(vectors)(size)) == {frozenset(group) for group in expected}
 
 
 def test_exact_equals_scipy() -> None:
@@ -74,11 +75,12 @@ def test_the_private_function_and_the_public_one_merge_alike(monkeypatch: pytest
     assert np.array_equal(fastcluster.linkage(complete_linkage.cosine_distances(vectors), "complete"), private)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 1000, 46_341])
-def test_what_fits_into_memory_is_the_most_that_fits(n: int) -> None:
-    assert complete_linkage.most_within(complete_linkage.linkage_bytes(n)) in (n, n - 1)
-    assert complete_linkage.linkage_bytes(complete_linkage.most_within(10**9)) <= 10**9
-    assert complete_linkage.most_within(-5) == 0
+def test_what_fits_into_memory_is_the_most_that_fits(subtests: pytest.Subtests) -> None:
+    for n in [1, 2, 3, 1000, 46_341]:
+        with subtests.test(n=n):
+            assert complete_linkage.most_within(complete_linkage.linkage_bytes(n)) in (n, n - 1)
+            assert complete_linkage.linkage_bytes(complete_linkage.most_within(10**9)) <= 10**9
+            assert complete_linkage.most_within(-5) == 0
 
 
 def test_clusters_are_numbered_in_the_order_of_their_first_members() -> None:

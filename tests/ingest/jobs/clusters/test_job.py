@@ -91,12 +91,17 @@ def test_twins_and_vectors_without_length(tmp_path: Path) -> None:
     assert members["centre_cosine"].null_count() == 1
 
 
-@pytest.mark.parametrize(
-    ("n_neurons", "sizes"),
-    [(36_864, (3686, 200)), (200_000, (10_000, 200)), (768, (76, 20)), (200, (20,)), (15, (1, 15)), (1, (1,))],
-)
-def test_default_sizes(n_neurons: int, sizes: tuple[int, ...]) -> None:
-    assert default_sizes(n_neurons) == sizes
+def test_default_sizes(subtests: pytest.Subtests) -> None:
+    for n_neurons, sizes in [
+        (36_864, (3686, 200)),
+        (200_000, (10_000, 200)),
+        (768, (76, 20)),
+        (200, (20,)),
+        (15, (1, 15)),
+        (1, (1,)),
+    ]:
+        with subtests.test(n_neurons=n_neurons, sizes=sizes):
+            assert default_sizes(n_neurons) == sizes
 
 
 def test_the_method_follows_the_memory(opened: tuple[Transformer, Tokenizer]) -> None:

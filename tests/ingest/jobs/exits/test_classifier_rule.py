@@ -79,17 +79,18 @@ def test_a_feature_that_never_varies_does_no_harm() -> None:
     assert leaves(constant, saturation == 0, SPLIT).tolist() == leaves(features[0], saturation == 0, SPLIT).tolist()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_threshold_has_the_largest_f1(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    # Few distinct scores, so that there are ties.
-    scores = draw.integers(0, 12, 40) / 4
-    labels = draw.random(40) < 0.3
-    labels[0] = True
-    best, bound = plain.best_f1(scores.tolist(), labels.tolist())
-    found = threshold(scores, labels)
-    assert found == bound
-    assert f1_score(labels, scores >= found) == pytest.approx(best)
+def test_threshold_has_the_largest_f1(subtests: pytest.Subtests) -> None:
+    for seed in range(20):
+        with subtests.test(seed=seed):
+            draw = np.random.default_rng(seed)
+            # Few distinct scores, so that there are ties.
+            scores = draw.integers(0, 12, 40) / 4
+            labels = draw.random(40) < 0.3
+            labels[0] = True
+            best, bound = plain.best_f1(scores.tolist(), labels.tolist())
+            found = threshold(scores, labels)
+            assert found == bound
+            assert f1_score(labels, scores >= found) == pytest.approx(best)
 
 
 def test_exit_is_the_first_layer_that_says_so() -> None:

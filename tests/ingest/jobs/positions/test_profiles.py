@@ -83,18 +83,20 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-def test_planted_shapes_are_found(planted: str) -> None:
-    assert kind(measure_profiles(sampled(PLANTED[planted], 400), 400, sequence_length=256)) == planted
+def test_planted_shapes_are_found(subtests: pytest.Subtests) -> None:
+    for planted, shape in PLANTED.items():
+        with subtests.test(planted):
+            assert kind(measure_profiles(sampled(shape, 400), 400, sequence_length=256)) == planted
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-def test_shuffled_over_positions_nothing_is_positional(planted: str) -> None:
+def test_shuffled_over_positions_nothing_is_positional(subtests: pytest.Subtests) -> None:
     """Every sequence keeps its number of active positions and loses where they were."""
-    draw = np.random.default_rng(2)
-    active = draw.random((400, 255)) < PLANTED[planted]
-    shuffled = draw.permuted(active, axis=1).sum(axis=0)[None]
-    assert kind(measure_profiles(shuffled, 400, sequence_length=256)) == "not positional, not positional"
+    for planted, shape in PLANTED.items():
+        with subtests.test(planted):
+            draw = np.random.default_rng(2)
+            active = draw.random((400, 255)) < shape
+            shuffled = draw.permuted(active, axis=1).sum(axis=0)[None]
+            assert kind(measure_profiles(shuffled, 400, sequence_length=256)) == "not positional, not positional"
 
 
 @pytest.mark.parametrize("n_sequences", [20, 100, 500])
@@ -141,12 +143,13 @@ def test_the_shortest_run(length: int, shortest: int) -> None:
     assert shortest_run(length) == shortest
 
 
-@pytest.mark.parametrize("n_positions", [1, 5, 63, 64, 65, 255, 2047])
-def test_bins_are_even_and_lose_nothing(n_positions: int) -> None:
-    counts = np.arange(2 * n_positions).reshape(2, n_positions)
-    expected = np.zeros((2, min(64, n_positions)), dtype=np.int64)
-    for position in range(n_positions):
-        expected[:, position * expected.shape[1] // n_positions] += counts[:, position]
-    assert (binned(counts) == expected).all()
-    sizes = np.diff([*bin_starts(n_positions), n_positions])
-    assert sizes.max() - sizes.min() <= 1
+def test_bins_are_even_and_lose_nothing(subtests: pytest.Subtests) -> None:
+    for n_positions in [1, 5, 63, 64, 65, 255, 2047]:
+        with subtests.test(n_positions=n_positions):
+            counts = np.arange(2 * n_positions).reshape(2, n_positions)
+            expected = np.zeros((2, min(64, n_positions)), dtype=np.int64)
+            for position in range(n_positions):
+                expected[:, position * expected.shape[1] // n_positions] += counts[:, position]
+            assert (binned(counts) == expected).all()
+            sizes = np.diff([*bin_starts(n_positions), n_positions])
+            assert sizes.max() - sizes.min() <= 1

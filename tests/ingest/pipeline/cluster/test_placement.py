@@ -11,9 +11,8 @@ def placed(blocks: list[int], memory: int, n_workers: int) -> Placement:
     return share_layers(blocks, beside_bytes=10, memory_bytes=memory, n_workers=n_workers)
 
 
-@pytest.mark.parametrize(
-    ("memory", "n_workers", "stages", "n_lanes", "is_resident"),
-    [
+def test_four_layers_of_ten_bytes(subtests: pytest.Subtests) -> None:
+    for memory, n_workers, stages, n_lanes, is_resident in [
         (50, 3, [[0, 1, 2, 3]], 3, True),
         (49, 4, [[0, 1], [2, 3]], 2, True),
         (29, 4, [[0], [1], [2], [3]], 1, True),
@@ -23,16 +22,13 @@ def placed(blocks: list[int], memory: int, n_workers: int) -> Placement:
         (39, 7, [[0, 1], [2, 3]], 3, True),
         (29, 3, [[0, 1, 2, 3]], 3, False),
         (49, 1, [[0, 1, 2, 3]], 1, False),
-    ],
-)
-def test_four_layers_of_ten_bytes(
-    memory: int, n_workers: int, stages: list[list[int]], n_lanes: int, is_resident: bool
-) -> None:
-    found = placed([10] * 4, memory, n_workers)
-    assert [list(stage) for stage in found.stages] == stages
-    assert (found.n_lanes, found.is_resident) == (n_lanes, is_resident)
-    assert found.n_workers == len(stages) * n_lanes <= n_workers
-    assert found.places() == [*range(len(stages))] * n_lanes
+    ]:
+        with subtests.test(memory=memory, n_workers=n_workers, stages=stages, n_lanes=n_lanes, is_resident=is_resident):
+            found = placed([10] * 4, memory, n_workers)
+            assert [list(stage) for stage in found.stages] == stages
+            assert (found.n_lanes, found.is_resident) == (n_lanes, is_resident)
+            assert found.n_workers == len(stages) * n_lanes <= n_workers
+            assert found.places() == [*range(len(stages))] * n_lanes
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=12), st.integers(11, 200), st.integers(1, 9))
