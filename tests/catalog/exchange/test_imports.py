@@ -122,7 +122,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: edit(
             folder, lambda c: c["tables"].update(mine={**c["tables"]["tokens"], "n_rows": 0, "files": []})
         ),
-        "its table mine is not one of",
+        "its table mine is unknown to this release",
     ),
     "wrong sums": (
         lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)),
