@@ -61,7 +61,7 @@ ASKED: dict[str, Ask] = {
 def test_damage_is_told_however_deep_in_a_lease_it_is_met(path: Path, asked: str) -> None:
     place = damage.a_block_of(path, "projections")
     with flipped(path, place):
-        found = f"at byte {place - 100:,} is not what was"
+        found = f"at byte {place - 100:,} is corrupt"
         with pytest.raises(Damaged, match=found), Warehouse(path).reader() as connection:
             ASKED[asked](connection)
         # Nobody is in the way of whoever asks next.
@@ -76,7 +76,7 @@ def test_rows_that_arrow_fetches_late_are_told_too(tmp_path: Path) -> None:
     with warehouse.writer() as connection:
         connection.execute("create table store.long as select hash(range) as h from range(1_000_000)")
     damage.flip(warehouse.path, damage.a_block_of(warehouse.path, "long"))
-    with pytest.raises(Damaged, match="is not what was") as refused, warehouse.reader() as connection:
+    with pytest.raises(Damaged, match="is corrupt") as refused, warehouse.reader() as connection:
         list(connection.sql("select h from store.long").to_arrow_reader(10_000))
     assert isinstance(refused.value.__cause__, OSError)
 
