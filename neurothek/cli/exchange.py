@@ -64,7 +64,7 @@ def merge(warehouse: Neurothek, other: Path) -> None:
     models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new models"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     n = merged.n_annotations
-    noted = f" and {n:,} annotation{'' if n == 1 else 's'}" if n else ""
+    noted = f", {n:,} annotation{'' if n == 1 else 's'}" if n else ""
     note(f"{warehouse.path} received {models}{more}: {merged.n_runs:,} runs, {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"

@@ -255,7 +255,7 @@ def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
     assert (again.exit_code, "received no new models: 0 runs, 0 rows\n" in again.stderr) == (0, True)
     annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
     more = CliRunner().invoke(neurothek.main, arguments)
-    assert (more.exit_code, "0 runs, 0 rows and 1 annotation" in more.stderr) == (0, True)
+    assert (more.exit_code, "0 runs, 0 rows, 1 annotation" in more.stderr) == (0, True)
 
 
 def test_a_law_that_a_merge_keeps_is_missed_when_it_has_another_name(

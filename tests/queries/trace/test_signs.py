@@ -194,7 +194,7 @@ def test_a_coefficient_of_gelu_below_0_stands_beside_what_it_writes(tmp_path: Pa
     assert [section.title for section in page.sections()][:2] == ["promotes", "suppresses"]
     assert f"Its activations range from -0.17, where it promotes {quoted(low[0])}" in page.summary
     tables = {section.title.partition(" in ")[0]: section.frame for section in page.sections()}
-    for title in ("strongest places", "sampled places"):
+    for title in ("strongest contexts", "sampled contexts"):
         assert (tables[title]["activation"] < 0).all()
         assert set(map(tuple, tables[title]["writes"])) == {tuple(low[:3])}
     # A neuron that is above 0 at all its places is told as before.
@@ -203,7 +203,7 @@ def test_a_coefficient_of_gelu_below_0_stands_beside_what_it_writes(tmp_path: Pa
         for page in (door.neuron(f"gelu/L1N{neuron}") for neuron in range(D_FFN))
         if (page.contexts["activation"] > 0).all()
     )
-    assert "writes" not in next(s.frame for s in above.sections() if s.title.startswith("strongest places")).columns
+    assert "writes" not in next(s.frame for s in above.sections() if s.title.startswith("strongest contexts")).columns
 
     traced = door.trace("gelu", PROMPT, raising=40)
     for frame in (traced.neurons, traced.raising):
