@@ -89,7 +89,7 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
             result: FoundNeurons = warehouse.score(question, weights=weights, progress=progress)
     else:
         result = warehouse.answer(question, like=like)
-    for remark in (*result.notes, *variants_hint(result.left_out, "--variants includes all variants")):
+    for remark in (*result.notes, *variants_hint(result.left_out, "use --variants to include them")):
         note(remark)
     if output_format == "table":
         show_frame(result.table(), output_format, title=result.title)

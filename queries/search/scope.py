@@ -53,7 +53,7 @@ def models_asked(
     return AskedModels(chosen, tuple(model.name for model in models if model not in chosen))
 
 
-IN_PYTHON = "variants=True includes all variants"
+IN_PYTHON = "use variants=True to include them"
 
 
 def variants_hint(left_out: Sequence[str], how: str) -> list[str]:
@@ -61,4 +61,4 @@ def variants_hint(left_out: Sequence[str], how: str) -> list[str]:
     if not left_out:
         return []
     what = f"the variant {left_out[0]}" if len(left_out) == 1 else f"{len(left_out)} variants ({', '.join(left_out)})"
-    return [f"left out {what}: {how}"]
+    return [f"left out {what}; {how}"]

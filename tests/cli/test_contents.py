@@ -84,7 +84,7 @@ def test_each_remark_of_a_comparison_has_its_line(ask: Ask) -> None:
 def test_search_says_on_stderr_which_variants_it_left_out(ask: Ask) -> None:
     for output_format in ("table", "csv", "json"):
         plain = ask("search", "school", "--format", output_format)
-        assert "left out the variant tiny-2m-nopos: --variants includes all variants\n" in plain.stderr
+        assert "left out the variant tiny-2m-nopos; use --variants to include them\n" in plain.stderr
         asked = ask("search", "school", "--variants", "--limit", "500", "--format", output_format)
         assert "left out" not in asked.stderr
         assert "tiny-2m-nopos/" in asked.stdout

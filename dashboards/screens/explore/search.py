@@ -27,7 +27,7 @@ from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
 from neurothek.queries.search.scope import AskedModels, models_asked, variants_hint
 
-_SWITCH = "switch on “Include variants” to search all"
+_SWITCH = "switch on “Include variants” to include them"
 
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""

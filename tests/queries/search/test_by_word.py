@@ -147,8 +147,8 @@ def test_search_equals_the_loop(full: duckdb.DuckDBPyConnection, question: Quest
 def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.DuckDBPyConnection) -> None:
     plain = search(full, Question(words=("school",), limit=500))
     assert plain.left_out == ("tiny-2m-nopos",)
-    assert repr(plain).splitlines()[-1] == "left out the variant tiny-2m-nopos: variants=True includes all variants"
-    assert "variants=True includes all variants" in plain._repr_html_()
+    assert repr(plain).splitlines()[-1] == "left out the variant tiny-2m-nopos; use variants=True to include them"
+    assert "use variants=True to include them" in plain._repr_html_()
     for asked in (Question(words=("school",), variants=True), Question(words=("school",), models=("tiny-2m-nopos",))):
         found = search(full, asked)
         assert found.left_out == ()

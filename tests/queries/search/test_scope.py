@@ -106,5 +106,5 @@ def test_where_all_are_variants_all_are_asked(full_path: Path, tmp_path: Path) -
 
 def test_several_variants_are_counted() -> None:
     assert variants_hint((), "x") == []
-    assert variants_hint(("a",), "x includes all") == ["left out the variant a: x includes all"]
-    assert variants_hint(("a", "b"), "x includes all") == ["left out 2 variants (a, b): x includes all"]
+    assert variants_hint(("a",), "x includes all") == ["left out the variant a; x includes all"]
+    assert variants_hint(("a", "b"), "x includes all") == ["left out 2 variants (a, b); x includes all"]

@@ -80,7 +80,7 @@ def test_a_condition_of_the_address_is_asked_and_stays_there(page: Opener, full_
 
 
 def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> None:
-    told = plain("left out the variant tiny-2m-nopos: switch on “Include variants” to search all.")
+    told = plain("left out the variant tiny-2m-nopos; switch on “Include variants” to include them.")
     for more in ({}, {"beside": "yes"}):
         sizes = page(full_path, "search", words="school", **more)
         assert any(told in caption.value for caption in sizes.caption), more
