@@ -56,7 +56,8 @@ def _twins(way: Way, ways: Sequence[Way]) -> list[str]:
     if len(alike) == 1:
         return []
     twin = alike[-1] if way.model == alike[0] else alike[0]
-    reason = "has the same family and size, and no variant distinguishes them (set one with neurothek label)"
+    # In the words of the view `scaling`.
+    reason = "is of the same family and size, and no variant tells them apart (set one with neurothek label)"
     return [f"{twin} {reason}"]
 
 

@@ -116,8 +116,9 @@ def of_models(
         where: a condition beside that of the models.
         first: columns that stand before the others.
     """
+    held = view(name).columns
     if without or first:
-        columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
+        columns = [*first, *(column for column in held if column not in {*without, *first})]
     return (
         f"select {', '.join(columns) or '*'},\n"
         f"from {name}\n"

@@ -232,7 +232,7 @@ def test_two_that_nothing_tells_apart_are_not_compared(measured: Path, tmp_path:
     path = copied(measured, tmp_path / "w.duckdb")
     labelled = run(path, "label", "mid", "--variant", "plain")
     assert (labelled.exit_code, labelled.stderr) == (0, "mid is a plain size of pythia\n")
-    told = "has the same family and size, and no variant distinguishes them (set one with neurothek label)"
+    told = "is of the same family and size, and no variant tells them apart (set one with neurothek label)"
     view = neurothek.open(path).sql("select model, why_not from scaling where not comparable order by model")
     assert view.rows() == [("mid", f"pythia-3m {told}"), ("pythia-3m", f"mid {told}")]
     assert neurothek.open(path).compare().why_not() == dict(view.rows())
