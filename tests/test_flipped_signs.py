@@ -316,7 +316,8 @@ def turned_beside(row: dict[str, Any]) -> dict[str, Any]:
 def sign_of(signs: Mapping[str, int], row: Mapping[str, Any], which: str = "") -> int:
     """Of the row's neuron, or of the one that it is held against."""
     model = row.get(f"{which}model", row.get("model"))
-    return signs.get(f"{model}/L{row.get(f'{which}layer')}N{row.get(f'{which}neuron')}", 1)
+    neuron = row.get(f"{which}neuron", row.get(f"{which}unit"))
+    return signs.get(f"{model}/L{row.get(f'{which}layer')}N{neuron}", 1)
 
 
 def rows_of(door: neurothek.Neurothek, view: View, signs: Mapping[str, int] | None) -> dict[object, dict[str, Any]]:
