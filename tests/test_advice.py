@@ -269,9 +269,8 @@ ELSEWHERE = {
     "neurothek/cli/train.py": "training takes a minute: tests/cli/test_train.py",
     "ingest/training/card.py": "likewise",
     "ingest/jobs/continuations/job.py": "a run that another rests on is measured anew: its job's own tests",
-    "dashboards/papers/geva.py": "why a figure of reproduce is missing: tests/dashboards/papers/test_geva.py",
-    "dashboards/papers/voita_galleries.py": "likewise: tests/dashboards/papers/test_voita_galleries.py",
-    "dashboards/papers/voita_ngrams.py": "likewise: tests/dashboards/papers/test_voita_ngrams.py",
+    "dashboards/papers/figure.py": "why a figure of reproduce is missing: tests/dashboards/papers/test_geva.py",
+    "dashboards/papers/geva.py": "likewise: tests/dashboards/papers/test_geva.py",
     "queries/papers/family.py": "a claim that was not judged: tests/queries/papers/test_family.py",
     "queries/papers/geva_vectors.py": "likewise, in findings.md: tests/docs/test_commands_in_documents.py",
     "queries/papers/din.py": "likewise, and a remark on a page: the same on papers.md",
@@ -329,7 +328,7 @@ def printed(name: str, reached: set[Place]) -> str:
 
 def delete(text: str) -> None:
     """What the text says is to be deleted."""
-    for files in re.findall(r"delete (.+), then `", text):
+    for files in re.findall(r"delete (.+), then (?:recreate them with )?`", text):
         for file in shlex.split(files):
             Path(file).unlink()
     for file in re.findall(r"Error: (.+) is not the stored matrix: .*; delete it", text):
