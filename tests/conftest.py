@@ -118,7 +118,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not is_alone and isinstance(item, pytest.Function):
             # Or each worker makes what the module's tests share.
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    # Tests of a module may build on what those before them did: their order stays.
+    first = {item.path for item in items if item.get_closest_marker("long") is not None}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.fixture(autouse=True)

@@ -181,7 +181,7 @@ def test_a_repaired_tokenizer_is_noticed(kind: Kind, tmp_path: Path) -> None:
         ingests.measure(warehouse, model, requested(tmp_path))
     report = ingests.measure(warehouse, model, requested(tmp_path, force=True))
     assert report.jobs == ("activity",)
-    assert any("contexts" in remark and "was removed" in remark for remark in report.remarks)
+    assert any("contexts" in remark and "were removed" in remark for remark in report.remarks)
     bos, own = raw(model, kind, "none")
     room = LENGTH - len(bos)
     assert stored(warehouse, "model") == [bos + own[start : start + room] for start in range(0, len(own), room)]

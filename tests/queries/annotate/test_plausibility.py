@@ -116,7 +116,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "the program": ({"annotator": "rules"}, "line 2, annotator: 'rules' is not valid"),
     "unknown": ({"item": "0-000000000000"}, "line 2, item: there is no 0-000000000000 in the sample"),
     "not a name": ({"item": "third"}, "line 2, item: there is no third in the sample"),
-    "another model": ({"model": "tiny-2m"}, "line 2, model: there are no lists"),
+    "another model": ({"model": "tiny-2m"}, "line 2, model: tiny-2m has no lists of next tokens to judge"),
     "no such model": ({"model": "tiny-9m"}, "line 2, model: "),
     "another field": ({"concept": "x"}, "line 2, concept: there is no such field"),
 }
