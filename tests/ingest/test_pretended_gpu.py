@@ -23,19 +23,13 @@ def test_what_every_job_measures_on_another_device_the_processor_measures_too(
     folder = build_both(tmp_path, kind)
     require = transformer.require_device
     monkeypatch.setattr(transformer, "require_device", lambda named: GPU if named == "cuda" else require(named))
-    jobs = set(OF_MASKED if kind == "bert" else (*NAMES, *QUERY_NAMES))
+    jobs = {*PAIR_NAMES, *(OF_MASKED if kind == "bert" else (*NAMES, *QUERY_NAMES))}
     with pretended_gpu() as calls:
         warehouse = measure_one(folder, kind, "cuda")
         if kind != "bert":
-            change_neurons(neurothek.open(warehouse.path), folder, "cuda", one_by_one=kind == "llama")
-        # What is done with a pair, and with neurons one by one, is the same for every kind but for the signs of a gated
-        # model, to which all of it applies.
-        if kind == "llama":
-            measure_pair(warehouse, folder, "cuda")
-            jobs |= set(PAIR_NAMES)
+            change_neurons(neurothek.open(warehouse.path), folder, "cuda")
+        measure_pair(warehouse, folder, "cuda")
     assert calls.made
-    if kind == "opt":
-        jobs.remove("neuron_effects")
     found = neurothek.open(warehouse.path).verify("tiny", sample=99)
     parts = [part for part in found if isinstance(part, Agreement)]
     assert len(parts) == len(found), found

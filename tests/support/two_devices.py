@@ -49,14 +49,14 @@ def measure_pair(warehouse: Warehouse, folder: Path, device: Device) -> None:
     ingests.compare(warehouse, "tiny", "other", device=device)
 
 
-def change_neurons(door: Neurothek, folder: Path, device: Device, *, one_by_one: bool = True) -> None:
-    """Neurons set together and, unless that is left out, one by one, and continuations by the changed model."""
+def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:
+    """Neurons set together and one by one, and continuations by the changed model."""
     (folder / "words.txt").write_text("the\nriver\n")
     written: dict[str, Any] = {
         "prompts": ["the school", "one two"],
         "score": f"words:{folder / 'words.txt'}",
         "continuation": 5,
     }
-    for options in ({"sets": 2, **written}, *([{"one_by_one": True}] if one_by_one else [])):
+    for options in ({"sets": 2, **written}, {"one_by_one": True}):
         planned = door.plan_intervention("tiny", where="layer = 0 and neuron < 3", tokens=100, **options)
         door.carry_out(replace(planned, request=replace(planned.request, device=device)))
