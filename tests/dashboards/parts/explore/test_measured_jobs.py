@@ -5,6 +5,10 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from neurothek.dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
+from neurothek.ingest.jobs import registry
+
+UNLISTED = {"continuations"}
+"""Measured with the interventions, whose line tells of both."""
 
 START = datetime(2026, 1, 2)
 
@@ -56,3 +60,8 @@ def test_only_models_with_lists_are_compared() -> None:
     assert to_pair_with(ran, "small", ["bare"]) is None
     assert to_pair_with(ran, "bare", ["small", "large"]) is None
     assert to_pair_with(ran, "small", []) is None
+
+
+def test_every_job_of_the_registry_is_told_of() -> None:
+    assert registry.JOBS.keys() - JOBS.keys() == UNLISTED
+    assert JOBS.keys() <= registry.JOBS.keys()
