@@ -28,6 +28,6 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
 opened.run()
 keep_place()
 # The address is whole when the page has run.
-_asked = st.query_params.to_dict()
-st.set_page_config(page_title=title_of(_page, _asked))
-trail.html(trail_html(_page, _asked, layers_of_models()) or _NO_TRAIL)
+_parameters = st.query_params.to_dict()
+st.set_page_config(page_title=title_of(_page, _parameters))
+trail.html(trail_html(_page, _parameters, layers_of_models()) or _NO_TRAIL)

@@ -47,8 +47,8 @@ def fitting(answer: pl.DataFrame) -> Fit | None:
     """How an answer can be drawn; None where no drawing says more than its table."""
     if not 1 < answer.height <= MOST_POINTS:
         return None
-    known = [name for name in answer.columns if name not in _KEYS and _is_measure(answer, name)]
-    measures = tuple(sorted(known, key=_WHOLES.__contains__))
+    columns = [name for name in answer.columns if name not in _KEYS and _is_measure(answer, name)]
+    measures = tuple(sorted(columns, key=_WHOLES.__contains__))
     colours = [None, *(name for name in answer.columns if _tells_apart(answer, name))]
     for along in (name for name in _ALONG if name in answer.columns and _is_measure(answer, name)):
         for colour in colours:

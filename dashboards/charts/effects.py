@@ -25,7 +25,7 @@ def effects(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
     """
     axis = alt.Axis(labelLimit=260, ticks=False, domain=False, title=None)
     place = alt.Y("intervention:N", sort=rows.get_column("intervention").to_list(), axis=axis)
-    base = alt.Chart(rows).encode(place, tooltip=_told("intervention", "n_neurons"))
+    base = alt.Chart(rows).encode(place, tooltip=_tooltip("intervention", "n_neurons"))
     across = alt.X("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=6))
     layers = [
         _zero("x"),
@@ -52,7 +52,7 @@ def by_position(rows: pl.DataFrame) -> alt.LayerChart:
         alt.X("positions:N", sort=list(ranges.values()), axis=alt.Axis(labelAngle=0, ticks=False)),
         domain_colours(domains),
         xOffset=alt.XOffset("domain:N", sort=domains),
-        tooltip=_told("domain", "positions", "n_tokens"),
+        tooltip=_tooltip("domain", "positions", "n_tokens"),
     )
     up = alt.Y("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=5))
     layers = [
@@ -131,7 +131,7 @@ def domain_colours(domains: Sequence[str]) -> alt.Color:
     )
 
 
-def _told(*names: str) -> list[alt.Tooltip]:
+def _tooltip(*names: str) -> list[alt.Tooltip]:
     words = {"intervention", "domain", "positions"}
     return [
         *(

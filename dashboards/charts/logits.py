@@ -108,11 +108,11 @@ def named_ends(bins: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
     """The outermost tokens of either side, as many as have room: token, z_score, and the tokens of their bin."""
     rows = []
     for _, side in tokens.drop_nulls("z_score").sort("rank").group_by("side", maintain_order=True):
-        kept: list[float] = []
+        placed: list[float] = []
         for row in side.to_dicts():
             z_score = row["z_score"]
-            if len(kept) < MOST_NAMES and all(abs(z_score - other) >= _APART for other in kept):
-                kept.append(z_score)
+            if len(placed) < MOST_NAMES and all(abs(z_score - other) >= _APART for other in placed):
+                placed.append(z_score)
                 rows.append({"token": visible(row["token"]), "z_score": z_score, "n_tokens": _height(bins, z_score)})
     return pl.DataFrame(rows, schema={"token": pl.String, "z_score": pl.Float64, "n_tokens": pl.Int64})
 

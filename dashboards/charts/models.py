@@ -31,12 +31,12 @@ class Look:
 
     def colour(self, models: Collection[str], orient: LegendPlace = "top") -> alt.Color:
         """The scale of colours with a legend of the models that are drawn."""
-        shown = [model for model in self.colours if model in set(models)]
-        n_columns = 3 if max(map(len, shown), default=0) <= _SHORT_NAME else 2
+        domain = [model for model in self.colours if model in set(models)]
+        n_columns = 3 if max(map(len, domain), default=0) <= _SHORT_NAME else 2
         return alt.Color(
             "model:N",
-            scale=alt.Scale(domain=shown, range=[self.colours[model] for model in shown]),
-            sort=shown,
+            scale=alt.Scale(domain=domain, range=[self.colours[model] for model in domain]),
+            sort=domain,
             legend=alt.Legend(
                 title=None,
                 orient=orient,
@@ -56,7 +56,7 @@ class Look:
 
     def caption(self, models: Sequence[str]) -> list[str]:
         """Which of the models are dashed, and why; nothing where all may be compared."""
-        return [f"Dashed, not comparable: {told}."] if (told := self.told(models)) else []
+        return [f"Dashed, not comparable: {reasons}."] if (reasons := self.told(models)) else []
 
     def told(self, models: Sequence[str]) -> str:
         """Those of the models that may not be compared, each with the reason; empty where all may be."""
@@ -128,10 +128,10 @@ def against_size(rows: pl.DataFrame, look: Look, ink: str) -> alt.LayerChart:
             axis=alt.Axis(labels=False, ticks=False, domain=False, grid=False),
         ),
     )
-    shown = [model for model in look.colours if model in set(rows.get_column("model"))]
+    domain = [model for model in look.colours if model in set(rows.get_column("model"))]
     colour = alt.Color(
         "model:N",
-        scale=alt.Scale(domain=shown, range=[look.colours[model] for model in shown]),
+        scale=alt.Scale(domain=domain, range=[look.colours[model] for model in domain]),
         legend=None,
     )
     line = base.transform_filter("datum.is_size").mark_line(color=_LINE, strokeWidth=1.5, opacity=0.6)
@@ -162,5 +162,5 @@ def labelled(rows: pl.DataFrame) -> pl.DataFrame:
         values = plain.get_column("value")
         places = {0, plain.height - 1, values.arg_min(), values.arg_max()}
         plain = plain[sorted(place for place in places if place is not None)]
-    kept = pl.col("is_size") & pl.col("model").is_in(plain.get_column("model").to_list())
-    return rows.with_columns(pl.when(kept).then("value_label").otherwise(pl.lit("")).alias("value_label"))
+    has_room = pl.col("is_size") & pl.col("model").is_in(plain.get_column("model").to_list())
+    return rows.with_columns(pl.when(has_room).then("value_label").otherwise(pl.lit("")).alias("value_label"))

@@ -81,7 +81,7 @@ def drawn(chart: Drawing, kind: Picture) -> bytes:
 def _in_xml(chart: Drawing) -> Drawing:
     """The chart with U+FFFD for characters that XML cannot hold, at which the library that draws it would abort."""
     text = chart.to_json(validate=False)
-    clean = _NOT_IN_XML.sub(lambda found: found[1] or "\N{REPLACEMENT CHARACTER}", text)
+    clean = _NOT_IN_XML.sub(lambda match: match[1] or "\N{REPLACEMENT CHARACTER}", text)
     return chart if clean == text else cast("Drawing", alt.Chart.from_json(clean))
 
 

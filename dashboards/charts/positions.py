@@ -175,11 +175,11 @@ def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> 
             the frequencies over equal bins of them.
         accent: the colour of the whole; domains beside it have their own.
     """
-    shown = positions if positions.height <= len(DOMAINS) + 1 else positions.head(1)
-    domains = shown.get_column("domain").to_list()
+    rows = positions if positions.height <= len(DOMAINS) + 1 else positions.head(1)
+    domains = rows.get_column("domain").to_list()
     colours = [accent, *DOMAINS[: len(domains) - 1]]
     chart: alt.Chart = (
-        alt.Chart(pl.concat(_points(row) for row in shown.to_dicts()))
+        alt.Chart(pl.concat(_points(row) for row in rows.to_dicts()))
         .mark_line(interpolate="linear", strokeJoin="round")
         .encode(
             alt.X("position:Q", title="position in the sequence", axis=alt.Axis(tickCount=8, format="d")),

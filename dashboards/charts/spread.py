@@ -178,8 +178,8 @@ def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame
         low, high and n_neurons of every bin from the smallest to the largest value; nulls and, for ratios, values
         that are not positive are left out.
     """
-    known = values.drop_nulls().cast(pl.Float64)
-    numbers = known.filter(known > 0).log10() if is_log else known
+    known_values = values.drop_nulls().cast(pl.Float64)
+    numbers = known_values.filter(known_values > 0).log10() if is_log else known_values
     schema = pl.Schema({"low": pl.Float64, "high": pl.Float64, "n_neurons": pl.UInt32})
     if numbers.is_empty():
         return pl.DataFrame(schema=schema)
@@ -243,20 +243,20 @@ def activation_histogram(bins: pl.DataFrame, colour: str, contrast: str) -> alt.
         colour: of activations above 0.
         contrast: of those below.
     """
-    shown = bins.filter(pl.col("bin") != 0).with_columns(
+    bars = bins.filter(pl.col("bin") != 0).with_columns(
         (pl.col("n_tokens") / pl.col("n_tokens_counted")).alias("share"),
         pl.format("{} to {}", _edge_text("low"), _edge_text("high")).alias("activation"),
         pl.when(pl.col("bin") > 0).then(pl.lit("above 0")).otherwise(pl.lit("below 0")).alias("sign"),
         pl.lit(0.8).alias("least"),
     )
     chart: alt.Chart = (
-        alt.Chart(shown)
+        alt.Chart(bars)
         .mark_bar()
         .encode(
             alt.X(
                 "activation:N",
                 title="activation",
-                sort=shown.sort("bin").get_column("activation").to_list(),
+                sort=bars.sort("bin").get_column("activation").to_list(),
                 axis=alt.Axis(labelExpr="split(datum.label, ' to ')[0]", labelOverlap=True, labelAngle=0, grid=False),
             ),
             # Bars of a logarithmic axis need a foot: a bin of one token is drawn, too.

@@ -149,8 +149,8 @@ def _cells(detector: Mapping[str, Any], place: int) -> Iterator[dict[str, Any]]:
     yield _cell(detector["address"], 0, first, "ink")
     yield _cell(f"{detector['detected_share']:.0%} of {detector['n_active']:,} times", 0, first + 1, "number")
     more = len(triggers) - _LINES
-    said = [f"{more} more tokens"] * (more > 0) + [f"at its {detector['pole']} pole"] * (detector["pole"] is not None)
-    for line, text in enumerate(said, start=2):
+    lines = [f"{more} more tokens"] * (more > 0) + [f"at its {detector['pole']} pole"] * (detector["pole"] is not None)
+    for line, text in enumerate(lines, start=2):
         yield _cell(text, 0, first + line, "number")
     for line, (token, recall, score) in enumerate(triggers[:_LINES]):
         yield _cell(shortened(token), _COLUMNS["fires on"], first + line, "ink")
@@ -175,8 +175,8 @@ _MOST_LETTERS = 15
 
 def shortened(token: str) -> str:
     """The token with its white space marked, and cut where it would run into the next column."""
-    shown = visible(token)
-    return shown if len(shown) <= _MOST_LETTERS else f"{shown[: _MOST_LETTERS - 1]}…"
+    text = visible(token)
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
 
 
 def _cell(text: str, x: float, line: float, role: str, *, is_bold: bool = False) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from code_editor import code_editor
 
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.page import theme
 from neurothek.queries.ask.parse_tree import classified
 from neurothek.queries.views.install import all_views
@@ -16,7 +16,7 @@ from neurothek.queries.views.install import all_views
 LINES = (10, 20)
 """The fewest and the most lines that are shown without scrolling; completions are offered inside of them."""
 
-_TURN, _SHOWN, _MOUNTED, _RUN = "editor_turn", "editor_query", "editor_mounted", "editor_run"
+_TURN, _QUERY, _MOUNTED, _RUN = "editor_turn", "editor_query", "editor_mounted", "editor_run"
 _RUN_BUTTON = {
     "name": "Run",
     "feather": "Play",
@@ -45,10 +45,10 @@ def show_editor(first_query: str) -> str:
 
     That is the one that was run just now, else the one of the page's address, `first_query` where it holds none.
     """
-    query = asked("query") or first_query
-    if st.session_state.get(_SHOWN) != query:
+    query = address_value("query") or first_query
+    if st.session_state.get(_QUERY) != query:
         _replace(query)
-    said = code_editor(
+    event = code_editor(
         st.session_state[_MOUNTED],
         lang="sql",
         theme=theme(),
@@ -64,22 +64,22 @@ def show_editor(first_query: str) -> str:
         key=f"editor-{st.session_state[_TURN]}",
     )
     st.caption("Ctrl+Enter runs, Ctrl+Space completes")
-    query = newly_run(said) or query
+    query = newly_run(event) or query
     remember(query=query)
     return query
 
 
-def newly_run(said: dict[str, Any]) -> str | None:
+def newly_run(event: dict[str, Any]) -> str | None:
     """The text that was run since the page was drawn last; None where none was.
 
     Args:
-        said: what the component returns: its last event, with an `id` of its own, at each run of the page again.
+        event: what the component returns: its last event, with an `id` of its own, at each run of the page again.
     """
-    if said["type"] != "submit" or not said["text"].strip() or st.session_state.get(_RUN) == said["id"]:
+    if event["type"] != "submit" or not event["text"].strip() or st.session_state.get(_RUN) == event["id"]:
         return None
-    st.session_state[_RUN] = said["id"]
-    st.session_state[_SHOWN] = said["text"]
-    return str(said["text"])
+    st.session_state[_RUN] = event["id"]
+    st.session_state[_QUERY] = event["text"]
+    return str(event["text"])
 
 
 def put_query(text: str) -> None:
@@ -90,7 +90,7 @@ def put_query(text: str) -> None:
 
 def _replace(text: str) -> None:
     """Mount the editor anew: Ace keeps its text as long as the key stays."""
-    st.session_state[_SHOWN] = st.session_state[_MOUNTED] = text
+    st.session_state[_QUERY] = st.session_state[_MOUNTED] = text
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
 
 
@@ -153,13 +153,13 @@ def _entry(name: str, meta: str, about: str = "", *, value: str = "", bonus: int
 
 def _columns() -> dict[str, tuple[str, str]]:
     """Name of a column -> the first view that has it and how many others do, and what it holds."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    places: dict[str, list[tuple[str, str]]] = {}
     for name, view in sorted(all_views().items()):
         for column, about in view.columns.items():
-            found.setdefault(column, []).append((name, about))
+            places.setdefault(column, []).append((name, about))
     return {
         column: (f"{where[0][0]} +{len(where) - 1}" if where[1:] else where[0][0], where[0][1])
-        for column, where in sorted(found.items())
+        for column, where in sorted(places.items())
     }
 
 

@@ -13,7 +13,7 @@ PLACE = "/component/code_editor.code_editor"
 """Where Streamlit serves the package's files."""
 
 _FONT = re.compile(rb"@import url\('https?://[^)]*'\);")
-_KEPT = {"Cache-Control": "public, max-age=86400"}
+_CACHED = {"Cache-Control": "public, max-age=86400"}
 
 
 class EditorFiles:
@@ -35,7 +35,7 @@ class EditorFiles:
         if path is None:
             await self._app(scope, receive, send)
         else:
-            script = Response(without_fonts(path), headers=_KEPT, media_type="text/javascript")
+            script = Response(without_fonts(path), headers=_CACHED, media_type="text/javascript")
             await script(scope, receive, send)
 
 
@@ -60,5 +60,5 @@ def without_fonts(path: Path) -> bytes:
 def _scripts() -> Mapping[str, Path]:
     """Address of a script, or of its source map, -> its file."""
     folder = build_folder()
-    found = (path for path in folder.rglob("*") if path.suffix in {".js", ".map"})
-    return {f"{PLACE}/{path.relative_to(folder).as_posix()}": path for path in found}
+    paths = (path for path in folder.rglob("*") if path.suffix in {".js", ".map"})
+    return {f"{PLACE}/{path.relative_to(folder).as_posix()}": path for path in paths}

@@ -21,20 +21,20 @@ MOST_RAISING = 30
 
 _MOST_ANSWERS = 60
 
-Asked = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 Answered = TypeVar("Answered")
 
 
 def grid_of(model: str, prompt: str, *, lens: Lens, corpus: str | None) -> GridPage:
     """What a model predicts after each layer at the last positions of a prompt."""
-    asked = {"model": model, "prompt": prompt, "lens": lens, "corpus": corpus, "most": MOST_POSITIONS}
-    return _answered(GridPage, "trace_grid", model, asked)
+    arguments = {"model": model, "prompt": prompt, "lens": lens, "corpus": corpus, "most": MOST_POSITIONS}
+    return _answered(GridPage, "trace_grid", model, arguments)
 
 
 def switched_grid_of(model: str, neuron: str, prompt: str, *, value: float) -> GridPage:
     """The same with one neuron of the model set to a value at every position."""
-    asked = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "most": MOST_POSITIONS}
-    return _answered(GridPage, "trace_grid", model, asked)
+    arguments = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "most": MOST_POSITIONS}
+    return _answered(GridPage, "trace_grid", model, arguments)
 
 
 def trace_of(
@@ -48,15 +48,15 @@ def trace_of(
     effects: bool = False,
 ) -> TracePage:
     """How a model builds its prediction at one position."""
-    asked = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}
+    arguments = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}
     more = {"token": token, "effects": effects, "raising": MOST_RAISING}
-    return _answered(TracePage, "trace", model, asked | more)
+    return _answered(TracePage, "trace", model, arguments | more)
 
 
 def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
     """What the next token becomes when one neuron of a model is set to a value."""
-    asked = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "position": position}
-    return _answered(SwitchPage, "switch", model, asked)
+    arguments = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "position": position}
+    return _answered(SwitchPage, "switch", model, arguments)
 
 
 def activations_of(neuron: str, prompt: str) -> AlongPage:
@@ -64,10 +64,10 @@ def activations_of(neuron: str, prompt: str) -> AlongPage:
     return _answered(AlongPage, "activations", neuron.partition("/")[0], {"neuron": neuron, "prompt": prompt})
 
 
-def _answered(kind: type[Answered], method: str, model: str, asked: Asked) -> Answered:
+def _answered(kind: type[Answered], method: str, model: str, arguments: Arguments) -> Answered:
     with st.spinner(f"running {model} on the prompt, on this machine; the first time takes some seconds"):
         try:
-            answer = _kept(state(), method, asked)
+            answer = _cached(state(), method, arguments)
         except Unavailable as error:
             if error.what != "weights":
                 raise
@@ -84,5 +84,5 @@ def _elsewhere(model: str) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
-def _kept(state: State, method: str, asked: Asked) -> Any:  # noqa: ANN401 - each method has an answer of its own
-    return getattr(desk(), method)(**asked)
+def _cached(state: State, method: str, arguments: Arguments) -> Any:  # noqa: ANN401 - each method has an answer of its own
+    return getattr(desk(), method)(**arguments)

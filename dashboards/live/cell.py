@@ -99,14 +99,14 @@ def added_little(neurons: pl.DataFrame, final: str) -> str:
 def cell_sentence(cell: Mapping[str, Any], page: TracePage, layer: int) -> str:
     """What is predicted in a cell, what that is to the prediction in the end, and how much the ten neurons hold."""
     final = f"{quoted(page.final)} ({100 * page.traced.final_probability:.1f}%)"
-    said = f"Predicts {quoted(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
+    prediction = f"Predicts {quoted(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
     end = ", as the whole model does" if cell["final_rank"] == 1 else f"; {final}, predicted in the end, has rank "
     rank = "" if cell["final_rank"] == 1 else f"{cell['final_rank']:,}"
     changed = cell["before"] is not None and cell["before"] != cell["predicted"]
     ffn = f" Before the FFN it was {quoted(cell['before'])}." if changed else ""
     share = page.layers.row(by_predicate=pl.col("layer") == layer, named=True)["dominant_share"]
     held = "" if share is None else f" Ten neurons hold {share:.1%} of the summed sizes of the FFN's sub-updates:"
-    return f"{said}{end}{rank}.{ffn}{held}"
+    return f"{prediction}{end}{rank}.{ffn}{held}"
 
 
 def promoters_html(tokens: Sequence[str]) -> str:

@@ -12,10 +12,10 @@ from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.answers import switch_of, switched_grid_of
 from neurothek.dashboards.live.token_grid import show_switched
-from neurothek.dashboards.widgets.address import asked, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
-from neurothek.dashboards.widgets.page import Theme, said, theme
+from neurothek.dashboards.widgets.page import Theme, show_errors, theme
 from neurothek.queries.trace.grid import GridPage
 from neurothek.queries.trace.switch import SwitchPage
 
@@ -40,7 +40,7 @@ def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: boo
     usual = (
         (ON if is_silent else OFF)
         if value is None
-        else {known: name for name, known in VALUES.items()}.get(value, OTHER)
+        else {number_set: name for name, number_set in VALUES.items()}.get(value, OTHER)
     )
     key = own_key("set")
     chosen = choice.segmented_control("Set it to", [OFF, ON, OTHER], default=usual, key=key, width="stretch")
@@ -57,7 +57,7 @@ def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: boo
 
 def asked_value() -> float | None:
     """The value that the address asks for; None where it asks for none."""
-    typed = asked("set")
+    typed = address_value("set")
     try:
         return None if typed is None or not math.isfinite(float(typed)) else float(typed)
     except ValueError:
@@ -66,8 +66,8 @@ def asked_value() -> float | None:
 
 def say_no_value() -> None:
     """Say so where the address asks for a value that is none."""
-    if asked("set") is not None and asked_value() is None:
-        st.warning(plain(f"The address asks for an unknown value: {asked('set')}."))
+    if address_value("set") is not None and asked_value() is None:
+        st.warning(plain(f"The address asks for an unknown value: {address_value('set')}."))
 
 
 @st.fragment
@@ -81,14 +81,14 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
     """
     st.subheader("Switch a neuron off", anchor=False, help=plain(SOURCE))
     acting = [address for _, addresses in cells for address in addresses]
-    wanted = asked("switch")
-    known = acting if wanted is None or wanted in acting else [wanted, *acting]
+    chosen = address_value("switch")
+    options = acting if chosen is None or chosen in acting else [chosen, *acting]
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([3, 3, 1.4, 0.8], vertical_alignment="bottom")
         picked = wide.selectbox(
             "Neuron",
-            known,
-            index=known.index(wanted) if wanted else 0 if known else None,
+            options,
+            index=options.index(chosen) if chosen else 0 if options else None,
             # Neurons of another cell are another choice.
             key=own_key(f"switch-{'-'.join(acting[:1])}-{cells[0][0]}"),
             accept_new_options=True,
@@ -98,14 +98,14 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
         if last.form_submit_button("Run", type="primary"):
             remember(switch=picked, set=f"{value:g}" if picked else None)
     say_no_value()
-    neuron, value_asked = asked("switch"), asked_value()
+    neuron, value_asked = address_value("switch"), asked_value()
     if neuron is None or value_asked is None:
         return
     positions = dict(zip(grids, (position for position, _ in cells), strict=True))
     first, *_ = positions
     named = neuron.partition("/")[0]
     model = named if named in positions else first
-    with said():
+    with show_errors():
         show_switch(switch_of(model, neuron, prompt, value=value_asked, position=positions[model]))
         if grids[model].lens == "id":
             _show_grid(grids[model], switched_grid_of(model, neuron, prompt, value=value_asked))
@@ -190,13 +190,13 @@ def changes_chart(changes: pl.DataFrame, colours: tuple[str, str], *, largest: f
     axis = alt.Axis(labelFont="monospace", labelLimit=130, labelOverlap=False, ticks=False, domain=False)
     end = 100 * largest or 1.0
     scale = alt.Scale(domain=[-end, end], nice=False)
-    told = [
+    tooltip = [
         alt.Tooltip("label:N", title="token"),
         alt.Tooltip("probability_before:Q", title="before", format=".3%"),
         alt.Tooltip("probability_after:Q", title="after", format=".3%"),
     ]
     x = alt.X("points:Q", scale=scale, title="change of its probability, percentage points", axis=alt.Axis(tickCount=5))
-    base = alt.Chart(rows).encode(y=alt.Y("label:N", sort=labels, title=None, axis=axis), tooltip=told)
+    base = alt.Chart(rows).encode(y=alt.Y("label:N", sort=labels, title=None, axis=axis), tooltip=tooltip)
     numbers = "format(datum.probability_before, '.1%') + ' → ' + format(datum.probability_after, '.1%')"
     words = base.transform_calculate(numbers=numbers).encode(text="numbers:N", x=x)
     up, down = "datum.change > 0", "datum.change <= 0"
@@ -219,11 +219,11 @@ def divergence_chart(neurons: pl.DataFrame, colour: str, *, on: Theme) -> alt.La
         colour: of the neuron's own.
         on: the page's theme.
     """
-    told = [alt.Tooltip("address:N", title="neuron"), alt.Tooltip("kl:Q", title="divergence, nats", format=".3g")]
+    tooltip = [alt.Tooltip("address:N", title="neuron"), alt.Tooltip("kl:Q", title="divergence, nats", format=".3g")]
     x = alt.X(
         "kl:Q", title="divergence of the next token, nats", axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=True)
     )
-    base = alt.Chart(neurons).encode(x=x, tooltip=told)
+    base = alt.Chart(neurons).encode(x=x, tooltip=tooltip)
     chart = alt.LayerChart(
         layer=[
             base.transform_filter("datum.is_random").mark_tick(color=_GREY[on], thickness=1.5, height=18, opacity=0.7),

@@ -11,11 +11,11 @@ from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.answers import activations_of, switch_of
 from neurothek.dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
-from neurothek.dashboards.widgets.address import asked, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.page import said, theme
+from neurothek.dashboards.widgets.page import show_errors, theme
 from neurothek.queries.trace.grid import AlongPage
 
 WHAT = (
@@ -66,16 +66,18 @@ def try_neuron(address: str, text: str | None = None, *, is_silent: bool = False
     st.subheader("Try it", anchor=False, help=plain(SOURCE))
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
-        typed = wide.text_input("Text", asked("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}"))
+        typed = wide.text_input(
+            "Text", address_value("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}")
+        )
         value = pick_value(*choices, is_silent=is_silent)
         if last.form_submit_button("Run", type="primary"):
             remember(prompt=typed or None, set=f"{value:g}")
     say_no_value()
-    prompt, value_asked = asked("prompt"), asked_value()
+    prompt, value_asked = address_value("prompt"), asked_value()
     if value_asked is None or prompt is None:
         st.caption(WHAT)
         return
-    with said():
+    with show_errors():
         show_along(activations_of(address, prompt))
         trace = link_html("Trace this text layer by layer", "trace", model=address.partition("/")[0], prompt=prompt)
         st.html(f"{SHEET}{trace}")

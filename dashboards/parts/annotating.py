@@ -18,7 +18,7 @@ from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import LEAST_MARKED
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import data_of, show_source
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import missing
@@ -113,7 +113,7 @@ class Place:
 def place_of(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> Place:
     """The vector that the address names, else the first that is not judged."""
     done = judged(connection, sample, annotator)
-    vector = sample.by_handle.get(asked("vector") or "")
+    vector = sample.by_handle.get(address_value("vector") or "")
     if vector is None:
         vector = next((one for one in sample.vectors if one.handle not in done), None)
     remember(vector=None if vector is None else vector.handle)
@@ -345,7 +345,7 @@ def plausible_shares(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 
 def _save_plausible(sample: ListSample, handle: str, annotator: str, is_plausible: bool) -> None:
-    said = {"model": sample.model.name, "item": handle, "annotator": annotator, "plausible": is_plausible}
-    problem = save_annotations(desk().warehouse.path, [said])
+    judgement = {"model": sample.model.name, "item": handle, "annotator": annotator, "plausible": is_plausible}
+    problem = save_annotations(desk().warehouse.path, [judgement])
     if problem is not None:
         st.session_state[PROBLEM] = f"Nothing was saved: {problem}."

@@ -71,8 +71,8 @@ def seen(shares: pl.DataFrame) -> str:
     of_models = shares.group_by("model", maintain_order=True).agg(
         pl.col("n_vectors").sum(), pl.col("n_annotators").max()
     )
-    said = [f"{vectors:,} vectors of {model} by {people}" for model, vectors, people in of_models.iter_rows()]
-    return f"on {', '.join(said)}{' annotators' if of_models.get_column('n_annotators')[-1] != 1 else ' annotator'}"
+    counts = [f"{vectors:,} vectors of {model} by {people}" for model, vectors, people in of_models.iter_rows()]
+    return f"on {', '.join(counts)}{' annotators' if of_models.get_column('n_annotators')[-1] != 1 else ' annotator'}"
 
 
 def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Look], caption: str, who: str) -> None:

@@ -38,15 +38,15 @@ def known_numbers(neurons: pl.DataFrame, numbers: Sequence[str]) -> list[str]:
     return [name for name in present if neurons.get_column(name).null_count() < neurons.height]
 
 
-def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
+def pick_distribution(data: Data, columns: Sequence[str], part: str = "") -> None:
     """Draw how the neurons spread over a number that the person picks.
 
     Args:
         data: neurons with the numbers.
-        known: the numbers to pick from.
+        columns: the numbers to pick from.
         part: what to say where these are not all neurons.
     """
-    number = _number(st.selectbox("Distribution of", known, format_func=axes.spoken, key="number"))
+    number = _number(st.selectbox("Distribution of", columns, format_func=axes.spoken, key="number"))
     values = data.frame.get_column(number.column)
     bins = spread.binned(values, is_log=number.is_log)
     n_silent, word = silent(data.frame)
@@ -74,18 +74,18 @@ def silent(neurons: pl.DataFrame) -> tuple[int, str]:
     return int(neurons.get_column("never_active").fill_null(False).sum()), word
 
 
-def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
+def pick_scatter(data: Data, columns: Sequence[str]) -> pl.DataFrame:
     """Draw two numbers that the person picks; the neurons within the rectangle that the person drew, or all.
 
     Args:
         data: neurons with the numbers.
-        known: the numbers to pick from.
+        columns: the numbers to pick from.
     """
     neurons = data.frame
     left, right = st.columns(2)
-    x = _number(left.selectbox("Horizontal axis", known, format_func=axes.spoken, key="across"))
+    x = _number(left.selectbox("Horizontal axis", columns, format_func=axes.spoken, key="across"))
     y = _number(
-        right.selectbox("Vertical axis", known, index=min(1, len(known) - 1), format_func=axes.spoken, key="up")
+        right.selectbox("Vertical axis", columns, index=min(1, len(columns) - 1), format_func=axes.spoken, key="up")
     )
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = spread.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
@@ -105,9 +105,9 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
 
 def within(neurons: pl.DataFrame, rectangle: dict[str, list[float]]) -> pl.DataFrame:
     """The neurons whose numbers lie within the edges of a rectangle: column -> [lowest, highest]."""
-    known = {column: edges for column, edges in rectangle.items() if column in neurons.columns and len(edges) == 2}
-    inside = (pl.col(column).is_between(min(edges), max(edges)) for column, edges in known.items())
-    return neurons.filter(*inside) if known else neurons
+    edges_of = {column: edges for column, edges in rectangle.items() if column in neurons.columns and len(edges) == 2}
+    inside = (pl.col(column).is_between(min(edges), max(edges)) for column, edges in edges_of.items())
+    return neurons.filter(*inside) if edges_of else neurons
 
 
 def _number(column: str) -> spread.Number:

@@ -37,19 +37,19 @@ _MOST_COLUMNS = 4
 _EXTREMES_HEIGHT = 130
 
 
-def show_scores(reader: Reading, models: Sequence[str], told: str) -> None:
+def show_scores(reader: Reading, models: Sequence[str], model_in_words: str) -> None:
     """What ten neurons do to the token that settles, and to the one that is pushed down.
 
     Args:
         reader: what the page reads.
         models: names, in the order in which they are shown.
-        told: the one of them that the sentence is about.
+        model_in_words: the one of them that the sentence is about.
     """
     data = data_of(reader, "event_scores", {"models": list(models)})
     if data.frame.is_empty():
         return
     st.subheader("What ten neurons do to the token of an event", anchor=False)
-    st.markdown(plain(told_scores(data.frame, told)))
+    st.markdown(plain(told_scores(data.frame, model_in_words)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(models, data.frame):
@@ -89,28 +89,28 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
     )
 
 
-def show_layers(reader: Reading, models: Sequence[str], told: str) -> None:
+def show_layers(reader: Reading, models: Sequence[str], model_in_words: str) -> None:
     """What ten neurons do to the token at the top before their layer, and how much of the update they hold.
 
     Args:
         reader: what the page reads.
         models: names, in the order in which they are shown.
-        told: the one of them that the sentence is about.
+        model_in_words: the one of them that the sentence is about.
     """
     frames = [data_of(reader, "top_candidate_scores", {"model": model}) for model in models]
-    known = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
-    if not known:
+    data_of_model = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
+    if not data_of_model:
         return
     st.subheader("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
-    st.markdown(plain(told_shares(shares.frame, told)))
+    st.markdown(plain(told_shares(shares.frame, model_in_words)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
-    whole = pl.concat([data.frame for data in known.values()])
+    whole = pl.concat([data.frame for data in data_of_model.values()])
     domain = events.bounds(whole, "median_min_centred", "median_max_centred")
-    for model, rows in _in_columns(list(known), whole):
+    for model, rows in _in_columns(list(data_of_model), whole):
         caption = f"Up to {max(rows.get_column('n_examples').to_list()):,} examples a layer."
-        _show(model, partial(events.candidate_bands, rows, domain), caption, known[model], LAYERS_SOURCE)
+        _show(model, partial(events.candidate_bands, rows, domain), caption, data_of_model[model], LAYERS_SOURCE)
     st.caption(
         "Scores m (e . v) for the token at the top before the FFN, less their mean over all tokens, medians over "
         "examples but those at position 0. Bands: from the smallest to the largest of ten sub-updates. Lines: their "
@@ -125,9 +125,9 @@ def told_shares(rows: pl.DataFrame, model: str) -> str:
         rows: of the view `dominant_share`.
         model: which one.
     """
-    own = rows.filter(model=model)
-    dominant = _mean(own, "dominant_share", "n_examples")
-    random = _mean(own, "random_share", "n_random_examples")
+    of_model = rows.filter(model=model)
+    dominant = _mean(of_model, "dominant_share", "n_examples")
+    random = _mean(of_model, "random_share", "n_random_examples")
     if dominant is None:
         return ""
     others = "" if random is None else f"; ten random others hold {random:.1%}"
@@ -165,15 +165,15 @@ def _in_columns(models: Sequence[str], frame: pl.DataFrame) -> Iterator[tuple[st
 
 
 def _show(model: str, draw: Callable[[], Drawing], caption: str, data: Data, source: str) -> None:
-    own = data.showing(f"{data.name}_{model}", data.frame.filter(model=model))
-    show_figure(model, lambda _: draw(), caption, own, source=source)
+    of_model = data.showing(f"{data.name}_{model}", data.frame.filter(model=model))
+    show_figure(model, lambda _: draw(), caption, of_model, source=source)
 
 
 def _mean(rows: pl.DataFrame, share: str, weight: str) -> float | None:
     """A share, averaged over examples; None where there are none."""
-    known = rows.filter(pl.col(share).is_not_null() & (pl.col(weight) > 0))
-    total = int(known.get_column(weight).sum())
-    return float((known[share] * known[weight]).sum() / total) if total else None
+    weighted = rows.filter(pl.col(share).is_not_null() & (pl.col(weight) > 0))
+    total = int(weighted.get_column(weight).sum())
+    return float((weighted[share] * weighted[weight]).sum() / total) if total else None
 
 
 _MOST_LETTERS = 90
@@ -200,13 +200,13 @@ def traced_texts_html(rows: pl.DataFrame) -> str:
     lines = []
     for row in rows.to_dicts():
         prompt, token = row["prompt"], row["token"]
-        shown = visible(prompt[-_MOST_LETTERS:])
-        told = f"layer {row['layer']} of {row['n_layers']}"
+        end = visible(prompt[-_MOST_LETTERS:])
+        place = f"layer {row['layer']} of {row['n_layers']}"
         trace = link_html("trace", "trace", css="nt-row", model=row["model"], prompt=prompt)
         lines.append(
             f'<span class="nt-domain">{html.escape(row["model"])}</span>'
-            f'<span class="nt-prompt"><bdi>{html.escape(shown)}<b>{html.escape(visible(token))}</b></bdi></span>'
-            f"<span>{html.escape(told)} · {trace}</span>"
+            f'<span class="nt-prompt"><bdi>{html.escape(end)}<b>{html.escape(visible(token))}</b></bdi></span>'
+            f"<span>{html.escape(place)} · {trace}</span>"
         )
     return f'{SHEET}{_SHEET}<div class="nt-event">{"".join(lines)}</div>'
 
@@ -267,9 +267,9 @@ def shown_pushers(reader: Reader, models: Sequence[KnownModel], rows: pl.DataFra
         rows: of the statement `pushers`.
     """
     parts = [
-        with_promoted(reader, model, own.head(MOST_ROWS))
+        with_promoted(reader, model, of_model.head(MOST_ROWS))
         for model in models
-        if not (own := rows.filter(model=model.name)).is_empty()
+        if not (of_model := rows.filter(model=model.name)).is_empty()
     ]
     return pl.concat(parts)
 
@@ -278,7 +278,7 @@ def pushers_html(
     rows: pl.DataFrame,
     examples: Mapping[str, int],
     colours: Mapping[str, str],
-    asked: Mapping[str, str],
+    parameters: Mapping[str, str],
     muted: Mapping[str, Muted] | None = None,
 ) -> str:
     """A card per model: its neurons that push the word, each with how often, its base rate and what it writes.
@@ -287,24 +287,26 @@ def pushers_html(
         rows: as `shown_pushers` yields them.
         examples: in how many an FFN of each model brought the word to the top, in the order of the cards.
         colours: of the bars, by model.
-        asked: what each neuron's page is asked for besides its address: the word to mark, the corpus.
+        parameters: what each neuron's page is asked for besides its address: the word to mark, the corpus.
         muted: model -> its tokens to show pale; None: none.
     """
     cards = []
     for model, n in examples.items():
-        own = rows.filter(model=model)
+        of_model = rows.filter(model=model)
         head = f"<b>{html.escape(model)}</b>"
-        if own.is_empty():
+        if of_model.is_empty():
             cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
             continue
-        body = "".join(_row(row, colours[model], asked, muted_at(row["address"], muted)) for row in own.to_dicts())
+        body = "".join(
+            _row(row, colours[model], parameters, muted_at(row["address"], muted)) for row in of_model.to_dicts()
+        )
         cards.append(card_html(head, f"{n:,} example{'s' * (n != 1)}", "", body))
     return f'{STYLE}{_PUSHERS_SHEET}<div class="nt-pushers">{"".join(cards)}</div>'
 
 
-def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str], muted: Muted) -> str:
+def _row(row: Mapping[str, Any], colour: str, parameters: Mapping[str, str], muted: Muted) -> str:
     share, base = row["push_share"], row["base_share"]
-    told = (
+    title = (
         f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; dominant in "
         f"{row['times_dominant']:,} of all {row['n_examples']:,}; {_scores(row)}, mean coefficient "
         f"{row['mean_coefficient']:.3f}"
@@ -312,10 +314,10 @@ def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str], muted: M
     # At a coefficient below 0 a neuron promotes the bottom of its list.
     written = row["bottom_tokens" if row["mean_coefficient"] < 0 else "top_tokens"]
     address = row["address"]
-    link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
+    link = link_html(address.rpartition("/")[2], "neuron", title=title, css="nt-row", neuron=address, **parameters)
     tokens = " ".join(token_html(token, muted=muted) for token in (written or ())[:_MOST_TOKENS])
     return (
-        f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
+        f'<div class="nt-push" title="{html.escape(title)}"><span>{link}</span>'
         f'<span class="nt-bar"><i style="width: {100 * share:.0f}%; background: {colour}"></i>'
         f'<span class="nt-base" style="left: {100 * base:.0f}%"></span></span>'
         f'<span class="nt-share">{percent(share)} ({percent(base)} of all examples)</span>'

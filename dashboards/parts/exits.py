@@ -59,7 +59,7 @@ def exits_of_model(reader: Reading, model: str) -> None:
     curves = data_of_models(reader, "exit_tradeoff", [model], *_ALONG)
     if curves.frame.is_empty():
         missing(
-            reader.shown,
+            reader.shown_connection,
             f"Early exits were not measured for {model}.",
             [model],
             jobs=("exits",),
@@ -87,11 +87,11 @@ def show_rules(rules: Data) -> None:
 
 def saved_in_words(curves: pl.DataFrame) -> str:
     """What 95% precision saves, by method: a sentence."""
-    known = curves.filter(pl.col("layers_saved_at_95").is_not_null())
+    crossing = curves.filter(pl.col("layers_saved_at_95").is_not_null())
     columns = ("method", "layers_saved_at_95", "saved_share_at_95")
-    rows = known.select(columns).unique().sort("method", descending=True).rows()
-    told = [f"{method.replace('_', ' ')} {saved:.1f} ({share:.0%})" for method, saved, share in rows]
-    return f"Layers saved at 95% precision: {', '.join(told)}." if told else "No curve crosses 95% from below."
+    rows = crossing.select(columns).unique().sort("method", descending=True).rows()
+    clauses = [f"{method.replace('_', ' ')} {saved:.1f} ({share:.0%})" for method, saved, share in rows]
+    return f"Layers saved at 95% precision: {', '.join(clauses)}." if clauses else "No curve crosses 95% from below."
 
 
 def _numbers(frame: pl.DataFrame, column: str) -> str:

@@ -51,35 +51,37 @@ def measure_of(neurons: pl.DataFrame) -> str:
 
 
 def found_html(
-    neurons: pl.DataFrame, asked: Mapping[str, str], *, colour: str, muted: Mapping[str, Muted] | None = None
+    neurons: pl.DataFrame, parameters: Mapping[str, str], *, colour: str, muted: Mapping[str, Muted] | None = None
 ) -> str:
     """The neurons of an answer under each other.
 
     Args:
         neurons: rows of an answer, with place, address and what else its search tells.
-        asked: what each neuron's page is asked for besides its address.
+        parameters: what each neuron's page is asked for besides its address.
         colour: of the bars, as #rrggbb.
         muted: model -> its tokens to show pale; None: none.
     """
     measure = measure_of(neurons)
     most = max((abs(value) for value in neurons.get_column(measure).drop_nulls()), default=0.0) or 1.0
     head = "".join(f'<span class="{css}">{text}</span>' for text, css in _head(measure, neurons.columns))
-    rows = "".join(_row(row, measure, most, asked, colour=colour, muted=_of(row, muted)) for row in neurons.to_dicts())
+    rows = "".join(
+        _row(row, measure, most, parameters, colour=colour, muted=_of(row, muted)) for row in neurons.to_dicts()
+    )
     return f'{SHEET}{_SHEET}<div class="nt-found"><div class="nt-head">{head}</div>{rows}</div>'
 
 
-def grid_html(answers: Mapping[str, pl.DataFrame], asked: Mapping[str, str], *, most: int) -> str:
+def grid_html(answers: Mapping[str, pl.DataFrame], parameters: Mapping[str, str], *, most: int) -> str:
     """The first neurons of several models beside each other: a column a model.
 
     Args:
         answers: rows of each model's answer, by its name.
-        asked: what each neuron's page is asked for besides its address.
+        parameters: what each neuron's page is asked for besides its address.
         most: rows to show.
     """
     head = "".join(f"<th>{html.escape(model)}</th>" for model in answers)
     n_rows = min(most, max((answer.height for answer in answers.values()), default=0))
     lists = [answer.head(n_rows).to_dicts() for answer in answers.values()]
-    body = "".join(f"<tr>{''.join(_cell(rows, place, asked) for rows in lists)}</tr>" for place in range(n_rows))
+    body = "".join(f"<tr>{''.join(_cell(rows, place, parameters) for rows in lists)}</tr>" for place in range(n_rows))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'{SHEET}{_SHEET}<div class="nt-grid">{table}</div>'
 
@@ -96,13 +98,13 @@ def reason_html(row: Mapping[str, Any]) -> str:
 
 
 def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    told = "shares" if measure == "overlap" else "fires on" if "recalls" in columns else "token: rank, z"
+    heading = "shares" if measure == "overlap" else "fires on" if "recalls" in columns else "token: rank, z"
     beside = "promotes" if "top_tokens" in columns else "beside it"
     return [
         ("", ""),
         ("neuron", ""),
         (MEASURES[measure], ""),
-        (told, ""),
+        (heading, ""),
         (beside, "nt-beside"),
         ("fires", "nt-fires"),
     ]
@@ -138,36 +140,39 @@ def _pole(row: Mapping[str, Any]) -> str:
 
 
 def _row(
-    row: Mapping[str, Any], measure: str, most: float, asked: Mapping[str, str], *, colour: str, muted: Muted
+    row: Mapping[str, Any], measure: str, most: float, parameters: Mapping[str, str], *, colour: str, muted: Muted
 ) -> str:
     value = row[measure]
     width = 5.5 * abs(value) / most
     bar = (
         f'<b class="nt-value">{value:.3g}</b><i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
     )
-    own = {**asked, **({"side": "suppressed"} if row.get("side") and listed_side(row) == "suppressed" else {})}
+    link_parameters = {
+        **parameters,
+        **({"side": "suppressed"} if row.get("side") and listed_side(row) == "suppressed" else {}),
+    }
     beside = "".join(token_link(token, css=muted.css(token)) for token in _beside(row))
     return (
         f'<div><span class="nt-faint">{row["place"]}</span>'
-        f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **own)}</span>"
+        f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **link_parameters)}</span>"
         f"<span>{bar}</span><span>{reason_html(row)}{_pole(row)}</span>"
         f'<span class="nt-beside">{beside}</span>'
         f'<span class="nt-fires nt-faint">{_firing(row)}</span></div>'
     )
 
 
-def _cell(rows: Sequence[Mapping[str, Any]], place: int, asked: Mapping[str, str]) -> str:
+def _cell(rows: Sequence[Mapping[str, Any]], place: int, parameters: Mapping[str, str]) -> str:
     if place >= len(rows):
         return "<td></td>"
     row = rows[place]
     short = row["address"].rpartition("/")[2]
-    link = link_html(short, "neuron", css="nt-row", neuron=row["address"], **asked)
+    link = link_html(short, "neuron", css="nt-row", neuron=row["address"], **parameters)
     return f"<td>{link} &ensp;{reason_html(row)}</td>"
 
 
 def _word(token: str, side: str, rank: int, z_score: float) -> str:
-    told = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}, z {z_score:.2f}"
-    return _why(token_link(token), told)
+    place = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}, z {z_score:.2f}"
+    return _why(token_link(token), place)
 
 
 def _trigger(token: str, recall: float, share: float) -> str:
@@ -175,18 +180,18 @@ def _trigger(token: str, recall: float, share: float) -> str:
 
 
 def _shared(row: Mapping[str, Any]) -> str:
-    told = f"{row['n_promoted']} promoted + {row['n_suppressed']} suppressed"
+    counts = f"{row['n_promoted']} promoted + {row['n_suppressed']} suppressed"
     if row.get("null_99") is not None:
-        told += f"; random reaches {row['null_99']:.3f}"
-    return _why("", told)
+        counts += f"; random reaches {row['null_99']:.3f}"
+    return _why("", counts)
 
 
 def _scored(row: Mapping[str, Any]) -> str:
     return f"rank {row['rank']:,}, {row['rank_from_bottom']:,} from the bottom, z {row['z_score']:.2f}"
 
 
-def _why(what: str, told: str) -> str:
-    return f'<span class="nt-why">{what} <small>{html.escape(told)}</small></span>'
+def _why(what: str, text: str) -> str:
+    return f'<span class="nt-why">{what} <small>{html.escape(text)}</small></span>'
 
 
 def _firing(row: Mapping[str, Any]) -> str:

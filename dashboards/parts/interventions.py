@@ -64,11 +64,11 @@ def changed(reader: Reading, names: Sequence[str]) -> list[str]:
 
 def _say_how(reader: Reading, names: Sequence[str]) -> None:
     """Which command changes neurons, or what has to be measured before."""
-    active = {one.model for one in measured_corpora(reader.shown, names) if one.activation_rule is not None}
-    measured = [model for model in choose_models(reader.shown, names) if model.name in active]
+    active = {one.model for one in measured_corpora(reader.shown_connection, names) if one.activation_rule is not None}
+    measured = [model for model in choose_models(reader.shown_connection, names) if model.name in active]
     if not measured:
         what = "How often the neurons of these models fire was not measured yet; random sets are matched by that."
-        missing(reader.shown, what, names, jobs=("activity",), corpus=reader.corpus)
+        missing(reader.shown_connection, what, names, jobs=("activity",), corpus=reader.corpus)
         return
     model = min(measured, key=lambda one: one.size).name
     (has_kinds,) = data_of(reader, "has_kinds", {"model": model}).frame.get_column("has_kinds")
@@ -87,7 +87,7 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     show_figure(
         "What kinds of neurons are worth, by size",
         lambda _: effects.worth_of_kinds(data.frame),
-        WORTH.format(**_told(data.frame)),
+        WORTH.format(**_caption_values(data.frame)),
         data,
         source=WORTH_SOURCE,
         own_legend=True,
@@ -101,15 +101,15 @@ def worth_sentence(rows: pl.DataFrame) -> str:
         rows: of the view `worth_of_kinds`, smallest model first.
     """
     model = rows.get_column("model")[-1]
-    own = rows.filter(model=model).sort("worth", descending=True).to_dicts()
-    dear = [f"{row['kind']} ({row['worth']:.2g})" for row in own if row["effect"] > row["random_effect_most"]]
-    cheap = [row["kind"] for row in own if row["effect"] <= row["random_effect_most"]]
+    of_model = rows.filter(model=model).sort("worth", descending=True).to_dicts()
+    dear = [f"{row['kind']} ({row['worth']:.2g})" for row in of_model if row["effect"] > row["random_effect_most"]]
+    cheap = [row["kind"] for row in of_model if row["effect"] <= row["random_effect_most"]]
     costs = f"cost more than every random set of as many, in nats a token beyond their mean: {', '.join(dear)}"
-    said = [f"In {model}, neurons that {costs}"] if dear else []
+    clauses = [f"In {model}, neurons that {costs}"] if dear else []
     if cheap:
         none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"
-        said.append(f"{' and '.join(cheap)} {none}" if dear else f"{none}: {', '.join(cheap)}")
-    return f"{'; '.join(said)}."
+        clauses.append(f"{' and '.join(cheap)} {none}" if dear else f"{none}: {', '.join(cheap)}")
+    return f"{'; '.join(clauses)}."
 
 
 def effects_of_model(reader: Reading, model: str) -> list[str]:
@@ -120,7 +120,7 @@ def effects_of_model(reader: Reading, model: str) -> list[str]:
     show_figure(
         f"Effects on {model}",
         partial(_effects, data.frame),
-        EFFECTS.format(**_told(data.frame)),
+        EFFECTS.format(**_caption_values(data.frame)),
         data,
         source=SOURCE,
         own_legend=True,
@@ -138,7 +138,7 @@ def places(reader: Reading, model: str, intervention: str) -> None:
     show_figure(
         "Effect by position and domain",
         lambda _: effects.by_position(data.frame),
-        PLACES.format(**_told(data.frame) | {"n_tokens": n_tokens}),
+        PLACES.format(**_caption_values(data.frame) | {"n_tokens": n_tokens}),
         data,
         source=SOURCE,
         own_legend=True,
@@ -171,8 +171,8 @@ def written(reader: Reading, model: str, intervention: str) -> None:
     rows = data.frame.head(MOST_PROMPTS).drop("prompt_number")
     st.html(texts_html(rows))
     n = data.frame.height
-    shown = f"The first {MOST_PROMPTS} of {n:,} prompts; " if n > MOST_PROMPTS else ""
-    st.caption(plain(WRITTEN.format(shown=shown)))
+    extent = f"The first {MOST_PROMPTS} of {n:,} prompts; " if n > MOST_PROMPTS else ""
+    st.caption(plain(WRITTEN.format(shown=extent)))
     show_source(data)
 
 
@@ -197,7 +197,7 @@ def single_neurons(reader: Reading, model: str) -> None:
         st.caption(f"The {MOST_NEURONS} with the largest effects of {rows.height:,}.")
 
 
-def _told(rows: pl.DataFrame) -> dict[str, str]:
+def _caption_values(rows: pl.DataFrame) -> dict[str, str]:
     """What captions say of the rows."""
     return {"n_sets": numbers(rows, "n_sets"), "n_tokens": numbers(rows, "n_tokens"), "corpus": corpora(rows)}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import duckdb
 import streamlit as st
 
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.memory import known
+from neurothek.dashboards.widgets.memory import warehouse_answer
 from neurothek.queries.ask.statements import records
 
 LABEL = "Mute byte and undertrained tokens"
@@ -32,7 +32,7 @@ class Muted:
         """The class of a token in HTML."""
         return CSS if token in self.reasons else ""
 
-    def told(self, tokens: Iterable[str]) -> str:
+    def caption(self, tokens: Iterable[str]) -> str:
         """How many of these are muted, and why; nothing where none is."""
         return told_reasons(self.reasons[token] for token in tokens if token in self.reasons)
 
@@ -51,18 +51,18 @@ def pick_muted(models: Iterable[str]) -> Mapping[str, Muted]:
 
     Models without muted tokens have none; where no model has any, there is no switch.
     """
-    reasons = known(muted_tokens)
+    reasons = warehouse_answer(muted_tokens)
     of_models = {model: reasons.get(model, {}) for model in models}
     if not any(of_models.values()):
         return {model: Muted() for model in of_models}
     is_on = st.toggle(LABEL, value=_is_on(), key=_SWITCH, help=plain(HELP), on_change=_keep)
     _keep()
-    return {model: Muted(found if is_on else {}) for model, found in of_models.items()}
+    return {model: Muted(reasons_of_model if is_on else {}) for model, reasons_of_model in of_models.items()}
 
 
 def muted_of(models: Iterable[str]) -> Mapping[str, Muted]:
     """What is muted, by model, as the switch was left: for what has no switch of its own beside it."""
-    reasons = known(muted_tokens) if _is_on() else {}
+    reasons = warehouse_answer(muted_tokens) if _is_on() else {}
     return {model: Muted(reasons.get(model, {})) for model in models}
 
 
@@ -77,7 +77,7 @@ def muted_at(address: str, muted: Mapping[str, Muted] | None) -> Muted:
 
 
 def _is_on() -> bool:
-    return not (asked("muted") == "no" or st.session_state.get(_UNMUTED, False))
+    return not (address_value("muted") == "no" or st.session_state.get(_UNMUTED, False))
 
 
 def _keep() -> None:
@@ -89,7 +89,7 @@ def _keep() -> None:
 
 def muted_tokens(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     """Of every model, its muted tokens and why."""
-    found: dict[str, dict[str, str]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     for row in records(connection, statement("muted_tokens")):
-        found.setdefault(row["model"], {})[row["token"]] = row["reason"]
-    return found
+        reasons.setdefault(row["model"], {})[row["token"]] = row["reason"]
+    return reasons

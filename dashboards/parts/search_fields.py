@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from neurothek.dashboards.widgets.address import asked, asked_models, asked_number, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, asked_models, asked_number, own_key, remember
 from neurothek.queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
@@ -22,7 +22,7 @@ _FOLDED = (
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchRequest:
     """What a person asks for."""
 
     question: Question  # the search
@@ -37,7 +37,7 @@ class Wanted:
         return not (self.question.is_about_tokens or self.question.triggered_by or self.like)
 
 
-def ask(models: Sequence[str]) -> Wanted:
+def ask(models: Sequence[str]) -> SearchRequest:
     """Draw the fields and put together what stands in them.
 
     Args:
@@ -57,7 +57,7 @@ def ask(models: Sequence[str]) -> Wanted:
         words=words,
         side=side,
         concept=concept,
-        left_out=words_of(asked("left_out") or "") if concept else (),
+        left_out=words_of(address_value("left_out") or "") if concept else (),
         models=tuple(name for name in fields["models"].split(",") if name),
         variants=bool(fields["variants"]),
         layers=parse_layers(fields["layers"]) if fields["layers"] else None,
@@ -77,7 +77,7 @@ def ask(models: Sequence[str]) -> Wanted:
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
         alive=bool(fields["alive"]),
     )
-    return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
+    return SearchRequest(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
 
 
 def words_of(typed: str) -> tuple[str, ...]:
@@ -95,12 +95,12 @@ def chips(near: Sequence[str], left_out: Sequence[str]) -> None:
         near: the words, nearest first, also those that are left out.
         left_out: those that a person took out.
     """
-    kept = [word for word in near if word not in left_out]
+    remaining = [word for word in near if word not in left_out]
     st.pills(
         "Widened with",
         list(near),
         selection_mode="multi",
-        default=kept,
+        default=remaining,
         # Other words are another field: Streamlit keeps what was chosen by the field's name.
         key=f"chips-{'-'.join(near)}",
         on_change=_leave_out,
@@ -109,12 +109,12 @@ def chips(near: Sequence[str], left_out: Sequence[str]) -> None:
 
 
 def _leave_out(near: Sequence[str]) -> None:
-    kept = st.session_state[f"chips-{'-'.join(near)}"]
-    remember(left_out=shlex.join(word for word in near if word not in kept) or None)
+    remaining = st.session_state[f"chips-{'-'.join(near)}"]
+    remember(left_out=shlex.join(word for word in near if word not in remaining) or None)
 
 
 def _conditions(models: Sequence[str]) -> dict[str, str]:
-    is_open = any(asked(name) for name in _FOLDED)
+    is_open = any(address_value(name) for name in _FOLDED)
     fields: dict[str, str] = {}
     with st.expander("Conditions", expanded=is_open):
         left, middle, right = st.columns(3)
@@ -153,10 +153,10 @@ _SWITCHES = (
 
 
 def _side() -> Side:
-    wanted: Side = next((side for side in SIDES if side == asked("side")), "promoted")
+    default: Side = next((side for side in SIDES if side == address_value("side")), "promoted")
     spoken = {"promoted": "promote", "suppressed": "suppress", "both": "either"}
     chosen = st.segmented_control(
-        "Neurons that", SIDES, default=wanted, key=own_key("side"), format_func=spoken.__getitem__
+        "Neurons that", SIDES, default=default, key=own_key("side"), format_func=spoken.__getitem__
     )
     side: Side = chosen or "promoted"
     remember(side=None if side == "promoted" else side)
@@ -164,16 +164,16 @@ def _side() -> Side:
 
 
 def _models(models: Sequence[str]) -> str:
-    known = asked_models(models)
+    default = asked_models(models)
     chosen = ",".join(
-        st.multiselect("Models", models, default=known, key=own_key("search_models"), placeholder="sizes")
+        st.multiselect("Models", models, default=default, key=own_key("search_models"), placeholder="sizes")
     )
     remember(models=chosen or None)
     return chosen
 
 
 def _text(label: str, name: str, *, placeholder: str = "") -> str:
-    typed = st.text_input(label, asked(name) or "", key=own_key(name), placeholder=placeholder).strip()
+    typed = st.text_input(label, address_value(name) or "", key=own_key(name), placeholder=placeholder).strip()
     remember(**{name: typed or None})
     return typed
 
@@ -186,6 +186,6 @@ def _number(label: str, name: str, least: int, most: int, usual: int) -> str:
 
 
 def _switch(label: str, name: str, more: str | None = None) -> bool:
-    is_on: bool = st.toggle(label, asked(name) == _YES, key=own_key(name), help=more)
+    is_on: bool = st.toggle(label, address_value(name) == _YES, key=own_key(name), help=more)
     remember(**{name: _YES if is_on else None})
     return is_on

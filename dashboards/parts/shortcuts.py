@@ -67,7 +67,7 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
     """What models predict from their states, model beside model."""
     data = data_of_models(reader, "shortcut_quality", names, "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
-    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    values = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")
     for column, number, title, caption in (
         (left, "precision_1", "Precision of shortcuts by depth", PRECISION_BY_SIZE),
@@ -75,8 +75,8 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
     ):
         with column:
             draw = partial(_by_model, rows, number, look)
-            shown = data.showing(f"{data.name}_{number}", rows)
-            show_figure(title, draw, caption.format(**told), shown, source=SOURCE)
+            rows_data = data.showing(f"{data.name}_{number}", rows)
+            show_figure(title, draw, caption.format(**values), rows_data, source=SOURCE)
 
 
 def sizes_beside(model: KnownModel, measured: Sequence[KnownModel]) -> list[KnownModel]:
@@ -96,28 +96,28 @@ def told_shortcuts(rows: pl.DataFrame, model: str) -> str:
         rows: of the view `shortcut_quality`.
         model: which one.
     """
-    said = []
+    clauses = []
     for method, name in (("mat", "linear map"), ("id", "state as it is")):
-        own = rows.filter(model=model, method=method).sort("state")
-        if own.height > 1:
-            first, last = own.row(0, named=True), own.row(-2, named=True)
+        of_model = rows.filter(model=model, method=method).sort("state")
+        if of_model.height > 1:
+            first, last = of_model.row(0, named=True), of_model.row(-2, named=True)
             shares = f"{first['precision_1']:.0%} from state {first['state']}, {last['precision_1']:.0%} from"
-            said.append(f"by the {name} {shares} state {last['state']}")
-    return f"The token that {model} will predict is read off its states: {'; '.join(said)}." if said else ""
+            clauses.append(f"by the {name} {shares} state {last['state']}")
+    return f"The token that {model} will predict is read off its states: {'; '.join(clauses)}." if clauses else ""
 
 
 def heat_maps(reader: Reading, model: str) -> None:
     """How well the states of a model predict each other, a map per method."""
     fits = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
-    known = {method: data for method, data in fits.items() if not data.frame.is_empty()}
-    for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):
-        told = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
+    filled = {method: data for method, data in fits.items() if not data.frame.is_empty()}
+    for column, (method, data) in zip(st.columns(max(1, len(filled)), gap="medium"), filled.items(), strict=True):
+        values = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
         corpus = data.frame.get_column("corpus")[0]
         with column:
             show_figure(
                 f"{method} of {model}",
                 partial(heat_map, data.frame),
-                FIT.format(how=HOW[method], corpus=corpus, **told),
+                FIT.format(how=HOW[method], corpus=corpus, **values),
                 data.showing(f"shortcut_fit_{method}"),
                 source=SOURCE,
                 own_legend=True,
@@ -130,26 +130,26 @@ def shortcuts_of_model(reader: Reading, model: str) -> None:
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
         return
-    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    values = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")
     with left:
-        shown = data.showing("precision_by_state", rows)
+        rows_data = data.showing("precision_by_state", rows)
         title = f"Precision by state, {model}"
         show_figure(
             title,
             lambda _: shortcuts.precision_of_model(rows),
-            PRECISION.format(**told),
-            shown,
+            PRECISION.format(**values),
+            rows_data,
             source=SOURCE,
             own_legend=True,
         )
     with right:
-        shown = data.showing("surprisal_by_state", rows)
+        rows_data = data.showing("surprisal_by_state", rows)
         show_figure(
             f"Surprisal by state, {model}",
             lambda _: shortcuts.of_one_model(rows, "surprisal"),
-            SURPRISAL.format(**told),
-            shown,
+            SURPRISAL.format(**values),
+            rows_data,
             source=SOURCE,
             own_legend=True,
         )
@@ -162,7 +162,7 @@ def parts(reader: Reading, model: str) -> None:
     if set(rows.get_column("method")) <= set(WHOLE):
         st.caption(plain(f"No part of {model} was replaced by linear maps: its job was run without those methods."))
         return
-    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    values = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, middle, right = st.columns(3, gap="medium")
     for column, number, title in (
         (left, "precision_1", "Precision, parts of"),
@@ -172,7 +172,7 @@ def parts(reader: Reading, model: str) -> None:
             show_figure(
                 f"{title} {model}",
                 partial(_of_model, rows, number),
-                PARTS.format(**told),
+                PARTS.format(**values),
                 data.showing(f"parts_{number}", rows),
                 source=SOURCE,
                 own_legend=True,
@@ -183,8 +183,8 @@ def parts(reader: Reading, model: str) -> None:
 
 def numbers(frame: pl.DataFrame, column: str) -> str:
     """One number where it is the same in all rows, else from which to which."""
-    known = sorted(set(frame.get_column(column)))
-    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+    distinct = sorted(set(frame.get_column(column)))
+    return f"{distinct[0]:,}" if len(distinct) == 1 else f"{distinct[0]:,} to {distinct[-1]:,}"
 
 
 def corpora(frame: pl.DataFrame) -> str:
@@ -196,11 +196,11 @@ def _part_fits(reader: Reading, model: str) -> None:
     fits = data_of(reader, "sub_module_fits", {"model": model})
     if fits.frame.is_empty():
         return
-    told = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")} | {"corpus": corpora(fits.frame)}
+    values = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")} | {"corpus": corpora(fits.frame)}
     show_figure(
         f"Fits, parts of {model}",
         lambda _: shortcuts.part_fits(fits.frame),
-        PART_FITS.format(**told),
+        PART_FITS.format(**values),
         fits,
         source=PART_FITS_SOURCE,
         own_legend=True,

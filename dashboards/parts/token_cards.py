@@ -7,15 +7,15 @@ from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.widgets.links import link_html, token_link
 
 
-def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None, muted: Muted | None = None) -> str:
+def tokens_html(tokens: Iterable[str], *, titles: Mapping[str, str] | None = None, muted: Muted | None = None) -> str:
     """Tokens in a row, each a link to a search for it.
 
     Args:
         tokens: their exact texts.
-        told: token -> what hovering over it tells.
+        titles: token -> what hovering over it tells.
         muted: tokens to show pale; None: none.
     """
-    return " ".join(token_html(token, title=(told or {}).get(token, ""), muted=muted) for token in tokens)
+    return " ".join(token_html(token, title=(titles or {}).get(token, ""), muted=muted) for token in tokens)
 
 
 def token_html(token: str, *, title: str = "", is_asked: bool = False, muted: Muted | None = None) -> str:
@@ -57,15 +57,15 @@ a.nt-link.nt-tok { border-bottom: 0; }
 """Of tokens, cards and chips."""
 
 
-def card_html(name: str, aside: str, told: str, body: str) -> str:
+def card_html(name: str, aside: str, text: str, body: str) -> str:
     """A small card.
 
     Args:
         name: HTML at the left above.
         aside: plain text at the right above.
-        told: plain text, a sentence; empty: none.
+        text: plain text, a sentence; empty: none.
         body: HTML under it.
     """
-    sentence = f"<p>{html.escape(told)}</p>" if told else ""
+    sentence = f"<p>{html.escape(text)}</p>" if text else ""
     header = f"<header>{name}<span>{html.escape(aside)}</span></header>"
     return f'<div class="nt-card">{header}{sentence}<div>{body}</div></div>'

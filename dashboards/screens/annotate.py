@@ -9,9 +9,9 @@ from neurothek.catalog.tables.annotations import CONCEPT_CLASSES
 from neurothek.dashboards.parts import annotating
 from neurothek.dashboards.parts.annotating import Concept, judge_plausibility, plausible_shares
 from neurothek.dashboards.parts.concepts import results
-from neurothek.dashboards.widgets.address import asked, asked_number, remember
+from neurothek.dashboards.widgets.address import address_value, asked_number, remember
 from neurothek.dashboards.widgets.html import concept_html, plain
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing
 from neurothek.dashboards.widgets.pickers import pick_model
 from neurothek.queries.annotate.sample import Sample, Vector, draw_sample
@@ -45,7 +45,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         judge_plausibility(connection, model, annotator, seed)
         return
     try:
-        sample = kept(connection, _draw, model, seed)
+        sample = cached_answer(connection, _draw, model, seed)
     except NotMeasured as error:
         if "controls" not in error.jobs:
             raise
@@ -72,7 +72,9 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
     columns = st.columns([3, 2, 1, 2], vertical_alignment="bottom")
     with columns[0]:
         model = pick_model(connection).name
-    annotator = columns[1].text_input("Your name", asked("annotator") or "", key="annotator", max_chars=200).strip()
+    annotator = (
+        columns[1].text_input("Your name", address_value("annotator") or "", key="annotator", max_chars=200).strip()
+    )
     seed = columns[2].number_input(
         "Seed",
         0,
@@ -83,8 +85,8 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
     )
     with columns[3]:
         parts = (JUDGE, LISTS, RESULTS)
-        wanted = next((name for name in parts if asked("part") == name.lower()), JUDGE)
-        part = st.segmented_control("Part", parts, default=wanted, key="part", label_visibility="collapsed") or JUDGE
+        default = next((name for name in parts if address_value("part") == name.lower()), JUDGE)
+        part = st.segmented_control("Part", parts, default=default, key="part", label_visibility="collapsed") or JUDGE
     remember(
         annotator=annotator or None,
         seed=str(seed) if seed else None,

@@ -9,7 +9,7 @@ from neurothek.dashboards.colours import model_colours
 from neurothek.dashboards.parts.sizes import conclusions
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.html import legend_html, plain
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
 from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
 from neurothek.dashboards.widgets.reading import Reading
@@ -40,7 +40,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom, below its heading."""
     everything = [model.name for model in choose_models(connection)]
     names, corpus = _pick(connection, everything)
-    comparison = kept(connection, _compare, tuple(names), corpus)
+    comparison = cached_answer(connection, _compare, tuple(names), corpus)
     conclusions.show_conclusions(comparison)
     colours = model_colours(everything, theme=theme())
     st.html(legend_html({name: colours[name] for name in names}, are_models=True))
@@ -81,11 +81,13 @@ def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> t
 
 def _headlines(comparison: Comparison) -> None:
     with st.expander("All headline numbers"):
-        tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
+        tables.show_table(
+            tables.readable_columns(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines"
+        )
         st.caption("Size: parameters without embeddings.")
     # What is no plain size, or differs from its family, is said with the conclusions.
-    said = {model for one in comparison.conclusions for model in one.left_out}
-    notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items() if model not in said]
+    named = {model for one in comparison.conclusions for model in one.left_out}
+    notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items() if model not in named]
     if comparison.common_corpus is not None:
         notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
     if notes:

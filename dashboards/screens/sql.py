@@ -18,7 +18,7 @@ from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, title_row
 from neurothek.dashboards.widgets.html import columns_html, plain
-from neurothek.dashboards.widgets.page import heading, said, told
+from neurothek.dashboards.widgets.page import as_sentence, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.names.neurons import is_address
@@ -40,7 +40,7 @@ def show() -> None:
     heading("SQL")
     # It imports while the page is drawn.
     start_ahead()
-    with said():
+    with show_errors():
         _ask(_models())
 
 
@@ -53,7 +53,7 @@ def _ask(models: dict[str, bool]) -> None:
         corpus = _corpus(models)
         query = show_editor(FIRST_QUERY)
         if query.strip():
-            with said():
+            with show_errors():
                 _answer(query, models, corpus)
 
 
@@ -108,7 +108,9 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     seconds = time.perf_counter() - start
     frame = answered.frame
     with title_row("answer"):
-        st.caption(told(f"{answered.extent} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
+        st.caption(
+            as_sentence(f"{answered.extent} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}")
+        )
         show_files("answer", frame)
     _rows(frame)
     fit = fitting(frame)
@@ -118,15 +120,15 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
 
 def _rows(frame: pl.DataFrame) -> None:
     """The table; where its rows name neurons, a click on one opens it."""
-    shown, numbers = tables.shown(frame, keep=tuple(frame.columns)), tables.plain_numbers(frame)
+    table, numbers = tables.readable_columns(frame, keep=tuple(frame.columns)), tables.plain_numbers(frame)
     if frame.schema.get("address") != pl.String:
-        st.dataframe(shown, column_config=numbers, hide_index=True, key="answer", placeholder=MISSING)
+        st.dataframe(table, column_config=numbers, hide_index=True, key="answer", placeholder=MISSING)
         return
     addresses = frame.get_column("address").fill_null("")
     if all(is_address(address) for address in addresses if address):
         numbers["address"] = st.column_config.LinkColumn()
     picked = st.dataframe(
-        shown,
+        table,
         column_config=numbers,
         hide_index=True,
         key=tables.table_key("answer", addresses),
@@ -150,11 +152,11 @@ def _draw(data: Data, fit: Fit, models: list[str]) -> None:
     number = fit.numbers[0]
     if len(fit.numbers) > 1:
         number = st.selectbox("Draw", fit.numbers, format_func=spoken, key=f"draw-{'-'.join(fit.numbers)}", width=300)
-    shown: pl.DataFrame = data.frame
+    rows: pl.DataFrame = data.frame
     show_figure(
         f"{spoken(number).capitalize()} by {spoken(fit.across)}",
-        lambda theme: answer_chart(shown, fit, number, accent=ACCENT[theme], models=model_colours(models, theme=theme)),
-        f"{shown.height:,} rows of the query above, from the warehouse as it is now.",
+        lambda theme: answer_chart(rows, fit, number, accent=ACCENT[theme], models=model_colours(models, theme=theme)),
+        f"{rows.height:,} rows of the query above, from the warehouse as it is now.",
         data,
         own_legend=True,
     )

@@ -132,14 +132,14 @@ _MOST_LETTERS = 60
 """Of what a person typed."""
 
 
-def title_of(page: str, asked: Mapping[str, str]) -> str:
+def title_of(page: str, parameters: Mapping[str, str]) -> str:
     """The title of a page, such as "mini-opt-2m/L3N170 · neurothek" or "school · Search · neurothek".
 
     Args:
         page: name of the page.
-        asked: what its address asks for.
+        parameters: what its address asks for.
     """
-    subject = _shortened(_subject(page, asked))
+    subject = _shortened(_subject(page, parameters))
     if page == "neuron" and subject:
         # An address says itself that it is a neuron's.
         return f"{subject} · {_PRODUCT}"
@@ -147,26 +147,26 @@ def title_of(page: str, asked: Mapping[str, str]) -> str:
     return " · ".join(part for part in (subject, name, _PRODUCT) if part)
 
 
-def _subject(page: str, asked: Mapping[str, str]) -> str:
+def _subject(page: str, parameters: Mapping[str, str]) -> str:
     """What the address asks the page about; empty where it names nothing."""
     if page == "search":
-        return _searched(asked)
-    if page in ("trace", "events") and (typed := asked.get("prompt" if page == "trace" else "word")):
+        return _searched(parameters)
+    if page in ("trace", "events") and (typed := parameters.get("prompt" if page == "trace" else "word")):
         return typed
     if page == "neuron":
-        return asked.get("neuron", "")
-    model, layer, _ = address_parts(asked)
+        return parameters.get("neuron", "")
+    model, layer, _ = address_parts(parameters)
     if page == "layer" and model and layer:
         return f"{model}/L{layer}"
     return model or ""
 
 
-def _searched(asked: Mapping[str, str]) -> str:
-    if words := asked.get("words"):
+def _searched(parameters: Mapping[str, str]) -> str:
+    if words := parameters.get("words"):
         return words
-    if triggers := asked.get("triggered_by"):
+    if triggers := parameters.get("triggered_by"):
         return f"fires on {triggers}"
-    return f"like {like}" if (like := asked.get("like")) else ""
+    return f"like {like}" if (like := parameters.get("like")) else ""
 
 
 def _shortened(text: str) -> str:
@@ -177,15 +177,15 @@ def _shortened(text: str) -> str:
 _STEP = '<span class="nt-step">/</span>'
 
 
-def trail_html(page: str, asked: Mapping[str, str], n_layers: Mapping[str, int]) -> str:
+def trail_html(page: str, parameters: Mapping[str, str], n_layers: Mapping[str, int]) -> str:
     """The steps that lead to a page as HTML; empty for pages that are not about one model that there is.
 
     Args:
         page: name of the page.
-        asked: what its address asks for.
+        parameters: what its address asks for.
         n_layers: number of layers by model: a step leads to none that the warehouse lacks.
     """
-    model, layer, neuron = address_parts(asked)
+    model, layer, neuron = address_parts(parameters)
     if model is None or model not in n_layers:
         return ""
     steps = [link_html("Compare", "compare"), link_html(model, "model", model=model)]

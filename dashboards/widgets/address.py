@@ -8,38 +8,38 @@ import streamlit as st
 
 from neurothek.dashboards.widgets.html import plain
 
-Known = TypeVar("Known", str, int)
+Option = TypeVar("Option", str, int)
 
 
-_KEPT, _TURN = "kept_place", "turn"
+_LAST_PLACE, _TURN = "kept_place", "turn"
 _PLACE = re.compile(r"[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})", re.ASCII)
 
 _LARGEST = 2**53 - 1
 """The largest number to which a browser counts exactly."""
 
 
-def asked(name: str) -> str | None:
+def address_value(name: str) -> str | None:
     """A value of the page's address, or None."""
     value = st.query_params.get(name)
     return value or None
 
 
-def asked_among(name: str, known: Iterable[Known], *, is_silent: bool = False) -> Known | None:
+def asked_among(name: str, options: Iterable[Option], *, is_silent: bool = False) -> Option | None:
     """The one of these that the page's address names; a warning says where it names another."""
-    wanted = asked(name)
-    if wanted is None:
+    value = address_value(name)
+    if value is None:
         return None
-    among_known = {str(one): one for one in known}.get(wanted)
+    among_known = {str(one): one for one in options}.get(value)
     if among_known is None and not is_silent:
-        _say_unknown(name, [wanted])
+        _say_unknown(name, [value])
     return among_known
 
 
-def asked_models(known: Collection[str]) -> list[str]:
+def asked_models(models: Collection[str]) -> list[str]:
     """Those of these models that the page's address lists; a warning says where it lists others."""
-    wanted = [name for name in (asked("models") or "").split(",") if name]
-    _say_unknown("model", [name for name in wanted if name not in known])
-    return [name for name in wanted if name in known]
+    names = [name for name in (address_value("models") or "").split(",") if name]
+    _say_unknown("model", [name for name in names if name not in models])
+    return [name for name in names if name in models]
 
 
 def _say_unknown(what: str, names: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ def _say_unknown(what: str, names: Sequence[str]) -> None:
 
 def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | None:
     """A whole number of the page's address, brought between the bounds; None where it holds none."""
-    typed = asked(name) or ""
+    typed = address_value(name) or ""
     if not typed.isdecimal():
         return None
     digits = typed.lstrip("0") or "0"
@@ -65,12 +65,12 @@ def asked_place(name: str, places: range, *, what: str = "") -> int | None:
         places: those that there are.
         what: how people call it; empty: as the address does.
     """
-    wanted = asked(name)
-    if wanted is None:
+    value = address_value(name)
+    if value is None:
         return None
     place = asked_number(name)
     if place is None or place not in places:
-        _say_unknown(what or name, [wanted])
+        _say_unknown(what or name, [value])
         return None
     return place
 
@@ -90,30 +90,30 @@ def keep_place() -> None:
         return
     if model != kept_model():
         # The layers of one model are not those of another.
-        st.session_state[_KEPT] = {"model": model}
+        st.session_state[_LAST_PLACE] = {"model": model}
     if layer is not None:
-        st.session_state[_KEPT]["layer"] = layer
+        st.session_state[_LAST_PLACE]["layer"] = layer
     if neuron is not None:
-        st.session_state[_KEPT]["neuron"] = asked("neuron")
+        st.session_state[_LAST_PLACE]["neuron"] = address_value("neuron")
 
 
 def kept_model() -> str | None:
     """The model that the page before was about."""
-    return _kept("model")
+    return _kept_place("model")
 
 
 def kept_layer(model: str) -> str | None:
     """The layer that a page before was about, if it was one of this model."""
-    return _kept("layer") if kept_model() == model else None
+    return _kept_place("layer") if kept_model() == model else None
 
 
 def kept_neuron() -> str | None:
     """Address of the neuron that a page before was about, if no page was about another model since."""
-    return _kept("neuron")
+    return _kept_place("neuron")
 
 
-def _kept(name: str) -> str | None:
-    value: str | None = st.session_state.get(_KEPT, {}).get(name)
+def _kept_place(name: str) -> str | None:
+    value: str | None = st.session_state.get(_LAST_PLACE, {}).get(name)
     return value
 
 

@@ -21,7 +21,7 @@ from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.charts.pictures import Drawing, drawn
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import here
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.ask import statements
@@ -85,7 +85,7 @@ def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:
 
 def _data(reader: Reader, name: str, text: str, parameters: Mapping[str, Any]) -> Data:
     corpus = reader.corpus if isinstance(reader, Reading) else None
-    return Data(name, filled(text, parameters), kept(reader, run_query, text, dict(parameters)), corpus)
+    return Data(name, filled(text, parameters), cached_answer(reader, run_query, text, dict(parameters)), corpus)
 
 
 def data_of_models(reader: Reader, view: str, models: Sequence[str], *then: str, where: str = "") -> Data:

@@ -80,8 +80,8 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
 
 def tables_html(parts: Mapping[str, pl.DataFrame]) -> str:
     """Small tables with their titles, beside each other as far as the window is wide."""
-    shown = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
-    return f'{SHEET}<div class="nt-flow">{"".join(shown)}</div>'
+    parts_html = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
+    return f'{SHEET}<div class="nt-flow">{"".join(parts_html)}</div>'
 
 
 def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
@@ -92,7 +92,7 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         tokens: columns that hold lists of tokens under names of their own.
     """
     pairs = zip(columns_of(frame), frame.get_columns(), strict=True)
-    columns = [_shown(column, values, tokens) for column, values in pairs]
+    columns = [_printed(column, values, tokens) for column, values in pairs]
     header = "".join(
         f'<th class="{_kind(column, tokens)}">{html.escape(_spoken(column.name))}</th>' for column in columns
     )
@@ -114,7 +114,7 @@ def texts_html(frame: pl.DataFrame) -> str:
     return f'<div class="nt-texts">{table_html(frame)}</div>'
 
 
-def _shown(column: PrintedColumn, values: pl.Series, tokens: Collection[str]) -> PrintedColumn:
+def _printed(column: PrintedColumn, values: pl.Series, tokens: Collection[str]) -> PrintedColumn:
     if column.name in tokens:
         return replace(column, cells=tuple(map(visible_list, values)))
     if column.name in SHARES:

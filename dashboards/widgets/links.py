@@ -20,8 +20,8 @@ def href(page: str, *, anchor: str = "", **parameters: str) -> str:
     """
     if page != FRONT and page not in PAGES:
         raise KeyError(f"no page is called {page}")
-    asked = {name: value for name, value in parameters.items() if value}
-    query = f"?{urlencode(asked, quote_via=quote, safe='/,')}" if asked else ""
+    values = {name: value for name, value in parameters.items() if value}
+    query = f"?{urlencode(values, quote_via=quote, safe='/,')}" if values else ""
     place = f"#{anchor}" if anchor else ""
     return f"/{'' if page == FRONT else page}{query}{place}"
 
@@ -37,10 +37,10 @@ def link_html(text: str, page: str, *, title: str = "", css: str = "", anchor: s
         anchor: a place on the page.
         parameters: what the page is asked for.
     """
-    told = f' title="{html.escape(title)}"' if title else ""
+    tooltip = f' title="{html.escape(title)}"' if title else ""
     classes = f"nt-link {css}".strip()
     address = html.escape(href(page, anchor=anchor, **parameters))
-    return f'<a class="{classes}" target="_self" href="{address}"{told}>{html.escape(text)}</a>'
+    return f'<a class="{classes}" target="_self" href="{address}"{tooltip}>{html.escape(text)}</a>'
 
 
 def question_here() -> str:
@@ -60,5 +60,5 @@ def token_link(token: str, *, css: str = "", title: str = "") -> str:
     A token that has a word is searched for as that word, any other exactly as it is.
     """
     word = token.strip()
-    asked = {"words": shlex.quote(word)} if word else {"words": visible(token), "exact": "yes"}
-    return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **asked)
+    parameters = {"words": shlex.quote(word)} if word else {"words": visible(token), "exact": "yes"}
+    return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **parameters)

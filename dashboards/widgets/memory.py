@@ -15,7 +15,7 @@ State = tuple[str, tuple[int, ...]]
 _MOST_ANSWERS = 200
 
 
-def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
+def cached_answer(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
     """The answer of `ask(connection, *question)`, from memory where the same was asked of the same warehouse.
 
     Args:
@@ -24,32 +24,32 @@ def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
         question: what it is asked besides the connection.
     """
     about = reader.key if isinstance(reader, Reading) else ()
-    answer: Answer = _kept(state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
+    answer: Answer = _answer_of_reader(state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
     return answer
 
 
-def known(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+def warehouse_answer(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
     """The answer of `ask(connection)` about the whole warehouse: it is leased only where it was not asked before."""
-    answer: Answer = _known(state(), f"{ask.__module__}.{ask.__qualname__}", ask)
+    answer: Answer = _answer_of_warehouse(state(), f"{ask.__module__}.{ask.__qualname__}", ask)
     return answer
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
-def _known(state: State, name: str, _ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:  # noqa: ANN401 - as below
+def _answer_of_warehouse(state: State, name: str, _ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:  # noqa: ANN401 - as below
     with desk().warehouse.reader() as connection:
         return _ask(connection)
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
-def _kept(
+def _answer_of_reader(
     state: State,
     name: str,
     question: tuple[Any, ...],
     _reader: Reader,
     _ask: Callable[..., Any],
 ) -> Any:  # noqa: ANN401 - whatever the question yields
-    _, *asked = question
-    return _ask(_reader.connection() if isinstance(_reader, Reading) else _reader, *asked)
+    _, *arguments = question
+    return _ask(_reader.connection() if isinstance(_reader, Reading) else _reader, *arguments)
 
 
 def state() -> State:

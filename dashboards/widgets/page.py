@@ -14,7 +14,7 @@ from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.memory import kept, known
+from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
 from neurothek.queries.ask.statements import records, statement
 from neurothek.queries.names.durations import estimated
 from neurothek.queries.names.models import KnownModel, choose_models
@@ -50,18 +50,18 @@ def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
 
     The door itself is asked, not `Neurothek.reader`, which may write the views of a new release first.
     """
-    with said(), desk().warehouse.reader() as connection:
+    with show_errors(), desk().warehouse.reader() as connection:
         ask(connection)
 
 
 @contextmanager
-def said() -> Iterator[None]:
+def show_errors() -> Iterator[None]:
     """Say in a sentence what cannot be answered."""
     try:
         yield
     except NeurothekError as error:
         show = st.info if _is_only_missing(error) else st.error
-        show(told(str(error)))
+        show(as_sentence(str(error)))
 
 
 def _is_only_missing(error: NeurothekError) -> bool:
@@ -128,7 +128,7 @@ def missing(
 
 def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs: Sequence[str]) -> str:
     """How long jobs take on models, as the end of a sentence; empty where no model tells."""
-    duration = kept(connection, estimated, tuple(models), tuple(jobs))
+    duration = cached_answer(connection, estimated, tuple(models), tuple(jobs))
     if duration is None:
         return ""
     return f" in {duration.in_words}, by the time that {' and '.join(duration.measured)} took"
@@ -141,7 +141,7 @@ def show_command(*commands: str) -> None:
     st.code("\n".join(lines), language="sh", wrap_lines=True)
 
 
-def told(text: str) -> str:
+def as_sentence(text: str) -> str:
     """A sentence as Markdown that shows it unchanged; what it recommends is about the warehouse that the pages show."""
     path = elsewhere()
     return plain(advice.about(text, path) if path else text)
@@ -176,12 +176,12 @@ def show_preview(page: str) -> None:
 
 def all_models() -> list[KnownModel]:
     """The models, smallest first."""
-    return known(choose_models)
+    return warehouse_answer(choose_models)
 
 
 def jobs_of_models() -> dict[str, list[str]]:
     """Name of each model -> names of the jobs that it was measured by."""
-    return known(_jobs)
+    return warehouse_answer(_jobs)
 
 
 def _jobs(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:

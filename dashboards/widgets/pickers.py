@@ -25,7 +25,7 @@ def pick_corpus(
     *,
     width: int | Literal["stretch"] = "stretch",
     is_labelled: bool = False,
-    known: Sequence[MeasuredCorpus] | None = None,
+    measured: Sequence[MeasuredCorpus] | None = None,
 ) -> str | None:
     """Let the person choose a corpus where the models have several; None: the one that each model shows.
 
@@ -34,16 +34,16 @@ def pick_corpus(
         models: names of the models that the page is about.
         width: of the field, in pixels.
         is_labelled: whether the field has its name above it.
-        known: the corpora that the models were measured on, where the page asked for them before.
+        measured: the corpora that the models were measured on, where the page asked for them before.
     """
-    names = corpora_of(connection, models) if known is None else sorted({one.corpus for one in known})
-    wanted = asked_among("corpus", names)
+    names = corpora_of(connection, models) if measured is None else sorted({one.corpus for one in measured})
+    chosen = asked_among("corpus", names)
     if len(names) < _FEWEST_CORPORA:
         return None
     picked = st.selectbox(
         "Corpus",
         names,
-        index=None if wanted is None else names.index(wanted),
+        index=None if chosen is None else names.index(chosen),
         key=own_key("corpus"),
         placeholder="shown corpus",
         label_visibility="visible" if is_labelled else "collapsed",
@@ -57,8 +57,8 @@ def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
     """Let the person choose one model, that of the page before unless the address names another."""
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    wanted = asked_among("model", names) or kept_model()
-    index = names.index(wanted) if wanted in names else 0
+    default = asked_among("model", names) or kept_model()
+    index = names.index(default) if default in names else 0
     name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
     remember(model=name)
     return models[name]
@@ -70,11 +70,11 @@ def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
     names = [model.name for model in everything]
     sizes = [model.name for model in everything if model.variant is None]
     usual = sizes if len(sizes) > 1 else names
-    known = asked_models(names)
+    default = asked_models(names)
     picked = st.multiselect(
         "Models",
         names,
-        default=known or usual,
+        default=default or usual,
         key=own_key("models"),
         placeholder="sizes",
         label_visibility="collapsed",

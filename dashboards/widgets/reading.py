@@ -16,18 +16,18 @@ class Reading:
     What it takes to show another corpus is done when a question is first asked of it: most answers are kept.
 
     Attributes:
-        shown: the page's lease, whose views tell of each model's shown corpus.
+        shown_connection: the page's lease, whose views tell of each model's shown corpus.
         models: names of the models that the page is about.
         corpus: name of the corpus; None: each model's shown one.
     """
 
-    def __init__(self, shown: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> None:
+    def __init__(self, shown_connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> None:
         """Nothing is asked yet."""
-        self.shown = shown
+        self.shown_connection = shown_connection
         self.models = tuple(models)
         self.corpus = corpus
         self._lease = ExitStack()
-        self._own: duckdb.DuckDBPyConnection | None = None
+        self._corpus_connection: duckdb.DuckDBPyConnection | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -36,9 +36,11 @@ class Reading:
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Where its questions are asked."""
-        if self._own is None:
-            self._own = self._lease.enter_context(on_corpus(self.shown, self.models, self.corpus))
-        return self._own
+        if self._corpus_connection is None:
+            self._corpus_connection = self._lease.enter_context(
+                on_corpus(self.shown_connection, self.models, self.corpus)
+            )
+        return self._corpus_connection
 
     def __enter__(self) -> Self:
         """Nothing is asked yet."""

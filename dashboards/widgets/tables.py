@@ -44,7 +44,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         height: of a table too long to be drawn whole, in pixels.
     """
     picked = st.dataframe(
-        with_percents(shown(neurons.select(shown_columns))),
+        with_percents(readable_columns(neurons.select(shown_columns))),
         column_config=columns(),
         hide_index=True,
         placeholder=MISSING,
@@ -85,17 +85,17 @@ def chosen_row(selection: Mapping[str, Any]) -> int | None:
     return int(cells[0][0]) if cells else None
 
 
-def shown(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
+def readable_columns(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
     """The frame without columns that are all unknown (except `keep`), its tokens with their white space marked."""
-    known = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
-    return frame.select(marked(name, frame.schema[name]) for name in known)
+    names = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
+    return frame.select(marked(name, frame.schema[name]) for name in names)
 
 
 def with_percents(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with its shares in percent, under names that say so."""
-    known = shares()
+    share_names = shares()
     return frame.select(
-        (100 * pl.col(name)).alias(in_percent(name)) if name in known else pl.col(name) for name in frame.columns
+        (100 * pl.col(name)).alias(in_percent(name)) if name in share_names else pl.col(name) for name in frame.columns
     )
 
 
@@ -293,8 +293,8 @@ def _of_events() -> dict[str, Any]:
         "kind": _text("kind"),
         "n_events": _number("events", format="localized"),
         **{
-            f"mean_{what}{unit}": _number(f"{said}{unit.replace('_', ', ')}", format="%.3f")
-            for what, said in (("max", "largest"), ("mean", "mean"), ("min", "smallest"), ("abs", "absolute"))
+            f"mean_{what}{unit}": _number(f"{adjective}{unit.replace('_', ', ')}", format="%.3f")
+            for what, adjective in (("max", "largest"), ("mean", "mean"), ("min", "smallest"), ("abs", "absolute"))
             for unit in ("", "_centred", "_logit")
         },
     }

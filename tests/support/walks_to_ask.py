@@ -91,7 +91,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.page import answer, heading
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.question import Question
@@ -100,11 +100,11 @@ from neurothek.queries.search.question import Question
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Token")
-    token = st.text_input("Token", asked("token") or "", key="token")
+    token = st.text_input("Token", address_value("token") or "", key="token")
     remember(token=token or None)
     if token:
-        found = search(connection, Question(words=(token,)))
-        tables.link_to_neurons(found.neurons, ("address", "z_sum"), key="found", height=420)
+        result = search(connection, Question(words=(token,)))
+        tables.link_to_neurons(result.neurons, ("address", "z_sum"), key="found", height=420)
 
 
 answer(show)

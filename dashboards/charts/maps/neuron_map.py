@@ -123,11 +123,11 @@ def _colour(cells: pl.DataFrame, by: By, theme: str) -> alt.Color:
     kinds = KINDS[theme]
     present = set(cells.get_column("kind"))
     if by == "kind":
-        shown = [kind for kind in kinds if kind in present]
+        domain = [kind for kind in kinds if kind in present]
         return alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=shown, range=[kinds[kind] for kind in shown]),
-            sort=shown,
+            scale=alt.Scale(domain=domain, range=[kinds[kind] for kind in domain]),
+            sort=domain,
             legend=alt.Legend(title=None, orient="top", symbolType="square", offset=4),
         )
     numbers = _firing(cells)
@@ -169,10 +169,10 @@ def _firing(cells: pl.DataFrame) -> pl.Series:
 
 def _domain(numbers: pl.Series, by: By) -> list[float]:
     """From the smallest to the largest, in a scale that has room for both."""
-    known = numbers.cast(pl.Float64)
+    values = numbers.cast(pl.Float64)
     if by != "kurtosis":
-        known = known.filter(known > 0)
-    if known.is_empty():
+        values = values.filter(values > 0)
+    if values.is_empty():
         return [0.1, 1.0]
-    low, high = float(known.quantile(0.01) or 0.0), float(known.quantile(0.99) or 0.0)
+    low, high = float(values.quantile(0.01) or 0.0), float(values.quantile(0.99) or 0.0)
     return [low, high if high > low else low + abs(low) + 1e-9]

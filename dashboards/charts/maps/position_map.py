@@ -42,20 +42,20 @@ def position_cells(profiles: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame
         Rows with address, position_kind, position_strength, row (with a gap between kinds), position, position_to and
         frequency.
     """
-    known = [row | {"shares": _shares(row)} for row in profiles.to_dicts()]
-    known = [row for row in known if row["shares"]]
+    rows = [row | {"shares": _shares(row)} for row in profiles.to_dicts()]
+    rows = [row for row in rows if row["shares"]]
     # The peak of a plateau is anywhere on it; the mean position of the firing is where its middle lies.
-    ordered = sorted(known, key=lambda row: (kinds.index(row["position_kind"]), middle(row["shares"]), row["address"]))
+    ordered = sorted(rows, key=lambda row: (kinds.index(row["position_kind"]), middle(row["shares"]), row["address"]))
     cells, line, kind = [], 0, None
     for row in ordered:
         if kind not in (None, row["position_kind"]):
             line += _GAP
         kind = row["position_kind"]
         width = (row["last_position"] - row["first_position"] + 1) / len(row["shares"])
-        told = (row["address"], kind, row["position_strength"], line)
+        facts = (row["address"], kind, row["position_strength"], line)
         for number, share in enumerate(row["shares"]):
             start = row["first_position"] + number * width
-            cells.append((*told, start, start + width, share))
+            cells.append((*facts, start, start + width, share))
         line += 1
     return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
 
@@ -153,8 +153,8 @@ def _groups(cells: pl.DataFrame, colours: Mapping[str, str]) -> list[dict[str, A
         rows = cells.filter(pl.col("position_kind") == kind).get_column("row").unique()
         if not rows.is_empty():
             low, high = min(rows), max(rows) + 1
-            said = f"{kind} ({len(rows):,})"
-            made.append({"row": low, "row_to": high, "middle": (low + high) / 2, "said": said, "colour": colour})
+            label = f"{kind} ({len(rows):,})"
+            made.append({"row": low, "row_to": high, "middle": (low + high) / 2, "said": label, "colour": colour})
     return made
 
 
@@ -166,7 +166,7 @@ def kinds_by_layer(rows: pl.DataFrame, colours: Mapping[str, str], n_layers: int
         colours: kind -> colour, in the order of the stack.
         n_layers: layers of the model; those without a row stand empty.
     """
-    shown = [kind for kind in colours if kind in set(rows.get_column("position_kind"))]
+    domain = [kind for kind in colours if kind in set(rows.get_column("position_kind"))]
     order = {kind: place for place, kind in enumerate(colours)}
     stacked = rows.with_columns(pl.col("position_kind").replace_strict(order, return_dtype=pl.Int64).alias("place"))
     most = rows.group_by("layer").agg(pl.col("n_neurons").sum()).get_column("n_neurons")
@@ -183,7 +183,7 @@ def kinds_by_layer(rows: pl.DataFrame, colours: Mapping[str, str], n_layers: int
             alt.Y("n_neurons:Q", title="positional neurons", axis=count_axis(most)),
             alt.Color(
                 "position_kind:N",
-                scale=alt.Scale(domain=shown, range=[colours[kind] for kind in shown]),
+                scale=alt.Scale(domain=domain, range=[colours[kind] for kind in domain]),
                 legend=alt.Legend(title=None, orient="top", symbolType="square"),
             ),
             alt.Opacity("position_strength:N", scale=alt.Scale(domain=["strong", "weak"], range=[1, 0.5]), legend=None),

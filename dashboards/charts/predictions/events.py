@@ -239,8 +239,8 @@ def extreme_kinds(rows: pl.DataFrame) -> alt.Chart:
         rows: rows of `extreme_updates` of one model.
     """
     kinds = sorted(set(rows.get_column("kind")))
-    told = ("n_clusters", "n_extreme", "n_value_vectors", "mean_layers_spanned", "early_share")
-    index = ["kind", *told, "mean_target_probability"]
+    numbers = ("n_clusters", "n_extreme", "n_value_vectors", "mean_layers_spanned", "early_share")
+    index = ["kind", *numbers, "mean_target_probability"]
     long = rows.unpivot(on=list(_SHARES), index=index, variable_name="of", value_name="share").with_columns(
         pl.col("of").replace_strict(_SHARES)
     )

@@ -8,7 +8,7 @@ import polars as pl
 from neurothek.dashboards.charts.axes import HEIGHT
 from neurothek.dashboards.charts.models import LegendPlace, Look
 
-WANTED = 0.95
+TARGET_PRECISION = 0.95
 """The precision at which the layers saved are told."""
 
 METHOD_COLOURS: Mapping[str, str] = {"mat": "#4a86c2", "id": "#c9a227"}
@@ -105,7 +105,7 @@ def _tooltip() -> list[alt.Tooltip]:
 
 
 def _over_the_wanted(*layers: alt.Chart) -> alt.LayerChart:
-    rule = alt.Chart(pl.DataFrame({"wanted": [WANTED]})).mark_rule(strokeDash=[2, 4], color=_GREY)
+    rule = alt.Chart(pl.DataFrame({"wanted": [TARGET_PRECISION]})).mark_rule(strokeDash=[2, 4], color=_GREY)
     whole = alt.LayerChart(layer=[rule.encode(alt.Y("wanted:Q")), *layers])
     whole.height = HEIGHT
     return whole

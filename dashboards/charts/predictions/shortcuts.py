@@ -39,7 +39,7 @@ def by_model(quality: pl.DataFrame, number: str, look: Look) -> alt.LayerChart:
     base = alt.Chart(quality).encode(_depth(), look.colour(quality.get_column("model")), detail=alt.Detail("method:N"))
     width = alt.StrokeWidth("method:N", scale=alt.Scale(domain=["mat", "id"], range=[2.5, 1]), legend=None)
     lines = base.mark_line().encode(_height(number), width, strokeDash=look.dash())
-    points = base.mark_point(size=36, filled=True, opacity=1).encode(_height(number), tooltip=_told("model", number))
+    points = base.mark_point(size=36, filled=True, opacity=1).encode(_height(number), tooltip=_tooltip("model", number))
     size = alt.Size("method:N", scale=alt.Scale(domain=["mat", "id"], range=[36, 14]), legend=None)
     return _together([_band(base, number), lines, points.encode(size)])
 
@@ -69,7 +69,7 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
     )
     lines = base.mark_line(strokeWidth=2).encode(_height("precision"), dash)
     points = base.mark_point(size=24, filled=True, opacity=1).encode(
-        _height("precision"), tooltip=[alt.Tooltip("k:O"), *_told("method", "precision")]
+        _height("precision"), tooltip=[alt.Tooltip("k:O"), *_tooltip("method", "precision")]
     )
     return _together([_band(base, "precision"), lines, points])
 
@@ -83,7 +83,9 @@ def of_one_model(quality: pl.DataFrame, number: str) -> alt.LayerChart:
     """
     base = alt.Chart(quality).encode(_state(), _method(quality))
     lines = base.mark_line(strokeWidth=2).encode(_height(number))
-    points = base.mark_point(size=24, filled=True, opacity=1).encode(_height(number), tooltip=_told("method", number))
+    points = base.mark_point(size=24, filled=True, opacity=1).encode(
+        _height(number), tooltip=_tooltip("method", number)
+    )
     return _together([_band(base, number), lines, points])
 
 
@@ -93,7 +95,7 @@ def part_fits(fits: pl.DataFrame) -> alt.Chart:
     Args:
         fits: rows of one model with layer, sub_module, r2, n_fit, n_validation.
     """
-    shown = [part for part in PART_COLOURS if part in set(fits.get_column("sub_module"))]
+    domain = [part for part in PART_COLOURS if part in set(fits.get_column("sub_module"))]
     chart: alt.Chart = (
         alt.Chart(fits)
         .mark_line(point=alt.OverlayMarkDef(size=24), strokeWidth=2)
@@ -102,7 +104,7 @@ def part_fits(fits: pl.DataFrame) -> alt.Chart:
             alt.Y("r2:Q", title="r^2", axis=alt.Axis(tickCount=5)),
             alt.Color(
                 "sub_module:N",
-                scale=alt.Scale(domain=shown, range=[PART_COLOURS[part] for part in shown]),
+                scale=alt.Scale(domain=domain, range=[PART_COLOURS[part] for part in domain]),
                 legend=alt.Legend(title=None, orient="top", columns=2, labelExpr="replace(datum.label, '_', ' ')"),
             ),
             tooltip=[
@@ -140,10 +142,10 @@ def _spoken(number: str) -> str:
 
 
 def _method(quality: pl.DataFrame) -> alt.Color:
-    shown = [method for method in METHOD_COLOURS if method in set(quality.get_column("method"))]
+    domain = [method for method in METHOD_COLOURS if method in set(quality.get_column("method"))]
     return alt.Color(
         "method:N",
-        scale=alt.Scale(domain=shown, range=[METHOD_COLOURS[method] for method in shown]),
+        scale=alt.Scale(domain=domain, range=[METHOD_COLOURS[method] for method in domain]),
         # The bands would make the spots of the legend as pale as they are.
         legend=alt.Legend(title=None, orient="top", columns=2, symbolType="circle", symbolOpacity=1),
     )
@@ -155,7 +157,7 @@ def _band(base: alt.Chart, number: str) -> alt.Chart:
     return band
 
 
-def _told(first: str, number: str) -> list[alt.Tooltip]:
+def _tooltip(first: str, number: str) -> list[alt.Tooltip]:
     shape = ".3f" if number == "surprisal" else ".1%"
     names = [first] if first == "method" else [first, "method"]
     return [

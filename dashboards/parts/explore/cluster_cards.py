@@ -95,9 +95,9 @@ def shares_html(tokens: pl.DataFrame, colour: str, muted: Muted | None = None) -
     rows = []
     for row in tokens.to_dicts():
         inside, expected = 100 * row["share_inside"], 100 * row["share_expected"]
-        told = html.escape(share_told(row))
-        bar = f'<i title="{told}"><b style="width: {inside:.1f}%"></b><u style="width: {expected:.1f}%"></u></i>'
-        rows.append(f"<span>{token_html(row['token'], muted=muted)}</span>{bar}<span>{told}</span>")
+        title = html.escape(share_told(row))
+        bar = f'<i title="{title}"><b style="width: {inside:.1f}%"></b><u style="width: {expected:.1f}%"></u></i>'
+        rows.append(f"<span>{token_html(row['token'], muted=muted)}</span>{bar}<span>{title}</span>")
     return f'{STYLE}{_STYLE}<div class="nt-shares" style="--nt-bar: {colour}">{"".join(rows)}</div>'
 
 
@@ -136,14 +136,14 @@ def clusters_headline(clusters: pl.DataFrame) -> str:
         clusters: rows of the statement `clusters`; at least one.
     """
     several = clusters.filter(pl.col("size") >= LEAST_MEMBERS)
-    told = f"{clusters.get_column('size').sum():,} neurons in {clusters.height:,} clusters"
+    total = f"{clusters.get_column('size').sum():,} neurons in {clusters.height:,} clusters"
     if several.is_empty():
-        return f"{told}, each of one neuron."
+        return f"{total}, each of one neuron."
     sizes, cohesions = (several.get_column(name).to_list() for name in ("size", "cohesion"))
     spanning = several.filter(pl.col("n_layers") > 1).height
     return (
-        f"{told}. The median cluster has {_median(sizes):,.0f} neurons and a cohesion of {_median(cohesions):.2f}, the "
-        f"tightest {max(cohesions):.2f}. {spanning / several.height:.0%} of them reach over several layers."
+        f"{total}. The median cluster has {_median(sizes):,.0f} neurons and a cohesion of {_median(cohesions):.2f},"
+        f" the tightest {max(cohesions):.2f}. {spanning / several.height:.0%} of them reach over several layers."
     )
 
 

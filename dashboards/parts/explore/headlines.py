@@ -36,7 +36,7 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
     parts = []
     for clause in _by_distance(row, others):
         if clause == "counts":
-            counts = [_said(row[name], what) for name, what in _KINDS if _tells(row, others, name)]
+            counts = [_counted_as(row[name], what) for name, what in _KINDS if _tells(row, others, name)]
             parts.append(_capital(f"{' and '.join(counts)}."))
         elif clause == "saturated_share":
             settled = f"{row[clause]:.0%} of the predictions settle here"
@@ -47,8 +47,8 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
             tokens = "these tokens"
         else:
             word, count, share = _silence(row)
-            told = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word} on {tokens}"
-            parts.append(f"{told}{_beside(row, others, share)}.")
+            count_there = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word} on {tokens}"
+            parts.append(f"{count_there}{_beside(row, others, share)}.")
             tokens = "these tokens"
     return " ".join(parts)
 
@@ -57,17 +57,17 @@ def _by_distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) ->
     """What there is to tell of a layer, by how far it lies from the median of the others; no 0 beside 0."""
     _, _, silent = _silence(row)
     far = {name: _distance(row, others, name) for name in (silent, "median_frequency", "saturated_share")}
-    told = {name: distance for name, distance in far.items() if _tells(row, others, name)}
+    distances = {name: distance for name, distance in far.items() if _tells(row, others, name)}
     kinds = [_distance(row, others, name) for name, _ in _KINDS if _tells(row, others, name)]
     if kinds:
-        told["counts"] = max(kinds)
-    return sorted(told, key=lambda name: -told[name])
+        distances["counts"] = max(kinds)
+    return sorted(distances, key=lambda name: -distances[name])
 
 
 def _tells(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether a number is known, and not 0 as in all other layers."""
-    known = [one[name] for one in others if one.get(name) is not None]
-    return row.get(name) is not None and (row[name] != 0 or not known or any(known))
+    values = [one[name] for one in others if one.get(name) is not None]
+    return row.get(name) is not None and (row[name] != 0 or not values or any(values))
 
 
 def _distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]], name: str) -> float:
@@ -77,22 +77,22 @@ def _distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]], name:
         share = one[name] / one["n_neurons"] if name.startswith("n_") else one[name]
         return 2 * asin(sqrt(share))
 
-    known = [angle(one) for one in others if one.get(name) is not None]
-    if row.get(name) is None or not known:
+    angles = [angle(one) for one in others if one.get(name) is not None]
+    if row.get(name) is None or not angles:
         return 0.0
-    return abs(angle(row) - median(known))
+    return abs(angle(row) - median(angles))
 
 
 def _beside(row: Mapping[str, Any], others: list[dict[str, Any]], share: str) -> str:
     """How a layer's share stands among those of the others, which are told from the least to the most."""
-    known = [one[share] for one in others if one.get(share) is not None]
-    if not known:
+    values = [one[share] for one in others if one.get(share) is not None]
+    if not values:
         return ""
-    low, high = f"{min(known):.1%}", f"{max(known):.1%}"
+    low, high = f"{min(values):.1%}", f"{max(values):.1%}"
     span = f"{low} to {high} in the others" if low != high else f"{low} in the others"
-    if row[share] > max(known):
+    if row[share] > max(values):
         return f", the most of any layer ({span})"
-    return f", the least of any layer ({span})" if row[share] < min(known) else f" ({span})"
+    return f", the least of any layer ({span})" if row[share] < min(values) else f" ({span})"
 
 
 def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> str:
@@ -117,7 +117,7 @@ def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> st
     verb = "is" if total == 1 else "are"
     return (
         f"{total:,} of {n_neurons:,} neurons ({total / n_neurons:.1%}) {verb} positional, {where}{none}. The most "
-        f"common kind is {kind} ({of_kind:,}); of all, {_said(strong, 'strong')}."
+        f"common kind is {kind} ({of_kind:,}); of all, {_counted_as(strong, 'strong')}."
     )
 
 
@@ -132,7 +132,7 @@ def team_told(teams: pl.DataFrame, layer: int) -> str:
     if not rows:
         return ""
     row = rows[0]
-    redundant = _said(row["n_redundant"], "redundant")
+    redundant = _counted_as(row["n_redundant"], "redundant")
     return (
         f"{row['n_neurons']:,} strong neurons cover {row['covered_share']:.0%} of the {row['n_positions']:,} "
         f"positions; {redundant}."
@@ -148,8 +148,8 @@ def _layers(layers: list[int]) -> str:
         else:
             runs.append([layer])
     pair = 2
-    said = [", ".join(map(str, run)) if len(run) <= pair else f"{run[0]} to {run[-1]}" for run in runs]
-    return f"{'layer' if len(layers) == 1 else 'layers'} {', '.join(said)}"
+    parts = [", ".join(map(str, run)) if len(run) <= pair else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"{'layer' if len(layers) == 1 else 'layers'} {', '.join(parts)}"
 
 
 _KINDS = (("n_positional", "positional"), ("n_detectors", "a token detector"))
@@ -174,10 +174,10 @@ def _silent(rows: list[dict[str, Any]]) -> str:
 
 
 def _frequency(rows: list[dict[str, Any]]) -> str:
-    known = [row for row in rows if row["median_frequency"] is not None]
-    if not known:
+    measured = [row for row in rows if row["median_frequency"] is not None]
+    if not measured:
         return ""
-    low, high = (end(known, key=lambda row: row["median_frequency"]) for end in (min, max))
+    low, high = (end(measured, key=lambda row: row["median_frequency"]) for end in (min, max))
     if low["layer"] == high["layer"]:
         return f"The median neuron that fires does so at {low['median_frequency']:.1%} of the tokens."
     return (
@@ -187,7 +187,7 @@ def _frequency(rows: list[dict[str, Any]]) -> str:
 
 
 def _counted(rows: list[dict[str, Any]]) -> str:
-    said = []
+    clauses = []
     for column, what in _KINDS:
         if all(row.get(column) is None for row in rows):
             continue
@@ -198,21 +198,21 @@ def _counted(rows: list[dict[str, Any]]) -> str:
             held = most[column]
             where = f", {held:,} of them in layer {most['layer']}" if held >= _MOST * total and held < total else ""
             where = f", all in layer {most['layer']}" if held == total and total > 1 else where
-        said.append(f"{_said(total, what)}{where}")
-    return f"{_capital('; '.join(said))}." if said else ""
+        clauses.append(f"{_counted_as(total, what)}{where}")
+    return f"{_capital('; '.join(clauses))}." if clauses else ""
 
 
 def _settled(rows: list[dict[str, Any]]) -> str:
-    known = [row for row in rows if row.get("saturated_share") is not None]
-    if not known:
+    measured = [row for row in rows if row.get("saturated_share") is not None]
+    if not measured:
         return ""
-    most = max(known, key=lambda row: row["saturated_share"])
+    most = max(measured, key=lambda row: row["saturated_share"])
     of = f"{most['n_examples']:,} predictions" if most.get("n_examples") else "the predictions"
-    place = f"layer {most['layer']}, where most do" if len(known) > 1 else f"layer {most['layer']}"
+    place = f"layer {most['layer']}, where most do" if len(measured) > 1 else f"layer {most['layer']}"
     return f"{most['saturated_share']:.0%} of {of} settle in {place}."
 
 
-def _said(number: int, what: str) -> str:
+def _counted_as(number: int, what: str) -> str:
     """How many are something: "none is positional", "one is positional", "47 are positional"."""
     if number in {0, 1}:
         return f"{('none', 'one')[number]} is {what}"

@@ -19,7 +19,7 @@ class Bar:
     column: str  # where it stands
     title: str  # what it is, above the bars
     is_share: bool  # a part of 1, which is written in percent; else a count
-    told: str  # what it means, on hover
+    meaning: str  # what it means, on hover
 
 
 BARS = (
@@ -50,10 +50,10 @@ _STYLE = """
 
 def shown_bars(layers: pl.DataFrame) -> list[Bar]:
     """The numbers that any layer has, and that are not 0 in all of them."""
-    known = [bar for bar in BARS if bar.column in layers.columns and _largest(layers.get_column(bar.column)) > 0]
+    bars = [bar for bar in BARS if bar.column in layers.columns and _largest(layers.get_column(bar.column)) > 0]
     # A share of neurons that never fired is called dead wherever it can be.
-    names = {bar.column for bar in known}
-    return [bar for bar in known if bar.column != "never_active_share" or "dead_share" not in names]
+    names = {bar.column for bar in bars}
+    return [bar for bar in bars if bar.column != "never_active_share" or "dead_share" not in names]
 
 
 def layers_html(
@@ -72,11 +72,11 @@ def layers_html(
     most = {bar.column: _largest(layers.get_column(bar.column)) for bar in bars}
     spread = _by_layer(bins)
     above = ["layer", *(["frequencies"] if spread else []), *(bar.title for bar in bars)]
-    told = ["", *(["Neurons that fired, from once in 10,000 tokens to always."] if spread else [])]
-    told += [f"{bar.told} Largest: {_written(most[bar.column], bar)}." for bar in bars]
+    titles = ["", *(["Neurons that fired, from once in 10,000 tokens to always."] if spread else [])]
+    titles += [f"{bar.meaning} Largest: {_written(most[bar.column], bar)}." for bar in bars]
     cells = [
         f'<span class="nt-above" title="{html.escape(more)}">{html.escape(title)}</span>'
-        for title, more in zip(above, told, strict=True)
+        for title, more in zip(above, titles, strict=True)
     ]
     for row in layers.to_dicts():
         number = row["layer"]
@@ -115,5 +115,5 @@ def _by_layer(bins: pl.DataFrame) -> dict[int, dict[int, int]]:
 
 
 def _largest(numbers: pl.Series) -> float:
-    known: Sequence[float] = numbers.drop_nulls().to_list()
-    return float(max(known, default=0))
+    values: Sequence[float] = numbers.drop_nulls().to_list()
+    return float(max(values, default=0))

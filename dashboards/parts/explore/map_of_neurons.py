@@ -20,7 +20,7 @@ from neurothek.queries.names.models import KnownModel
 MOST_TOLD = 60_000
 """Of so many neurons, what each cell promotes is told on hover: of more it would take longer to read than the page."""
 
-_TOLD = 5
+_N_TOKENS = 5
 
 SOURCE = "Kinds as in Voita et al. 2023; the map is this project's."
 
@@ -38,12 +38,14 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
     n_cells = neuron_map.cells_of_a_row(n_layers)
     data = data_of(reader, "neuron_map", {"model": model.name, "layer": layer, "by": by, "n_cells": n_cells})
     if data.frame.is_empty():
-        missing(reader.shown, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
+        missing(
+            reader.shown_connection, "Nothing was measured for this model yet.", [model.name], jobs=("projections",)
+        )
         return
     cells = data.frame
     if not is_known(cells):
         what = "What the neurons of this model promote was not measured yet."
-        missing(reader.shown, what, [model.name], jobs=("projections",))
+        missing(reader.shown_connection, what, [model.name], jobs=("projections",))
         return
     if model.d_ffn * n_layers <= MOST_TOLD:
         cells = with_told(with_promoted_at_pole(reader, model, cells))
@@ -71,11 +73,11 @@ def is_known(cells: pl.DataFrame) -> bool:
 def pick_colour() -> By:
     """Let the person choose what colours and orders the map; it stands in the address."""
     options: tuple[By, ...] = get_args(By)
-    wanted = cast("By", asked_among("colour", options, is_silent=True) or options[0])
+    colour = cast("By", asked_among("colour", options, is_silent=True) or options[0])
     picked = st.segmented_control(
         "Coloured and ordered by",
         options,
-        default=wanted,
+        default=colour,
         key=own_key("colour"),
         format_func=str.capitalize,
     )
@@ -107,27 +109,27 @@ def with_told(cells: pl.DataFrame) -> pl.DataFrame:
     """
     at_pole = pl.format(" (at its {} pole)", "pole").fill_null("")
     promotes = tables.marked("top_tokens", pl.List(pl.String))
-    return cells.with_columns(pl.col("top_tokens").list.head(_TOLD)).select(
+    return cells.with_columns(pl.col("top_tokens").list.head(_N_TOKENS)).select(
         pl.exclude("top_tokens", "pole"), (promotes + at_pole).alias("told")
     )
 
 
-def open_chosen(selected: Mapping[str, Any], known: Iterable[str]) -> None:
+def open_chosen(selected: Mapping[str, Any], addresses: Iterable[str]) -> None:
     """Open the page of the neuron that was clicked, if one was.
 
     Args:
         selected: what is selected on a drawing, see `show_figure`: its selection "chosen" is by address.
-        known: the addresses that are drawn; a selection may be older than they are.
+        addresses: the addresses that are drawn; a selection may be older than they are.
     """
-    address = chosen_address(selected, known)
+    address = chosen_address(selected, addresses)
     if address is not None:
         # Streamlit writes the new parameters into this page's address before it leaves, see `tables.link_to_neurons`.
         st.switch_page(script_of("neuron"), query_params={**st.query_params.to_dict(), "neuron": address})
 
 
-def chosen_address(selected: Mapping[str, Any], known: Iterable[str]) -> str | None:
+def chosen_address(selected: Mapping[str, Any], addresses: Iterable[str]) -> str | None:
     """The address that is selected, if it is one of those that are drawn."""
     places = selected.get("chosen") or []
-    wanted = [place.get("address") for place in places if isinstance(place, Mapping)]
-    among = set(known)
-    return next((address for address in wanted if address in among), None)
+    selected_addresses = [place.get("address") for place in places if isinstance(place, Mapping)]
+    among = set(addresses)
+    return next((address for address in selected_addresses if address in among), None)

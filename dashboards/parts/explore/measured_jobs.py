@@ -13,7 +13,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.parts.token_cards import STYLE
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import show_command
 from neurothek.queries.names.models import models_alike
 from neurothek.queries.names.unmeasured import ingest_commands
@@ -62,26 +62,26 @@ def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:
         runs_frame: rows of the view `runs`.
         model: name of the model.
     """
-    found = []
+    result = []
     for job in JOBS:
         rows = runs_frame.filter(pl.col("job") == job)
-        own = rows.filter(pl.col("model") == model)
-        if not own.is_empty():
-            latest = own.sort("finished_at").get_column("finished_at").to_list()[-1]
-            found.append(Measured(job, latest))
+        of_model = rows.filter(pl.col("model") == model)
+        if not of_model.is_empty():
+            latest = of_model.sort("finished_at").get_column("finished_at").to_list()[-1]
+            result.append(Measured(job, latest))
             continue
         others = rows.with_columns(took=pl.col("finished_at") - pl.col("started_at")).sort("took", "model")
         if others.is_empty():
-            found.append(Measured(job, None))
+            result.append(Measured(job, None))
             continue
         longest = others.row(-1, named=True)
-        found.append(Measured(job, None, longest["took"].total_seconds(), longest["model"]))
-    return found
+        result.append(Measured(job, None, longest["took"].total_seconds(), longest["model"]))
+    return result
 
 
 def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
     """The chips, and behind a button what is missing, with the command for it and how long it took for others."""
-    ran = kept(connection, runs)
+    ran = cached_answer(connection, runs)
     jobs = measured(ran, model)
     missing = [job for job in jobs if job.finished is None]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -140,5 +140,5 @@ def to_pair_with(ran: pl.DataFrame, model: str, others: Sequence[str]) -> str | 
         others: names of the models with its tokenizer, smallest first.
     """
     listed = set(ran.filter(pl.col("job") == _LISTS).get_column("model"))
-    known = [other for other in others if other in listed]
-    return known[-1] if known and model in listed else None
+    comparable = [other for other in others if other in listed]
+    return comparable[-1] if comparable and model in listed else None

@@ -11,7 +11,7 @@ from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.parts.token_cards import STYLE, tokens_html
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.views.rows import with_facts
@@ -36,8 +36,8 @@ def with_promoted(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> p
         model: theirs.
         neurons: rows with layer and neuron.
     """
-    shown = reader.shown if isinstance(reader, Reading) else reader
-    return _beside(neurons, kept(shown, columns_of, model, _places(neurons), PROMOTED))
+    connection = reader.shown_connection if isinstance(reader, Reading) else reader
+    return _beside(neurons, cached_answer(connection, columns_of, model, _places(neurons), PROMOTED))
 
 
 def with_promoted_at_pole(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> pl.DataFrame:
@@ -51,7 +51,7 @@ def with_promoted_at_pole(reader: Reader, model: KnownModel, neurons: pl.DataFra
     rows = with_promoted(reader, model, neurons)
     if model.is_signed:
         is_elsewhere = isinstance(reader, Reading) and reader.corpus is not None
-        rows = _beside(rows, kept(reader, columns_of, model, _places(neurons), ("pole",), is_elsewhere))
+        rows = _beside(rows, cached_answer(reader, columns_of, model, _places(neurons), ("pole",), is_elsewhere))
     else:
         rows = rows.with_columns(pl.lit(None, pl.String).alias("pole"))
     promotes = pl.when(pl.col("pole") == "negative").then("bottom_tokens").otherwise("top_tokens")
@@ -91,10 +91,10 @@ def _distinct(model: KnownModel, places: Sequence[tuple[int, int]]) -> list[dict
     ]
 
 
-def _beside(neurons: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+def _beside(neurons: pl.DataFrame, columns: pl.DataFrame) -> pl.DataFrame:
     """The neurons in their order, each with what is told of its place."""
     keys = [pl.col(name).cast(neurons.schema[name]) for name in ("layer", "neuron")]
-    return neurons.join(told.with_columns(keys), on=["layer", "neuron"], how="left", maintain_order="left")
+    return neurons.join(columns.with_columns(keys), on=["layer", "neuron"], how="left", maintain_order="left")
 
 
 _SHEET = """
@@ -118,12 +118,12 @@ def rows_html(neurons: pl.DataFrame, columns: Mapping[str, tuple[str, str]], mut
             out.
         muted: tokens to show pale.
     """
-    known = [name for name in columns if neurons.get_column(name).null_count() < neurons.height]
-    head = "".join(f"<th{_right(columns[name][1])}>{html.escape(columns[name][0])}</th>" for name in known)
+    filled = [name for name in columns if neurons.get_column(name).null_count() < neurons.height]
+    head = "".join(f"<th{_right(columns[name][1])}>{html.escape(columns[name][0])}</th>" for name in filled)
     rows = []
     for row in neurons.to_dicts():
         address = row["address"]
-        cells = (f"<td{_right(columns[name][1])}>{_cell(row[name], columns[name][1])}</td>" for name in known)
+        cells = (f"<td{_right(columns[name][1])}>{_cell(row[name], columns[name][1])}</td>" for name in filled)
         tokens = tokens_html(row[_TOKENS] or [], muted=muted)
         link = link_html(address, "neuron", css="nt-row", neuron=address)
         rows.append(f"<tr><td>{link}</td>{''.join(cells)}<td>{tokens}</td></tr>")
@@ -134,7 +134,7 @@ def rows_html(neurons: pl.DataFrame, columns: Mapping[str, tuple[str, str]], mut
 def told_muted(neurons: pl.DataFrame, muted: Muted) -> str:
     """How many of the tokens that the rows show are muted, and why; nothing where none is."""
     lists: Sequence[Sequence[str] | None] = neurons.get_column(_TOKENS).to_list()
-    return muted.told(token for tokens in lists for token in tokens or [])
+    return muted.caption(token for tokens in lists for token in tokens or [])
 
 
 def _cell(value: object, form: str) -> str:

@@ -62,8 +62,8 @@ def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | No
 def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
     """The neuron of a layer that has the nearest counterpart in another model above chance; no row: there is none."""
     # The other model's neurons are in no view on the page's corpus, and lists of tokens hang on no text.
-    shown = reader.shown if isinstance(reader, Reading) else reader
-    return data_of(shown, "nearest_counterpart", {"model": model, "layer": layer}).frame
+    connection = reader.shown_connection if isinstance(reader, Reading) else reader
+    return data_of(connection, "nearest_counterpart", {"model": model, "layer": layer}).frame
 
 
 def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
@@ -72,7 +72,7 @@ def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
     return card_html(
         neuron_html(row["address"], short=True),
         NAMES[row["what"]],
-        told(row, examples) + (f"; promotes at its {row['pole']} pole" if is_at_pole else ""),
+        distinction(row, examples) + (f"; promotes at its {row['pole']} pole" if is_at_pole else ""),
         tokens_html((tokens or [])[:MOST_TOKENS], muted=muted),
     )
 
@@ -85,7 +85,7 @@ def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
     return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)
 
 
-def told(row: Mapping[str, Any], examples: int | None) -> str:
+def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     """What makes a neuron stand out, with its number.
 
     Args:

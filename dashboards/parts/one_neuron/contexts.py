@@ -53,15 +53,15 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         _only_places(connection, page, corpus)
         return
     shade, contrast, strongest = ACCENT[theme()], CONTRAST[theme()], strongest_of(page)
-    for tab, (band, told) in zip(st.tabs(list(BANDS)), BANDS.values(), strict=True):
+    for tab, (band, explanation) in zip(st.tabs(list(BANDS)), BANDS.values(), strict=True):
         rows = page.windows.filter(band=band)
         with tab:
             if rows.is_empty():
                 st.caption(plain(f"It did not fire on the tokens of {page.corpus} that were seen."))
                 continue
-            shown = rows if page.names_writing(rows) else rows.drop("writes")
-            st.html(windows_html(shown.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
-            st.caption(plain(told))
+            table = rows if page.names_writing(rows) else rows.drop("writes")
+            st.html(windows_html(table.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
+            st.caption(plain(explanation))
 
 
 def strongest_of(page: NeuronPage) -> float:
@@ -142,8 +142,8 @@ def windows_html(
     rows = list(windows)
     if strongest is None:
         strongest = max((abs(m) for row in rows for m in row["activations"]), default=0.0)
-    shown = (_window(row, strongest or 1.0, shade, contrast) for row in rows)
-    return f'{SHEET}{_SHEET}<div class="nt-windows">{"".join(shown)}</div>'
+    lines = (_window(row, strongest or 1.0, shade, contrast) for row in rows)
+    return f'{SHEET}{_SHEET}<div class="nt-windows">{"".join(lines)}</div>'
 
 
 def _window(row: Mapping[str, Any], strongest: float, shade: str, contrast: str) -> str:
@@ -213,21 +213,21 @@ def show_triggers(triggers: Triggers) -> None:
     st.markdown(plain(verdict(triggers)), help=plain(" ".join(rule())))
     most = min(_MOST_TRIGGERS, MOST_SHOWN)
     with st.expander(f"The first {most} tokens, bigrams and trigrams"):
-        shown = {
+        frames = {
             called(n): frame.head(most).drop("rank", "score", strict=False) for n, frame in triggers.by_length().items()
         }
-        st.html(tables_html({**shown, "detector": triggers.verdicts()}))
+        st.html(tables_html({**frames, "detector": triggers.verdicts()}))
 
 
 def verdict(triggers: Triggers) -> str:
     """What its triggers make of it, in a sentence."""
-    found = triggers.detection.filter(pl.col("status").is_in(["detector", "strict detector"])).to_dicts()
-    if not found:
+    detectors = triggers.detection.filter(pl.col("status").is_in(["detector", "strict detector"])).to_dicts()
+    if not detectors:
         reasons = "; ".join(triggers.reasons())
         return f"Not a detector of tokens, bigrams or trigrams ({reasons})." if reasons else "Not judged as a detector."
-    parts = [f"{row['status']} of {row['n_detected']:,} {called(row['n'])}" for row in found]
-    said = f"It is a {', and a '.join(parts)}."
-    return f"{said} {triggers.sentence()}".strip()
+    parts = [f"{row['status']} of {row['n_detected']:,} {called(row['n'])}" for row in detectors]
+    sentence = f"It is a {', and a '.join(parts)}."
+    return f"{sentence} {triggers.sentence()}".strip()
 
 
 def _how_many(number: int, names: str) -> str:

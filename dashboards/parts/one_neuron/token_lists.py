@@ -60,7 +60,7 @@ def told_places(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool =
     signed = {"promoted": "promoted at activations above 0", "suppressed": "promoted at activations below 0"}
     sides = signed if is_signed else {side: side for side in signed}
     n_listed = max((tokens.filter(side=side).height for side in ("promoted", "suppressed")), default=0)
-    told = []
+    lines = []
     for word in words:
         rows = places_of(tokens, [word]).to_dicts()
         places = [
@@ -68,8 +68,8 @@ def told_places(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool =
             for row in rows
         ]
         absent = f"not among the {n_listed} tokens that it promotes most, nor among those that it suppresses most"
-        told.append(f"{readable(word)}: {'; '.join(places) or absent}")
-    return told
+        lines.append(f"{readable(word)}: {'; '.join(places) or absent}")
+    return lines
 
 
 def list_html(
@@ -86,11 +86,11 @@ def list_html(
     """
     muted = muted or Muted()
     marked = places_of(tokens, words) if words else tokens.clear()
-    shown = tokens.head(most)
+    first = tokens.head(most)
     beyond = marked.filter(pl.col("rank") > most)
-    longest = max((abs(score) for score in shown.get_column("score")), default=0.0) or 1.0
+    longest = max((abs(score) for score in first.get_column("score")), default=0.0) or 1.0
     meant = set(marked.get_column("rank"))
-    rows = [_row(row, longest, colour, muted, is_marked=row["rank"] in meant) for row in shown.to_dicts()]
+    rows = [_row(row, longest, colour, muted, is_marked=row["rank"] in meant) for row in first.to_dicts()]
     if not beyond.is_empty():
         rows.append('<div><span class="nt-gap">⋮</span><span></span><span></span><span></span></div>')
         rows += [_row(row, longest, colour, muted, is_marked=True) for row in beyond.to_dicts()]
@@ -101,14 +101,14 @@ def _row(row: Mapping[str, Any], longest: float, colour: str, muted: Muted, *, i
     score, z_score, count = row["score"], row["z_score"], row["corpus_count"]
     width = 100 * min(1.0, abs(score) / longest)
     seen = "" if count is None else f", {count:,} in the corpus"
-    told = f"score {score:.4f}, z {z_score:.2f}{seen}"
+    title = f"score {score:.4f}, z {z_score:.2f}{seen}"
     mark = ' class="nt-mark"' if is_marked else ""
     pale = "" if is_marked else muted.css(row["token"])
     return (
         f'<div{mark}><span class="nt-rank">{row["rank"]}</span>'
-        f'<span class="nt-name">{token_link(row["token"], title=told, css=pale)}</span>'
-        f'<span class="{pale}" title="{told}"><i style="width: {width:.1f}%; background: {colour}"></i></span>'
-        f'<span title="{told}">{score:.2f}</span></div>'
+        f'<span class="nt-name">{token_link(row["token"], title=title, css=pale)}</span>'
+        f'<span class="{pale}" title="{title}"><i style="width: {width:.1f}%; background: {colour}"></i></span>'
+        f'<span title="{title}">{score:.2f}</span></div>'
     )
 
 
@@ -169,11 +169,11 @@ def show_similar(page: NeuronPage, others: list[str]) -> None:
         "Its cluster": relatives.mates,
         **({"In other models": relatives.counterparts} if others else {}),
     }
-    shown = {title: rows for title, rows in tabs.items() if title == "In other models" or not rows.is_empty()}
-    if not shown:
+    visible_tabs = {title: rows for title, rows in tabs.items() if title == "In other models" or not rows.is_empty()}
+    if not visible_tabs:
         return
     st.subheader("Similar neurons", anchor=False)
-    for tab, title in zip(st.tabs(list(shown)), shown, strict=True):
+    for tab, title in zip(st.tabs(list(visible_tabs)), visible_tabs, strict=True):
         with tab:
             if title == "Nearest vectors":
                 _cards(relatives.neighbours, "cosine", "cosine", VECTORS)
@@ -211,16 +211,16 @@ def _cards(neurons: pl.DataFrame, measure: str, name: str, caption: str) -> None
 
 
 def _card(row: Mapping[str, Any], measure: str, name: str, muted: Muted) -> str:
-    told = f"{name} {row[measure]:.2f}"
+    measure_text = f"{name} {row[measure]:.2f}"
     if row.get("null_99") is not None:
-        told += f", random {row['null_99']:.2f}"
+        measure_text += f", random {row['null_99']:.2f}"
     if row.get("is_mutual"):
-        told += ", mutual"
+        measure_text += ", mutual"
     if row.get("pole"):
-        told += f", at its {row['pole']} pole"
+        measure_text += f", at its {row['pole']} pole"
     return card_html(
         link_html(row["address"], "neuron", css="nt-row", neuron=row["address"]),
-        told,
+        measure_text,
         "",
         tokens_html((row["top_tokens"] or [])[:_MOST_TOKENS], muted=muted),
     )

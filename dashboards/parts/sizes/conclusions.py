@@ -60,18 +60,18 @@ def show_conclusions(comparison: Comparison) -> None:
 def show_cards(comparison: Comparison) -> list[Card]:
     """The numbers of the cards, in a row; whoever has loaded what draws fills in the charts."""
     st.html(_STYLE)
-    known = [one for one in comparison.conclusions if one.kind == "trend"]
-    chosen = [measure for measure in MEASURES if _is_drawn(known, measure)][:N_CARDS]
+    trend_conclusions = [one for one in comparison.conclusions if one.kind == "trend"]
+    chosen = [measure for measure in MEASURES if _is_drawn(trend_conclusions, measure)][:N_CARDS]
     cards: list[Card] = []
     for column, measure in zip(st.columns(len(chosen), gap="small") if chosen else (), chosen, strict=True):
         with column, st.container(border=True, gap="small", key=f"card-{measure.column}"):
-            trends = _trends(known, measure)
+            trends = _trends(trend_conclusions, measure)
             with _head(measure):
                 st.markdown(f"**{plain(measure.title)}**", help=plain(DEFINITIONS[measure.column]))
                 menu = st.container(width="content")
             st.html("".join(_numbers(trend) for trend in trends))
             place = st.container()
-        cards.append(Card(measure, trends, points(comparison.models, known, measure), menu, place))
+        cards.append(Card(measure, trends, points(comparison.models, trend_conclusions, measure), menu, place))
     if any(not card.points.get_column("is_size").all() for card in cards):
         st.caption("Hollow points are variants, which are no sizes.")
     return cards

@@ -80,9 +80,9 @@ def _draw_curves(sizes: Sizes, curves: Sequence[Curve]) -> None:
         for column, curve in zip(st.columns(2, gap="medium"), drawn[start : start + 2], strict=False):
             with column:
                 _draw_curve(sizes, curve)
-    said = [curve.nothing for curve in curves if curve.is_sparse]
-    if said:
-        st.caption(plain(" ".join(said)))
+    sentences = [curve.nothing for curve in curves if curve.is_sparse]
+    if sentences:
+        st.caption(plain(" ".join(sentences)))
 
 
 def _draw_curve(sizes: Sizes, curve: Curve) -> None:

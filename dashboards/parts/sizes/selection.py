@@ -61,7 +61,7 @@ class Sizes:
         if self.lacking:
             st.subheader("Not measured yet", anchor=False)
         for what, (jobs, models) in self.lacking.items():
-            missing(self.reader.shown, what, models, jobs=jobs, corpus=self.reader.corpus)
+            missing(self.reader.shown_connection, what, models, jobs=jobs, corpus=self.reader.corpus)
 
     @property
     def on_text(self) -> str:

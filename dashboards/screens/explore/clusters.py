@@ -13,11 +13,11 @@ from neurothek.dashboards.parts.explore import cluster_cards
 from neurothek.dashboards.parts.explore.cluster_cards import Order
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, asked_among, asked_number, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_model
 from neurothek.queries.names.corpora import MeasuredCorpus, shown_corpora
@@ -47,7 +47,7 @@ CLUSTERED = (
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Clusters")
-    asked_of = asked("model")
+    asked_of = address_value("model")
     model = pick_model(connection).name
     if asked_of not in (None, model):
         # Clusters of two models have nothing but their numbers in common.
@@ -57,8 +57,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
         show_preview("clusters")
         return
-    known = data.frame.get_column("cluster_id").to_list()
-    chosen = asked_among("cluster", known)
+    cluster_ids = data.frame.get_column("cluster_id").to_list()
+    chosen = asked_among("cluster", cluster_ids)
     if chosen is not None:
         _steps(model, cluster_cards.in_order(data.frame, "cohesion").get_column("cluster_id").to_list(), chosen)
         _show_one(connection, model, data.frame.filter(pl.col("cluster_id") == chosen))
@@ -75,9 +75,14 @@ def _steps(model: str, ordered: list[int], chosen: int) -> None:
         for label, target in (("Previous", place - 1), ("Next", place + 1)):
             is_beyond = target not in range(len(ordered))
             cluster = None if is_beyond else str(ordered[target])
-            told = "In the order of cohesion"
+            help_text = "In the order of cohesion"
             st.button(
-                label, key=label.lower(), help=told, disabled=is_beyond, on_click=remember, kwargs={"cluster": cluster}
+                label,
+                key=label.lower(),
+                help=help_text,
+                disabled=is_beyond,
+                on_click=remember,
+                kwargs={"cluster": cluster},
             )
 
 
@@ -85,8 +90,10 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
     (row,) = cluster.to_dicts()
     which = {"model": model, "clustering_id": row["clustering_id"]}
     st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
-    told = f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
-    st.markdown(plain(told))
+    sentence = (
+        f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
+    )
+    st.markdown(plain(sentence))
     corpus = _corpus(connection, model)
     tokens = _tokens(connection, which, [row["cluster_id"]], corpus)
     if not tokens.frame.is_empty():
@@ -112,9 +119,9 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
         st.info(plain(f"No neuron of {model} lists {word} among the first ten tokens that it promotes."))
         return
     n_shown = asked_number("shown", least=MORE, most=MOST_SHOWN) or MORE
-    shown = cluster_cards.in_order(clusters, order).head(n_shown)
+    clusters_there = cluster_cards.in_order(clusters, order).head(n_shown)
     corpus = _corpus(connection, model)
-    tokens = _tokens(connection, which, shown.get_column("cluster_id").to_list(), corpus)
+    tokens = _tokens(connection, which, clusters_there.get_column("cluster_id").to_list(), corpus)
     title = f"{clusters.height:,} clusters"
     if word is not None:
         title += f" with neurons that promote {word}"
@@ -122,15 +129,15 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
         st.markdown(f"**{plain(title)}**", help=plain(f"{FROM_CORPUS if corpus else FROM_OTHERS} {CLUSTERED}"))
         show_source(tokens)
     muted = muted_of([model])[model]
-    st.html(cluster_cards.cards_html(shown.to_dicts(), tokens.frame, {"model": model}, word, muted=muted))
+    st.html(cluster_cards.cards_html(clusters_there.to_dicts(), tokens.frame, {"model": model}, word, muted=muted))
     st.caption(plain(f"{_against_told(corpus)} {COHESION}"))
-    if shown.height < min(clusters.height, MOST_SHOWN):
+    if clusters_there.height < min(clusters.height, MOST_SHOWN):
         st.button(
             f"Show more of the {clusters.height:,}",
             key="more",
             type="tertiary",
             on_click=remember,
-            kwargs={"shown": str(shown.height + MORE)},
+            kwargs={"shown": str(clusters_there.height + MORE)},
         )
 
 
@@ -152,9 +159,9 @@ def _mark_told(corpus: MeasuredCorpus | None) -> str:
 
 
 def _ask_token() -> str | None:
-    wanted = asked("token") or ""
+    token = address_value("token") or ""
     written = st.text_input(
-        "Token", value=wanted, key=own_key("token"), placeholder="that its neurons promote", width=300
+        "Token", value=token, key=own_key("token"), placeholder="that its neurons promote", width=300
     ).strip()
     remember(token=written or None)
     return written or None
@@ -172,18 +179,18 @@ def with_token(
         word: a word, which stands for every token that reads the same, or a token with its white space marked.
     """
     parameters = {**which, "word": word.casefold(), "token": typed(word)}
-    found = data_of(connection, "clusters_of_token", parameters).frame
-    return clusters.join(found, on="cluster_id", how="inner", maintain_order="left")
+    counts = data_of(connection, "clusters_of_token", parameters).frame
+    return clusters.join(counts, on="cluster_id", how="inner", maintain_order="left")
 
 
 def _pick_order(*, has_token: bool) -> Order:
     every: tuple[Order, ...] = get_args(Order)
     options = [every[-1], *every[:-1]] if has_token else list(every[:-1])
-    wanted = asked_among("order", options, is_silent=True) or options[0]
+    default = asked_among("order", options, is_silent=True) or options[0]
     picked = st.segmented_control(
         "In the order of",
         options,
-        default=wanted,
+        default=default,
         key=own_key(f"order-{has_token}"),
         format_func=str.capitalize,
         required=True,
@@ -195,7 +202,7 @@ def _pick_order(*, has_token: bool) -> Order:
 
 def _corpus(connection: duckdb.DuckDBPyConnection, model: str) -> MeasuredCorpus | None:
     """The corpus that tokens are held against: the model's shown one; None where it read none."""
-    return kept(connection, shown_corpora, (model,)).get(model)
+    return cached_answer(connection, shown_corpora, (model,)).get(model)
 
 
 def _tokens(
@@ -220,8 +227,8 @@ def _spread(data: Data) -> None:
             number = spread.Number(name, is_log=name == "size")
             bins = spread.binned(data.frame.get_column(name), is_log=number.is_log)
             if not bins.is_empty():
-                shown = data.showing(f"clusters_by_{name}")
-                show_figure(title, _histogram(bins, number), "", shown, source=CLUSTERED)
+                part = data.showing(f"clusters_by_{name}")
+                show_figure(title, _histogram(bins, number), "", part, source=CLUSTERED)
 
 
 def _histogram(bins: pl.DataFrame, number: spread.Number) -> Draw:

@@ -40,12 +40,12 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():
         return
-    known = known_numbers(data.frame, NUMBERS)
+    columns = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
     with left:
-        pick_distribution(data, known)
+        pick_distribution(data, columns)
     with right:
-        chosen = pick_scatter(data, known)
+        chosen = pick_scatter(data, columns)
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
 
@@ -62,13 +62,13 @@ def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFra
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str | None]:
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    wanted = asked_among("model", names) or kept_model()
+    default = asked_among("model", names) or kept_model()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        index = names.index(wanted) if wanted in names else 0
+        index = names.index(default) if default in names else 0
         name = st.selectbox("Model", names, index=index, key=own_key("model"))
         layers = range(models[name].n_layers)
         # A person who chose another model than the address names did not mistake its layer.
-        place = asked_among("layer", layers, is_silent=wanted not in (None, name)) or 0
+        place = asked_among("layer", layers, is_silent=default not in (None, name)) or 0
         # A key of its own for each model: a layer that one model lacks is not asked of it.
         key = own_key(f"layer-{name}")
         layer = st.selectbox("Layer", layers, index=place, key=key, width=110)

@@ -12,7 +12,7 @@ from neurothek.dashboards.parts.explore.map_of_neurons import pick_colour, show_
 from neurothek.dashboards.parts.explore.measured_jobs import show_measured
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import Data, data_of, data_on, show_source, title_row
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
@@ -82,33 +82,35 @@ def _layers(reader: Reading, name: str, layers: Data) -> None:
     links = {"model": name, **({} if reader.corpus is None else {"corpus": reader.corpus})}
     st.html(layers_html(layers.frame, bins.frame, ACCENT[theme()], links))
     seen = layers.frame.get_column("n_tokens_seen")[0]
-    told = f"On the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}; frequencies from 0.01% to 100%."
-    st.caption(plain(f"{told} {BARS}"))
+    text = f"On the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}; frequencies from 0.01% to 100%."
+    st.caption(plain(f"{text} {BARS}"))
 
 
 def _examples(layers: pl.DataFrame) -> int | None:
-    known = layers.get_column("n_examples").drop_nulls()
-    return None if known.is_empty() else int(known[0])
+    counts = layers.get_column("n_examples").drop_nulls()
+    return None if counts.is_empty() else int(counts[0])
 
 
 def _wants_spread() -> bool:
-    is_wanted = st.toggle("How its neurons spread over any number", value=asked("spread") == "yes", key="spread")
+    is_wanted = st.toggle(
+        "How its neurons spread over any number", value=address_value("spread") == "yes", key="spread"
+    )
     remember(spread="yes" if is_wanted else None)
     return is_wanted
 
 
 def _spread(connection: duckdb.DuckDBPyConnection, model: KnownModel, corpus: str | None) -> None:
     data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
-    known = known_numbers(data.frame, NUMBERS)
-    if not known:
+    columns = known_numbers(data.frame, NUMBERS)
+    if not columns:
         return
     n_neurons = model.n_layers * model.d_ffn
     part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn at random." if n_neurons > DRAWN else ""
     left, right = st.columns(2, gap="medium")
     with left:
-        pick_distribution(data, known, part)
+        pick_distribution(data, columns, part)
     with right:
-        chosen = pick_scatter(data, known)
+        chosen = pick_scatter(data, columns)
     if chosen.height == data.frame.height:
         return
     st.subheader(f"{chosen.height:,} neurons", anchor=False)

@@ -26,11 +26,11 @@ from neurothek.dashboards.parts.one_neuron.contexts import (
 from neurothek.dashboards.parts.one_neuron.token_lists import list_html, show_logits, show_similar, told_places
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, kept_model, kept_neuron, remember
+from neurothek.dashboards.widgets.address import address_value, kept_model, kept_neuron, remember
 from neurothek.dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import all_models, answer, beside, heading, jobs_of_models, missing, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus
 from neurothek.queries.ask.statements import filled
@@ -54,22 +54,22 @@ CHANGED = (
     "What changing all neurons of each adds to the loss, beside random sets of as many neurons. After Geva et al. "
     "2022, section 6.1; random sets: this project."
 )
-_TOLD = ("projections", "ngrams", "positions", "clusters", "events")
+_JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
 
 def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str, str | None, bool]]) -> None:
     """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
-    address = asked("neuron") or kept_neuron() or _first(connection)
+    address = address_value("neuron") or kept_neuron() or _first(connection)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="title"):
         heading(address)
         neuron = find_neuron(connection, address, all_models())
         remember(neuron=address)
-        corpora = kept(connection, measured_corpora, (neuron.model,))
+        corpora = cached_answer(connection, measured_corpora, (neuron.model,))
         corpus = _steps(connection, neuron, corpora)
     page = neuron_page(connection, neuron, corpus=corpus, corpora=corpora)
-    words = words_of(asked("word") or "")
-    _told(page, words)
+    words = words_of(address_value("word") or "")
+    _show_summary(page, words)
     if page.corpus is None:
         missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
         _of_weights(page, words)
@@ -113,14 +113,14 @@ def _of_weights(page: NeuronPage, words: Sequence[str]) -> None:
         show_logits(page)
 
 
-def _told(page: NeuronPage, words: Sequence[str]) -> None:
+def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
     """The sentence, what kind of neuron it is, where the words that were searched for stand, and the way back."""
     model = page.facts["model"]
     st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
-    back = link_html("back to the results", "search", **found) if (found := _question()) else ""
+    back = link_html("back to the results", "search", **parameters) if (parameters := _question()) else ""
     places = "".join(
-        f"<span>{html.escape(told)}</span>" for told in told_places(page.tokens, words, is_signed=page.is_signed)
+        f"<span>{html.escape(line)}</span>" for line in told_places(page.tokens, words, is_signed=page.is_signed)
     )
     if labels or back or places:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')
@@ -130,13 +130,13 @@ def _told(page: NeuronPage, words: Sequence[str]) -> None:
 
 def _question() -> dict[str, str]:
     """The search that led here."""
-    return dict(parse_qsl(asked("found") or ""))
+    return dict(parse_qsl(address_value("found") or ""))
 
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
     """Say what else could be measured of the model, and how."""
     measured = jobs_of_models()[model]
-    absent = [job for job in _TOLD if job not in measured]
+    absent = [job for job in _JOBS if job not in measured]
     if absent:
         missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent, corpus=corpus)
 
@@ -150,7 +150,7 @@ def _comparable(model: KnownModel) -> list[str]:
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
     names = [model.name for model in all_models()]
-    name = next((known for known in (asked("model"), kept_model()) if known in names), names[0])
+    name = next((name_asked for name_asked in (address_value("model"), kept_model()) if name_asked in names), names[0])
     addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 
@@ -165,7 +165,7 @@ def _steps(
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             address = address_at(neuron.of, target)
             st.button(label, key=label.lower(), on_click=remember, kwargs={"neuron": address})
-        return pick_corpus(connection, [neuron.model], width=220, known=corpora)
+        return pick_corpus(connection, [neuron.model], width=220, measured=corpora)
 
 
 def address_at(model: KnownModel, place: int) -> str:
@@ -188,14 +188,14 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
                 st.markdown(f"**{title.capitalize()}**", help=plain(f"{SCORES}{signs}"))
                 show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, _with_muted(rows, muted)))
             st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS, muted=muted))
-            if told := muted.told(rows.head(MOST_TOKENS).get_column("token")):
-                st.caption(told)
+            if caption := muted.caption(rows.head(MOST_TOKENS).get_column("token")):
+                st.caption(caption)
 
 
 def _with_muted(rows: pl.DataFrame, muted: Muted) -> pl.DataFrame:
     """The first rows of a side, each with whether its token is muted."""
-    shown = rows.head(MOST_TOKENS)
-    return shown.with_columns(
+    first = rows.head(MOST_TOKENS)
+    return first.with_columns(
         pl.col("token").is_in(pl.Series(list(muted.reasons), dtype=pl.String).implode()).alias("is_muted")
     )
 
@@ -210,7 +210,7 @@ def _concepts(page: NeuronPage) -> None:
         return
     st.subheader("What people see in it", anchor=False)
     rows = page.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
-    tables.show_table(tables.shown(rows), key="annotations")
+    tables.show_table(tables.readable_columns(rows), key="annotations")
     st.caption(
         "Concepts in the first 30 tokens it promotes, judged blind among random vectors. Geva et al. 2022, section 4."
     )
@@ -220,7 +220,7 @@ def _pushed(page: NeuronPage) -> None:
     if page.pushed.is_empty():
         return
     st.subheader("What it brings to the top", anchor=False)
-    tables.show_table(tables.shown(page.pushed.drop("token_id")), key="pushed")
+    tables.show_table(tables.readable_columns(page.pushed.drop("token_id")), key="pushed")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     st.caption(PUSHED)
     show_source(Data("pushed", filled(asked_statement("neuron_pushed").strip(), parameters), page.pushed))

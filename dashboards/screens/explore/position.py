@@ -16,7 +16,7 @@ from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, data_of, show_figure
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.dashboards.widgets.reading import Reading
@@ -72,8 +72,8 @@ def _show(reader: Reading, model: KnownModel) -> None:
     least = thresholds("neurons")["positional_information"]
     kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
-    said = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
-    st.markdown(plain(f"{said} Positional: firing tells more than {least:g} nats about the position, {on}."))
+    headline = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
+    st.markdown(plain(f"{headline} Positional: firing tells more than {least:g} nats about the position, {on}."))
     _map(reader, model.name, data.frame.head(MOST_ROWS), n_found)
     teams = data_of(reader, "teams", {"model": model.name})
     left, right = (st.container(), st.container()) if teams.frame.is_empty() else st.columns(2, gap="medium")
@@ -96,11 +96,11 @@ def _show(reader: Reading, model: KnownModel) -> None:
 def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
     """The neurons one by one, with what each promotes."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        wanted = asked_among("order", ORDERS, is_silent=True) or "information"
+        default = asked_among("order", ORDERS, is_silent=True) or "information"
         order = st.segmented_control(
             "In the order of",
             list(ORDERS),
-            default=wanted,
+            default=default,
             key=own_key("order"),
             format_func=str.capitalize,
             required=True,
@@ -111,8 +111,8 @@ def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
     ordered = neurons.sort(column, descending=is_falling, nulls_last=True, maintain_order=True)
     rows = with_promoted_at_pole(reader, model, ordered)
     st.html(rows_html(rows, LISTED, muted))
-    if told := told_muted(rows, muted):
-        st.caption(told)
+    if caption := told_muted(rows, muted):
+        st.caption(caption)
 
 
 def _say_why(reader: Reading, model: str) -> None:
@@ -120,7 +120,7 @@ def _say_why(reader: Reading, model: str) -> None:
     measured = data_of(reader, "positions_of_model", {"model": model}).frame.to_dicts()
     if not measured:
         what = "Positions were not measured for this model yet."
-        missing(reader.shown, what, [model], jobs=("positions",), corpus=reader.corpus)
+        missing(reader.shown_connection, what, [model], jobs=("positions",), corpus=reader.corpus)
         show_preview("position")
         return
     (row,) = measured
@@ -131,8 +131,8 @@ def _say_why(reader: Reading, model: str) -> None:
         st.info(plain(f"Cannot tell on {row['corpus']} which neurons of {model} are positional ({row['why_not']})."))
 
 
-def _map(reader: Reading, model: str, shown: pl.DataFrame, n_found: int) -> None:
-    places = {"layers": shown.get_column("layer").to_list(), "neurons": shown.get_column("neuron").to_list()}
+def _map(reader: Reading, model: str, neurons: pl.DataFrame, n_found: int) -> None:
+    places = {"layers": neurons.get_column("layer").to_list(), "neurons": neurons.get_column("neuron").to_list()}
     data = data_of(reader, "position_profiles", {"model": model, **places})
     cells = position_map.position_cells(data.frame, list(KINDS["light"]))
     n_rows = cells.get_column("address").n_unique()
@@ -155,12 +155,12 @@ def _teams(reader: Reading, model: str, teams: Data) -> None:
     if teams.frame.is_empty():
         st.caption("No layer has strong positional neurons that share the positions among themselves.")
         return
-    known = kept(reader, positional_neurons, [model]).filter(
+    positional = cached_answer(reader, positional_neurons, [model]).filter(
         pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
     )
-    layers = known.get_column("layer").unique().sort().to_list()
+    layers = positional.get_column("layer").unique().sort().to_list()
     layer = st.selectbox("Team of layer", layers, key="team_layer")
-    team = known.filter(pl.col("layer") == layer)
+    team = positional.filter(pl.col("layer") == layer)
     sql = filled(statement("positional_of_models").strip(), {"models": [model]})
     chosen = show_figure(
         f"Positions that the neurons of layer {layer} cover",

@@ -11,14 +11,14 @@ import streamlit as st
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.parts.found_rows import found_html, grid_html, told_muted
 from neurothek.dashboards.parts.muted import pick_muted
-from neurothek.dashboards.parts.search_fields import Wanted, ask, chips
+from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, remember
+from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import download_data
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
-from neurothek.dashboards.widgets.page import heading, said, theme
+from neurothek.dashboards.widgets.page import heading, show_errors, theme
 from neurothek.queries.ask.statements import records, statement
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.by_likeness import AlikeResult
@@ -64,25 +64,25 @@ KINDS = (
 def show() -> None:
     """The page from top to bottom."""
     heading("Search")
-    if asked("q") is not None:
+    if address_value("q") is not None:
         # What most search pages call their words.
-        remember(words=asked("words") or asked("q"), q=None)
-    with said():
+        remember(words=address_value("words") or address_value("q"), q=None)
+    with show_errors():
         with desk().warehouse.reader() as connection:
-            known = choose_models(connection)
-            wanted = ask([model.name for model in sorted(known, key=lambda model: model.variant is not None)])
-            if wanted.is_empty:
+            models = choose_models(connection)
+            request = ask([model.name for model in sorted(models, key=lambda model: model.variant is not None)])
+            if request.is_empty:
                 _examples(connection)
                 return
-            scope = models_asked(connection, wanted.question, reference=(wanted.like or "").partition("/")[0])
+            scope = models_asked(connection, request.question, reference=(request.like or "").partition("/")[0])
         # The lease ends before weights are read, which may take longer than a publisher should wait.
-        if wanted.by_score:
+        if request.by_score:
             with st.spinner("computing scores from the weights"):
-                _result(desk().score(wanted.question), wanted)
-        elif wanted.side_by_side:
-            _beside(scope, wanted)
+                _result(desk().score(request.question), request)
+        elif request.side_by_side:
+            _beside(scope, request)
         else:
-            _answer(wanted)
+            _answer(request)
 
 
 def _examples(connection: duckdb.DuckDBPyConnection) -> None:
@@ -107,27 +107,27 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _answer(wanted: Wanted) -> None:
-    result = desk().answer(wanted.question, like=wanted.like)
+def _answer(request: SearchRequest) -> None:
+    result = desk().answer(request.question, like=request.like)
     if isinstance(result, SearchResult) and result.near:
-        chips(result.near, wanted.question.left_out)
-    _result(result, wanted)
+        chips(result.near, request.question.left_out)
+    _result(result, request)
 
 
-def _beside(scope: AskedModels, wanted: Wanted) -> None:
+def _beside(scope: AskedModels, request: SearchRequest) -> None:
     """One column a model, plain sizes first."""
     _notes(variants_hint(scope.left_out, _SWITCH))
     answers, without = {}, []
     for model in sorted(scope.models, key=lambda model: model.variant is not None):
-        with said():
-            question = replace(wanted.question, models=(model.name,))
-            neurons = desk().answer(question, like=wanted.like).neurons
+        with show_errors():
+            question = replace(request.question, models=(model.name,))
+            neurons = desk().answer(question, like=request.like).neurons
             if neurons.is_empty():
                 without.append(model.name)
             else:
                 answers[model.name] = neurons
     if answers:
-        st.html(grid_html(answers, _taken_along(wanted), most=MOST_BESIDE))
+        st.html(grid_html(answers, _taken_along(request), most=MOST_BESIDE))
         most = max(neurons.height for neurons in answers.values())
         cut = f"The first {MOST_BESIDE} of each model." if most > MOST_BESIDE else ""
         st.caption(cut)
@@ -136,7 +136,7 @@ def _beside(scope: AskedModels, wanted: Wanted) -> None:
         st.info(plain(f"No neuron of {', '.join(without)} meets these conditions."))
 
 
-def _result(result: Result, wanted: Wanted) -> None:
+def _result(result: Result, request: SearchRequest) -> None:
     neurons = result.neurons
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(result.title)}**")
@@ -145,30 +145,30 @@ def _result(result: Result, wanted: Wanted) -> None:
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
     if neurons.is_empty():
         st.info("No neuron meets these conditions.")
-    elif wanted.as_table:
-        told = [name for name in COLUMNS if name in neurons.columns and _tells(neurons, name)]
-        tables.link_to_neurons(neurons, told, key="found", height=640)
+    elif request.as_table:
+        columns = [name for name in COLUMNS if name in neurons.columns and _tells(neurons, name)]
+        tables.link_to_neurons(neurons, columns, key="found", height=640)
     else:
-        colour = (CONTRAST if wanted.question.side == "suppressed" else ACCENT)[theme()]
+        colour = (CONTRAST if request.question.side == "suppressed" else ACCENT)[theme()]
         muted = pick_muted({address.rpartition("/")[0] for address in neurons.get_column("address")})
-        st.html(found_html(neurons, _taken_along(wanted), colour=colour, muted=muted))
+        st.html(found_html(neurons, _taken_along(request), colour=colour, muted=muted))
         if pale := told_muted(neurons, muted):
             st.caption(pale)
 
 
-def _taken_along(wanted: Wanted) -> dict[str, str]:
+def _taken_along(request: SearchRequest) -> dict[str, str]:
     """What a neuron's page is told of the question: the words, and the way back to the results."""
-    return {"word": shlex.join(wanted.question.words), "found": question_here()}
+    return {"word": shlex.join(request.question.words), "found": question_here()}
 
 
 def _notes(notes: Sequence[str]) -> None:
     """What is to be known of the answer; what would push the answer off the page is folded away."""
-    told = "; ".join(notes) + "."
-    if len(told) > _LONG_NOTES:
+    text = "; ".join(notes) + "."
+    if len(text) > _LONG_NOTES:
         with st.expander("What the words stand for"):
             st.caption(plain(".\n\n".join(notes) + "."))
     elif notes:
-        st.caption(plain(told))
+        st.caption(plain(text))
 
 
 def _tells(neurons: pl.DataFrame, name: str) -> bool:

@@ -9,7 +9,7 @@ from neurothek.dashboards.colours import model_colours
 from neurothek.dashboards.parts import events
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, kept_model, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, kept_model, own_key, remember
 from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_source
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
@@ -39,7 +39,7 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     settled = data_of_models(reader, "saturation_by_layer", names, "layer").frame
     if settled.is_empty():
         what = "Events were not measured for these models yet."
-        missing(reader.shown, what, names, jobs=("events",), corpus=reader.corpus)
+        missing(reader.shown_connection, what, names, jobs=("events",), corpus=reader.corpus)
         show_preview("events")
         return
     measured = settled.get_column("model").unique(maintain_order=True).to_list()
@@ -47,16 +47,16 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     # A person who comes from one model looks for it first.
     measured.sort(key=lambda model: model != about)
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
-    told = about or measured[-1]
-    events.show_scores(reader, measured, told)
-    events.show_layers(reader, measured, told)
+    subject = about or measured[-1]
+    events.show_scores(reader, measured, subject)
+    events.show_layers(reader, measured, subject)
     events.show_extremes(reader, measured)
 
 
 def _about(measured: Sequence[str]) -> str | None:
     """The one of these models that the address names, or that the page before was about."""
-    wanted = asked("model") or kept_model()
-    about = wanted if wanted in measured else None
+    model = address_value("model") or kept_model()
+    about = model if model in measured else None
     remember(model=about)
     return about
 
@@ -67,19 +67,19 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     st.subheader("Which neurons push a word to the top", anchor=False)
     typed = st.text_input(
         "Word",
-        asked("word") or "",
+        address_value("word") or "",
         key=own_key("word"),
         placeholder=words[0] if len(words) else "the",
         width=300,
         label_visibility="collapsed",
     )
-    wanted = typed.strip().casefold()
-    remember(word=wanted or None)
-    kept = {name: value for name in ("model", "models", "corpus") if (value := asked(name))}
-    links = "".join(f"<span>{link_html(word, 'events', word=word, **kept)}</span>" for word in words)
+    word_asked = typed.strip().casefold()
+    remember(word=word_asked or None)
+    parameters = {name: value for name in ("model", "models", "corpus") if (value := address_value(name))}
+    links = "".join(f"<span>{link_html(word, 'events', word=word, **parameters)}</span>" for word in words)
     if links:
         st.html(f'{SHEET}<div class="nt-flow"><span>Often pushed:</span>{links}</div>')
-    word = wanted or (words[0] if len(words) else "")
+    word = word_asked or (words[0] if len(words) else "")
     if not word:
         st.caption("No FFN of these models brought a word to the top for good in these examples.")
         return
@@ -98,15 +98,15 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
         "the neuron avoids the word.",
     )
-    rows = events.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
+    rows = events.shown_pushers(reader, choose_models(reader.shown_connection, models), data.frame)
     counts = events.saturations(data.frame)
     examples = {model: counts.get(model, 0) for model in models}
     asked_for = {"word": word, "corpus": reader.corpus or ""}
     st.html(events.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
-    found = data_of(reader, "event_texts", {"models": list(models), "word": word})
-    if not found.frame.is_empty():
+    texts = data_of(reader, "event_texts", {"models": list(models), "word": word})
+    if not texts.frame.is_empty():
         st.markdown("**In which texts**")
-        st.html(events.traced_texts_html(found.frame))
+        st.html(events.traced_texts_html(texts.frame))
     with st.expander("All neurons that pushed it"):
         tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
         show_source(data)

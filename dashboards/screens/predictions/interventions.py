@@ -43,13 +43,13 @@ def _show(reader: Reading, names: Sequence[str]) -> None:
     interventions.single_neurons(reader, model)
 
 
-def _pick(name: str, label: str, known: Sequence[str], usual: int) -> str:
+def _pick(name: str, label: str, names: Sequence[str], usual: int) -> str:
     """One of several, which the address names."""
-    wanted = asked_among(name, known, is_silent=name == "model")
-    index = usual if wanted is None else known.index(wanted)
+    chosen = asked_among(name, names, is_silent=name == "model")
+    index = usual if chosen is None else names.index(chosen)
     # What was picked of another model is not picked of this one.
-    key = table_key(name, known) if name == "intervention" else name
-    picked = st.selectbox(plain(label), known, index=index, key=key, label_visibility="collapsed", width=420)
+    key = table_key(name, names) if name == "intervention" else name
+    picked = st.selectbox(plain(label), names, index=index, key=key, label_visibility="collapsed", width=420)
     remember(**{name: picked})
     return picked
 

@@ -30,7 +30,7 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
     rows = data_of_models(reader, "shortcut_quality", [model], "method", "state").frame
     if rows.is_empty():
         missing(
-            reader.shown,
+            reader.shown_connection,
             f"No linear shortcuts were fitted to {model} yet.",
             [model],
             jobs=("shortcuts",),
@@ -41,8 +41,8 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
     st.markdown(plain(shortcuts.told_shortcuts(rows, model)))
     if len(sizes) > 1:
         # The models that Compare shows by itself need no name in its address.
-        asked = ",".join(size.name for size in sizes) if any(size.variant for size in sizes) else ""
-        beside = link_html("Beside other sizes, on Compare", "compare", anchor=shortcuts.BESIDE_OTHERS, models=asked)
+        names = ",".join(size.name for size in sizes) if any(size.variant for size in sizes) else ""
+        beside = link_html("Beside other sizes, on Compare", "compare", anchor=shortcuts.BESIDE_OTHERS, models=names)
         st.html(f"{SHEET}{beside}")
     shortcuts.heat_maps(reader, model)
     st.subheader("What it predicts from each state", anchor=False)
@@ -55,10 +55,10 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
 
 def _pick(names: Sequence[str], measured: Sequence[str]) -> str:
     """The model of the address or of the page before, else the largest of those whose shortcuts were fitted."""
-    kept = kept_model()
+    previous = kept_model()
     usual = measured[-1] if measured else names[0]
-    wanted = asked_among("model", names) or (kept if kept in measured else usual)
-    index = names.index(wanted)
+    chosen = asked_among("model", names) or (previous if previous in measured else usual)
+    index = names.index(chosen)
     name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
     remember(model=name)
     return name

@@ -14,10 +14,17 @@ from neurothek.dashboards.live.try_neuron import EXAMPLES, show_examples
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.session import desk
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
+from neurothek.dashboards.widgets.address import (
+    address_value,
+    asked_among,
+    asked_place,
+    own_key,
+    remember,
+    start_afresh,
+)
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
-from neurothek.dashboards.widgets.page import heading, said
+from neurothek.dashboards.widgets.page import heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.trace.grid import GridPage
@@ -63,13 +70,13 @@ class Seen:
 def show() -> None:
     """The page from top to bottom."""
     heading("Trace")
-    with said():
+    with show_errors():
         choices = _choices()
         if not choices:
             return
         seen: list[Seen] = []
         for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
-            with column, said():
+            with column, show_errors():
                 seen.append(_look(choice, seen[0] if seen else None))
         if not seen:
             return
@@ -91,7 +98,7 @@ def _choices() -> list[Choice]:
     with desk().warehouse.reader() as connection:
         first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
         with first:
-            before = asked("model")
+            before = address_value("model")
             model = pick_model(connection).name
             _forget_cell("", before, model)
         others = [one.name for one in choose_models(connection) if one.name != model]
@@ -108,12 +115,12 @@ def _choices() -> list[Choice]:
 
 def _pick_second(others: list[str]) -> str | None:
     """The model beside the first, if any."""
-    wanted = asked_among("model2", others)
-    before = asked("model2")
+    chosen = asked_among("model2", others)
+    before = address_value("model2")
     picked = st.selectbox(
         "Beside",
         [_ALONE, *others],
-        index=0 if wanted is None else 1 + others.index(wanted),
+        index=0 if chosen is None else 1 + others.index(chosen),
         key=own_key("model2"),
         format_func=lambda name: "no other model beside it" if name == _ALONE else f"beside it {name}",
         label_visibility="collapsed",
@@ -132,13 +139,13 @@ def _forget_cell(side: str, before: str | None, model: str | None) -> None:
 def _prompt() -> str:
     prompt = st.text_input(
         "Prompt",
-        asked("prompt") or EXAMPLES[0],
+        address_value("prompt") or EXAMPLES[0],
         key=own_key("prompt"),
         placeholder="Type a text, or choose one below",
         label_visibility="collapsed",
     )
     # Positions of one prompt are not those of another.
-    _remember_prompt(prompt, is_new=asked("prompt") not in (None, prompt))
+    _remember_prompt(prompt, is_new=address_value("prompt") not in (None, prompt))
     show_examples(_ask_example)
     return prompt
 
@@ -155,7 +162,7 @@ def _remember_prompt(prompt: str, *, is_new: bool) -> None:
 
 def _lens(*, is_kept: bool) -> Lens:
     """What states are read through; it can be chosen where there are matrices, or where the address asks for them."""
-    wants = asked("lens") == "mat"
+    wants = address_value("lens") == "mat"
     if not (is_kept or wants):
         return "id"
     through = st.toggle(
@@ -190,7 +197,7 @@ def _pick_order() -> Order:
     """Which neurons of a cell come first; the address holds it."""
     by_score = st.toggle(
         "Neurons by what they add to the prediction",
-        asked("by") == "adds",
+        address_value("by") == "adds",
         key=own_key("by"),
         help="What each of the ten adds to the score of the token predicted in the end, less the mean over all tokens; "
         "the largest first.",
@@ -215,20 +222,20 @@ def _raising(seen: list[Seen]) -> None:
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     token = left.text_input(
         "Token",
-        asked("token") or "",
+        address_value("token") or "",
         key=own_key("token"),
         placeholder="the predicted one",
         help="·school is ' school'.",
     )
     effects = right.toggle(
         "Switch each of the first ten off",
-        asked("effects") == "off",
+        address_value("effects") == "off",
         key=own_key("effects"),
         help="Runs the model once more for each: what becomes of the token's probability and logit.",
     )
     remember(token=token or None, effects="off" if effects else None)
     for column, one in zip(st.columns(len(seen), gap="large"), seen, strict=True):
-        with column, said():
+        with column, show_errors():
             choice, position = one.choice, one.trace.traced.position
             page = trace_of(
                 choice.model,
@@ -246,8 +253,8 @@ def _show_raising(page: TracePage, side: str) -> None:
     traced = page.traced
     percent = f"{100 * traced.raised_probability:.1f}%"
     with title_row(f"trace_raising{side}"):
-        told = f"{page.model}: {quoted(page.raised)} ({percent}) at position {traced.position}"
-        st.markdown(f"**{plain(told)}**", help=plain(f"Writes: {WRITES}.") if page.is_signed else None)
+        title = f"{page.model}: {quoted(page.raised)} ({percent}) at position {traced.position}"
+        st.markdown(f"**{plain(title)}**", help=plain(f"Writes: {WRITES}.") if page.is_signed else None)
         show_files(f"trace_raising{side}", page.raising)
     if page.raising.is_empty():
         st.caption("No neuron adds more to it than to the mean token.")

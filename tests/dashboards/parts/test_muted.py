@@ -37,7 +37,7 @@ def test_how_many_is_told_by_reason(subtests: pytest.Subtests) -> None:
         with subtests.test(reasons=reasons, sentence=sentence):
             assert told_reasons(reasons) == sentence
             muted = Muted({str(number): reason for number, reason in enumerate(reasons)})
-            assert muted.told([*muted.reasons, "another"]) == sentence
+            assert muted.caption([*muted.reasons, "another"]) == sentence
 
 
 def test_tokens_of_a_neuron_are_pale_until_the_switch_is_off(page: Opener, full_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.dashboards.parts.search_fields import _FOLDED, Wanted, words_of
+from neurothek.dashboards.parts.search_fields import _FOLDED, SearchRequest, words_of
 from neurothek.queries.search.question import NEURON_FLAGS, Question
 
 
@@ -48,7 +48,7 @@ def test_conditions_alone_ask_nothing(subtests: pytest.Subtests) -> None:
         (Question(words=(), limit=5, alive=True), None, True),
     ]:
         with subtests.test(question=question, like=like, is_empty=is_empty):
-            assert Wanted(question, like, by_score=False, side_by_side=False).is_empty == is_empty
+            assert SearchRequest(question, like, by_score=False, side_by_side=False).is_empty == is_empty
 
 
 def test_every_folded_field_is_folded_once() -> None:

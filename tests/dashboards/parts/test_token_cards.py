@@ -29,7 +29,7 @@ def test_a_token_leads_to_a_search(subtests: pytest.Subtests) -> None:
 
 def test_what_the_model_mutes_is_pale_unless_it_was_asked_for() -> None:
     muted = Muted({"\x0b": "byte", " rare": "undertrained"})
-    links = tokens_html([" a", "\x0b", " rare", "\\xc3"], told={" a": "3 of 4"}, muted=muted).split("</a>")
+    links = tokens_html([" a", "\x0b", " rare", "\\xc3"], titles={" a": "3 of 4"}, muted=muted).split("</a>")
     assert ["nt-muted" in link for link in links[:4]] == [False, True, True, False]
     assert "nt-muted" not in token_html(" rare", is_asked=True, muted=muted)
     assert "nt-muted" not in links[0]

@@ -7,7 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurothek.dashboards.widgets import address
-from neurothek.dashboards.widgets.address import asked, asked_among, asked_models, asked_number, asked_place, remember
+from neurothek.dashboards.widgets.address import (
+    address_value,
+    asked_among,
+    asked_models,
+    asked_number,
+    asked_place,
+    remember,
+)
 
 
 class Browser:
@@ -28,7 +35,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Browser:
 
 def test_an_empty_value_is_none(browser: Browser) -> None:
     browser.query_params.update(neuron="", model="m")
-    assert (asked("neuron"), asked("model"), asked("other")) == (None, "m", None)
+    assert (address_value("neuron"), address_value("model"), address_value("other")) == (None, "m", None)
 
 
 def test_a_value_is_one_of_those_there_are_or_is_warned_of(browser: Browser) -> None:

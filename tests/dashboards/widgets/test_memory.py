@@ -6,7 +6,7 @@ import duckdb
 
 import neurothek
 from neurothek.dashboards.session import hand_over
-from neurothek.dashboards.widgets.memory import kept
+from neurothek.dashboards.widgets.memory import cached_answer
 
 asked: list[str] = []
 
@@ -25,9 +25,9 @@ def test_an_answer_is_kept_until_the_warehouse_changes(tmp_path: Path) -> None:
         connection.execute("create table one as select 1")
         connection.execute("create table two as select 1 from range(2)")
     with duckdb.connect(str(path), read_only=True) as connection:
-        assert [kept(connection, count, name) for name in ("one", "two", "one", "two")] == [1, 2, 1, 2]
+        assert [cached_answer(connection, count, name) for name in ("one", "two", "one", "two")] == [1, 2, 1, 2]
     assert asked == ["one", "two"]
     with duckdb.connect(str(path)) as connection:
         connection.execute("insert into one select 1")
     with duckdb.connect(str(path), read_only=True) as connection:
-        assert kept(connection, count, "one") == 2
+        assert cached_answer(connection, count, "one") == 2

@@ -8,7 +8,7 @@ import neurothek
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.dashboards.session import hand_over
 from neurothek.dashboards.widgets import page
-from neurothek.dashboards.widgets.page import elsewhere, told
+from neurothek.dashboards.widgets.page import as_sentence, elsewhere
 
 
 def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
     hand_over(neurothek.open(path))
     assert elsewhere() == path
     # As Markdown every mark has a backslash before it.
-    said = told("not there; run `neurothek ingest m`").replace("\\", "")
+    said = as_sentence("not there; run `neurothek ingest m`").replace("\\", "")
     assert said == f"not there; run `neurothek ingest m --warehouse '{path}'`"
 
 
@@ -25,7 +25,7 @@ def test_the_one_that_commands_find_by_themselves_is_not(tmp_path: Path, monkeyp
     for path in (Path(DEFAULT_WAREHOUSE), tmp_path / DEFAULT_WAREHOUSE):
         hand_over(neurothek.open(path))
         assert elsewhere() is None
-        assert "warehouse" not in told("run `neurothek ingest m`")
+        assert "warehouse" not in as_sentence("run `neurothek ingest m`")
 
 
 def test_a_command_to_copy_names_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,4 +51,4 @@ def test_a_time_is_told_by_the_runs_of_other_models(full_path: Path) -> None:
 def test_markdown_in_a_sentence_is_text(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     hand_over(neurothek.open(Path(DEFAULT_WAREHOUSE)))
-    assert told(text) != text
+    assert as_sentence(text) != text

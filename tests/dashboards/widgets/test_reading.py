@@ -27,7 +27,7 @@ def test_another_corpus_is_told_of_until_the_page_is_done(reader: duckdb.DuckDBP
         asked = reading.connection()
         assert asked is reading.connection(), "it is leased once"
         assert corpora(asked, "tiny-1m") == {"long"}
-        assert corpora(reading.shown, "tiny-1m") == {"builtin"}
+        assert corpora(reading.shown_connection, "tiny-1m") == {"builtin"}
     with pytest.raises(duckdb.ConnectionException):
         asked.execute("select 1")
     assert corpora(reader, "tiny-1m") == {"builtin"}

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.dashboards.parts.explore.striking import NAMES, told
+from neurothek.dashboards.parts.explore.striking import NAMES, distinction
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
 
@@ -51,15 +51,15 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
 
 def test_each_is_told_with_its_number() -> None:
     row = {"n_tokens_seen": 5000, "position_kind": "oscillatory"}
-    assert told({"what": "dominant", "number": 1200.0, **row}, 2000) == (
+    assert distinction({"what": "dominant", "number": 1200.0, **row}, 2000) == (
         "among its layer's ten largest updates in 1,200 of 2,000 examples"
     )
-    assert told({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
-    assert "99.0%" in told({"what": "detector", "number": 0.99, **row}, None)
-    assert told({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
-    assert told({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
-    assert "0.0123 nats" in told({"what": "effect", "number": 0.0123, **row}, None)
-    assert "12.5" in told({"what": "sharp", "number": 12.5, **row}, None)
+    assert distinction({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
+    assert "99.0%" in distinction({"what": "detector", "number": 0.99, **row}, None)
+    assert distinction({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
+    assert distinction({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
+    assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
+    assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
