@@ -51,7 +51,7 @@ class SameOrigin:
 def _why_refused(headers: Headers) -> str | None:
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not is_host_allowed(hosts[0]):
-        return "the dashboard was not opened to this name; start it with --host NAME"
+        return "the dashboard does not accept this host name; start it with --host NAME"
     return None if is_of_own_page(headers) else "this page is not the dashboard's own"
 
 

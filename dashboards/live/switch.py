@@ -67,7 +67,7 @@ def asked_value() -> float | None:
 def say_no_value() -> None:
     """Say so where the address asks for a value that is none."""
     if address_value("set") is not None and asked_value() is None:
-        st.warning(plain(f"The address asks for an unknown value: {address_value('set')}."))
+        st.warning(plain(f"The address has an unknown value: {address_value('set')}."))
 
 
 @st.fragment

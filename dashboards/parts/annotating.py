@@ -148,7 +148,7 @@ def take_back(place: Place, at: int) -> None:
     draft = _current(place)
     problem = draft.pending.problem() if draft.pending.is_begun else None
     if problem is not None:
-        _hold_back(f"{problem}; then you can change another")
+        _hold_back(f"{problem}; then you can edit another one")
         return
     others = (*draft.concepts[:at], *draft.finished().concepts[at + 1 :])
     _drafts()[_which(place)] = Draft(others, draft.concepts[at], draft.turn + 1)
@@ -276,9 +276,9 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"the process that saves did not answer within {_PATIENCE_SECONDS} s; save again"
+        return f"the saving process did not answer within {_PATIENCE_SECONDS} s; save again"
     if child.returncode != 0:
-        return "the process that saves ended without an answer; save again"
+        return "the saving process ended without an answer; save again"
     fields: dict[str, Any] | None = json.loads(child.stdout)["error"]
     if fields is None:
         return None
@@ -290,7 +290,7 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
 
 EXPLAINED = (
     "Sentences with the five tokens that a linear shortcut puts first, from some state and by one of two methods; "
-    "neither is told. A list is plausible if at least one of its tokens is a plausible continuation (after Din et al. "
+    "neither is shown. A list is plausible if at least one of its tokens is a plausible continuation (after Din et al. "
     "2023)."
 )
 SHARES = (

@@ -94,7 +94,7 @@ def _classes(connection: duckdb.DuckDBPyConnection, model: str, who: str) -> Non
         connection, "concepts_by_layer", {"model": model, "condition": condition or CONDITIONS[0], "annotator": who}
     )
     if data.frame.is_empty():
-        st.info(plain(f"No {vectors} of {model} were judged by {named(who)} yet."))
+        st.info(plain(f"No {vectors} of {model} have been judged by {named(who)} yet."))
         return
     show_figure(
         f"Classes of concepts in {vectors}",

@@ -52,7 +52,7 @@ def pick_distribution(data: Data, columns: Sequence[str], part: str = "") -> Non
     n_silent, word = silent(data.frame)
     has_bar = number.is_log and n_silent > 0 and not bins.is_empty()
     left_out = values.len() - int(bins.get_column("n_neurons").sum()) - (n_silent if has_bar else 0)
-    aside = f" Left out, because they have no such number: {left_out:,}." if left_out else ""
+    aside = f" Left out because they lack this number: {left_out:,}." if left_out else ""
     aside += f" At the left: {n_silent:,} {word} neurons." if has_bar else ""
 
     def draw(theme: Theme) -> Drawing:

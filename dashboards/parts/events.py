@@ -48,7 +48,7 @@ def show_scores(reader: Reading, models: Sequence[str], model_in_words: str) -> 
     data = data_of(reader, "event_scores", {"models": list(models)})
     if data.frame.is_empty():
         return
-    st.subheader("What ten neurons do to the token of an event", anchor=False)
+    st.subheader("Effect of ten neurons on the token of an event", anchor=False)
     st.markdown(plain(told_scores(data.frame, model_in_words)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
@@ -243,7 +243,7 @@ def told_pushers(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
     brings = f'An FFN brings "{visible(word)}" to the top for good in {examples}.'
     best = rows.row(0, named=True)
     if best["push_gain"] <= 0:
-        return f"{brings} No neuron pushes it more often than it is dominant in all examples anyway."
+        return f"{brings} No neuron pushes it more often than its base rate."
     return (
         f"{brings} {best['address']} exceeds its base rate most: it pushes the token in {best['n_pushes']:,} of "
         f"{best['n_saturations']:,} ({percent(best['push_share'])}), and is dominant in {percent(best['base_share'])} "
@@ -295,7 +295,7 @@ def pushers_html(
         of_model = rows.filter(model=model)
         head = f"<b>{html.escape(model)}</b>"
         if of_model.is_empty():
-            cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
+            cards.append(card_html(head, "", "None of its FFNs brought the word to the top for good.", ""))
             continue
         body = "".join(
             _row(row, colours[model], parameters, muted_at(row["address"], muted)) for row in of_model.to_dicts()

@@ -42,14 +42,14 @@ def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme],
     if not rows.is_empty():
         drawn = curves.showing(curves.name, rows)
         show_figure(
-            "What stopping early costs",
+            "The cost of exiting early",
             lambda theme: exits.tradeoff_by_model(rows, look(theme)),
             BY_MODEL.format(n=_numbers(rows, "n"), corpus=corpora(rows)),
             drawn,
             source=SOURCE,
         )
     if not rules.frame.is_empty():
-        with st.expander("Rules that learn when to stop"):
+        with st.expander("Rules that learn when to exit"):
             show_rules(rules)
     return curves.models | rules.models
 
@@ -67,7 +67,7 @@ def exits_of_model(reader: Reading, model: str) -> None:
         )
         return
     show_figure(
-        f"What stopping early costs, {model}",
+        f"The cost of exiting early, {model}",
         lambda _: exits.tradeoff_of_model(curves.frame),
         OF_MODEL.format(
             n=_numbers(curves.frame, "n"), corpus=corpora(curves.frame), saved=saved_in_words(curves.frame)

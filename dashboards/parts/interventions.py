@@ -67,25 +67,25 @@ def _say_how(reader: Reading, names: Sequence[str]) -> None:
     active = {one.model for one in measured_corpora(reader.shown_connection, names) if one.activation_rule is not None}
     measured = [model for model in choose_models(reader.shown_connection, names) if model.name in active]
     if not measured:
-        what = "How often the neurons of these models fire was not measured yet; random sets are matched by that."
+        what = "The activity of these models has not been measured yet; random sets are matched by it."
         missing(reader.shown_connection, what, names, jobs=("activity",), corpus=reader.corpus)
         return
     model = min(measured, key=lambda one: one.size).name
     (has_kinds,) = data_of(reader, "has_kinds", {"model": model}).frame.get_column("has_kinds")
     which = ("--each", "kind") if has_kinds else ("--where", "layer = 0")
     on = () if reader.corpus is None else ("--corpus", reader.corpus)
-    st.info(plain("No neurons of these models were changed yet. To turn some off and see what the model loses:"))
+    st.info(plain("No interventions on these models yet. To turn neurons off and measure the effect on the loss:"))
     show_command(command_line("intervene", model, *which, *on))
 
 
 def worth(reader: Reading, names: Sequence[str]) -> None:
-    """What kinds of neurons are worth, model beside model; nothing where no kind was turned off."""
+    """Worth of each kind of neurons, model beside model; nothing where no kind was turned off."""
     data = data_of_models(reader, "worth_of_kinds", names, "kind")
     if data.frame.is_empty():
         return
     st.markdown(plain(worth_sentence(data.frame)))
     show_figure(
-        "What kinds of neurons are worth, by size",
+        "The worth of each kind of neurons, by size",
         lambda _: effects.worth_of_kinds(data.frame),
         WORTH.format(**_caption_values(data.frame)),
         data,
@@ -104,8 +104,8 @@ def worth_sentence(rows: pl.DataFrame) -> str:
     of_model = rows.filter(model=model).sort("worth", descending=True).to_dicts()
     dear = [f"{row['kind']} ({row['worth']:.2g})" for row in of_model if row["effect"] > row["random_effect_most"]]
     cheap = [row["kind"] for row in of_model if row["effect"] <= row["random_effect_most"]]
-    costs = f"cost more than every random set of as many, in nats a token beyond their mean: {', '.join(dear)}"
-    clauses = [f"In {model}, neurons that {costs}"] if dear else []
+    costs = f"cost more than any random set of as many (in nats per token beyond their mean): {', '.join(dear)}"
+    clauses = [f"In {model}, these kinds of neurons {costs}"] if dear else []
     if cheap:
         none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"
         clauses.append(f"{' and '.join(cheap)} {none}" if dear else f"{none}: {', '.join(cheap)}")
@@ -149,7 +149,7 @@ def shares_of_continuations(reader: Reading, model: str, intervention: str) -> N
     """How many continuations have each attribute; says how to have them written where none were."""
     data = data_of(reader, "steered_shares", {"model": model, "intervention": intervention})
     if data.frame.is_empty():
-        st.caption("No prompts were continued with these neurons changed: `intervene --prompts FILE` does that.")
+        st.caption("No prompts have been continued with these neurons changed; use `intervene --prompts FILE`.")
         return
     untouched = data.frame.filter(method="untouched")
     show_figure(
@@ -167,7 +167,7 @@ def written(reader: Reading, model: str, intervention: str) -> None:
     data = data_of(reader, "steered_continuations", {"model": model, "intervention": intervention})
     if data.frame.is_empty():
         return
-    st.markdown("**What is written**")
+    st.markdown("**Continuations**")
     rows = data.frame.head(MOST_PROMPTS).drop("prompt_number")
     st.html(texts_html(rows))
     n = data.frame.height

@@ -15,8 +15,8 @@ from neurothek.queries.ask.statements import records
 
 LABEL = "Mute byte and undertrained tokens"
 HELP = (
-    "Pale: tokens that are bytes and no whole character, and tokens whose row of the unembedding lies where unused rows"
-    " lie (Land and Bartolo 2024, Fishing for Magikarp; limit: this project; view token_quality)."
+    "Pale: tokens that are bytes, not whole characters, and tokens whose row of the unembedding lies near the unused"
+    " rows (Land and Bartolo 2024, Fishing for Magikarp; limit: this project; view token_quality)."
 )
 CSS = "nt-muted"
 _SWITCH, _UNMUTED = "muted", "unmuted"

@@ -98,7 +98,7 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
 def _explain(sample: Sample) -> None:
     st.caption(
         f"{len(sample.vectors)} vectors: neurons of every layer, random vectors and outputs of whole FFNs, in an order "
-        "that does not tell which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
+        "that does not reveal which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
         "and choose its class; or choose No concept. Geva et al. 2022, section 4."
     )
 
@@ -114,7 +114,7 @@ def _judge(connection: duckdb.DuckDBPyConnection, place: annotating.Place) -> No
         return
     draft = annotating.open_draft(connection, place)
     number = 1 + place.sample.vectors.index(vector)
-    again = " You have judged it already: what you save now replaces that." if vector.handle in place.judged else ""
+    again = " You have already judged it: saving replaces that judgement." if vector.handle in place.judged else ""
     st.markdown(f"**Vector {number} of {n}.**{again} Which of its tokens follow a pattern?")
     st.html(_STYLE)
     # A form sends all that stands in it with every button: nothing typed is lost to a quick click.

@@ -95,7 +95,7 @@ def _headlines(comparison: Comparison) -> None:
 
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:
-    what = "How often the neurons of these models fire was not measured yet."
+    what = "The activity of these models has not been measured yet."
     missing(connection, what, names, corpus=corpus)
 
 

@@ -145,7 +145,7 @@ def _rows(frame: pl.DataFrame) -> None:
 
 def _all_of_it(corpus: str | None) -> str:
     on = [] if corpus is None else ["--corpus", corpus]
-    return f"; the page shows no more, `{command_line('sql', 'QUERY', *on, '--format', 'csv')}` prints all"
+    return f"; the page shows no more; `{command_line('sql', 'QUERY', *on, '--format', 'csv')}` prints all"
 
 
 def _draw(data: Data, fit: Fit, models: list[str]) -> None:

@@ -44,7 +44,7 @@ def asked_models(models: Collection[str]) -> list[str]:
 
 def _say_unknown(what: str, names: Sequence[str]) -> None:
     if names:
-        st.warning(plain(f"The address asks for an unknown {what}: {', '.join(names)}."))
+        st.warning(plain(f"The address has an unknown {what}: {', '.join(names)}."))
 
 
 def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | None:

@@ -119,7 +119,7 @@ def missing(
         corpus: the corpus that was asked for; None: each model's shown one.
     """
     commands = ingest_commands(connection, models, jobs, corpus)
-    asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
+    asked_for = "" if corpus is None else f" The selected corpus is {corpus}."
     does_it = "This command measures" if len(commands) == 1 else "These commands measure"
     with st.container(gap="xsmall"):
         st.caption(plain(f"{what}{asked_for} {does_it} what is missing{time_needed(connection, models, jobs)}:"))
@@ -131,7 +131,7 @@ def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jo
     duration = cached_answer(connection, estimated, tuple(models), tuple(jobs))
     if duration is None:
         return ""
-    return f" in {duration.in_words}, by the time that {' and '.join(duration.measured)} took"
+    return f" in {duration.in_words}, judging by {' and '.join(duration.measured)}"
 
 
 def show_command(*commands: str) -> None:
@@ -159,7 +159,7 @@ def theme() -> Theme:
 
 
 FOLDER = Path(__file__).with_name("previews")
-CAPTION = "What stands here when it is measured; the picture is of the demo's small models."
+CAPTION = "Preview of this section, drawn from the demo's small models."
 
 
 def show_preview(page: str) -> None:

@@ -160,7 +160,7 @@ class ModelPlan:
     def _anew(self) -> list[tuple[str, str]]:
         """Why jobs are measured, those of one reason together, and what is finished."""
         alike = {why: [job for job in self.jobs if self.reasons.get(job) == why] for why in self.reasons.values()}
-        anew = [("measured", f"{', '.join(jobs)}: {why}") for why, jobs in alike.items()]
+        anew = [("to measure", f"{', '.join(jobs)}: {why}") for why, jobs in alike.items()]
         return [*anew, *([("up to date", ", ".join(self.up_to_date))] if self.up_to_date else [])]
 
     def _takes(self) -> list[tuple[str, str]]:

@@ -39,12 +39,15 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
     data = data_of(reader, "neuron_map", {"model": model.name, "layer": layer, "by": by, "n_cells": n_cells})
     if data.frame.is_empty():
         missing(
-            reader.shown_connection, "Nothing was measured for this model yet.", [model.name], jobs=("projections",)
+            reader.shown_connection,
+            "Nothing has been measured for this model yet.",
+            [model.name],
+            jobs=("projections",),
         )
         return
     cells = data.frame
     if not is_known(cells):
-        what = "What the neurons of this model promote was not measured yet."
+        what = "The tokens that the neurons of this model promote have not been measured yet."
         missing(reader.shown_connection, what, [model.name], jobs=("projections",))
         return
     if model.d_ffn * n_layers <= MOST_TOLD:

@@ -49,7 +49,7 @@ def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | No
     if data.frame.is_empty():
         return
     with title_row(data.name):
-        st.markdown("**What stands out**", help="Of each kind the first; ties by layer, then neuron.")
+        st.markdown("**What stands out**", help="The first of each kind; ties by layer, then neuron.")
         show_source(data)
     rows, nearest = data.frame.to_dicts(), [] if others is None else others.head(1).to_dicts()
     addresses = [*(row["address"] for row in rows), *(row["other_address"] for row in nearest)]
@@ -100,7 +100,7 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
         case "detector":
             return f"fires at {number:.1%} of the occurrences of its tokens"
         case "positional":
-            return f"tells {number:.2f} nats about the position ({row['position_kind']})"
+            return f"carries {number:.2f} nats about the position ({row['position_kind']})"
         case "effect":
             return f"turning it off adds {number:.4f} nats a token to the loss"
         case "rare":

@@ -36,7 +36,7 @@ BANDS = {
 }
 DEFINITION = (
     "At most 40 tokens before and 22 after, in one sequence. "
-    "Each activation is right to a 254th of the largest in its window."
+    "Each activation is accurate to 1/254 of the largest in its window."
 )
 
 
@@ -173,7 +173,8 @@ def _alpha(share: float) -> str:
 
 
 PROFILE = (
-    "Share of the {n:,} full-length sequences of {corpus} in which it fires; it tells {nats:.3f} nats of the position."
+    "Share of the {n:,} full-length sequences of {corpus} in which it fires; its firing carries {nats:.3f} nats about"
+    " the position."
 )
 _PROFILE_HEIGHT = 170
 _MOST_TRIGGERS = 5

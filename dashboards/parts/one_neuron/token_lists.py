@@ -120,7 +120,9 @@ def show_logits(page: NeuronPage) -> None:
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     if page.logits.is_empty():
         if not page.tokens.is_empty():
-            st.caption(plain(f"How all logits spread was not counted when {parameters['model']} was measured."))
+            st.caption(
+                plain(f"The distribution of all logits was not counted when {parameters['model']} was measured.")
+            )
             show_command(command_line("ingest", parameters["model"], "--job", "projections", "--force"))
         return
     show_figure(
@@ -188,7 +190,7 @@ def _counterparts(page: NeuronPage, others: list[str]) -> None:
     """Its counterparts in other models; the nearest that are none are folded away."""
     relatives = page.relatives
     if relatives.compared.is_empty():
-        st.caption("This model was not compared with another yet. To find the best five of every neuron:")
+        st.caption("This model has not been compared with another yet. To find the five best matches of every neuron:")
         show_command(command_line("ingest", page.facts["model"], others[-1], "--job", "counterparts"))
     for sentence in relatives.none_above_chance():
         st.markdown(plain(f"{sentence[0].upper()}{sentence[1:]}."))

@@ -21,7 +21,7 @@ DEFINITIONS = {
     "median_frequency": "Of the neurons that fired: half of them are active at no more than this share of the tokens.",
     "token_detector_share": "Neurons that respond to a few tokens, and to these nearly always. Voita et al. 2023, "
     "section 4.",
-    "positional_share": "Neurons whose activity tells about the position. Voita et al. 2023, section 5.",
+    "positional_share": "Neurons whose activity depends on the position. Voita et al. 2023, section 5.",
     "mean_saturation_depth": "Mean depth from which on the final token stays at the top. Geva et al. 2022, section 5.",
     "effective_share": "Effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, "
     "as a share of the layer's neurons. Contributions: Geva et al. 2022, appendix A.3; the share: this project.",
@@ -73,7 +73,7 @@ def show_cards(comparison: Comparison) -> list[Card]:
             place = st.container()
         cards.append(Card(measure, trends, points(comparison.models, trend_conclusions, measure), menu, place))
     if any(not card.points.get_column("is_size").all() for card in cards):
-        st.caption("Hollow points are variants, which are no sizes.")
+        st.caption("Hollow points are variants, not sizes.")
     return cards
 
 

@@ -52,7 +52,7 @@ def draw(sizes: Sizes, cards: Sequence[Card]) -> None:
     fill(sizes, cards)
     st.subheader("By depth", anchor=False)
     _draw_curves(sizes, [*_of_activity(sizes), *_of_detectors(sizes), *_of_positions(sizes), *_of_predictions(sizes)])
-    st.subheader("How frequencies spread", anchor=False)
+    st.subheader("Distribution of frequencies", anchor=False)
     _spread(sizes)
     _kinds(sizes)
 
@@ -150,7 +150,7 @@ def _of_positions(sizes: Sizes) -> Iterator[Curve]:
             "Positional neurons",
             data,
             "positional_share",
-            f"Activity tells more than {least:g} nats about the position, on {n} full-length sequences.",
+            f"Activity carries more than {least:g} nats about the position, on {n} full-length sequences.",
             f"Figure 8 of {VOITA}.",
             f"No neuron of these models is positional on {n} full-length sequences.",
         )

@@ -54,7 +54,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         remember(cluster=None)
     data = data_of(connection, "clusters", {"model": model})
     if data.frame.is_empty():
-        missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
+        missing(connection, "The neurons of this model have not been clustered yet.", [model], jobs=("clusters",))
         show_preview("clusters")
         return
     cluster_ids = data.frame.get_column("cluster_id").to_list()

@@ -35,7 +35,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _striking(reader, model, layer, layers)
         show_map(reader, model, "kind" if is_measured else "kurtosis", layer)
         if not is_measured:
-            what = "How often these neurons fire was not measured yet."
+            what = "The activity of these neurons has not been measured yet."
             missing(connection, what, [model.name], corpus=corpus)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():

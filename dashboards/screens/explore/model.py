@@ -41,7 +41,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             st.markdown(plain(model_headline(layers.frame)))
         show_map(reader, model, pick_colour() if layers.frame.height else "kurtosis")
         if layers.frame.is_empty():
-            what = "How often the neurons of this model fire was not measured yet."
+            what = "The activity of this model has not been measured yet."
             missing(connection, what, [model.name], corpus=corpus)
         else:
             _layers(reader, model.name, layers)
@@ -93,7 +93,7 @@ def _examples(layers: pl.DataFrame) -> int | None:
 
 def _wants_spread() -> bool:
     is_wanted = st.toggle(
-        "How its neurons spread over any number", value=address_value("spread") == "yes", key="spread"
+        "Distribution of any number over its neurons", value=address_value("spread") == "yes", key="spread"
     )
     remember(spread="yes" if is_wanted else None)
     return is_wanted

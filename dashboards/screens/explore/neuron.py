@@ -71,7 +71,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     words = words_of(address_value("word") or "")
     _show_summary(page, words)
     if page.corpus is None:
-        missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
+        missing(connection, "What it fires on is unknown: no text has been run through the model yet.", [neuron.model])
         _of_weights(page, words)
     else:
         with beside("first"):
@@ -138,7 +138,7 @@ def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str, corpus: s
     measured = jobs_of_models()[model]
     absent = [job for job in _JOBS if job not in measured]
     if absent:
-        missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent, corpus=corpus)
+        missing(connection, f"Not yet measured for {model}: {', '.join(absent)}.", [model], jobs=absent, corpus=corpus)
 
 
 def _comparable(model: KnownModel) -> list[str]:
@@ -208,7 +208,7 @@ def _bars(side: str, rows: pl.DataFrame) -> alt.LayerChart:
 def _concepts(page: NeuronPage) -> None:
     if page.annotations.is_empty():
         return
-    st.subheader("What people see in it", anchor=False)
+    st.subheader("Concepts named by people", anchor=False)
     rows = page.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
     tables.show_table(tables.readable_columns(rows), key="annotations")
     st.caption(
@@ -219,7 +219,7 @@ def _concepts(page: NeuronPage) -> None:
 def _pushed(page: NeuronPage) -> None:
     if page.pushed.is_empty():
         return
-    st.subheader("What it brings to the top", anchor=False)
+    st.subheader("Tokens it brings to the top", anchor=False)
     tables.show_table(tables.readable_columns(page.pushed.drop("token_id")), key="pushed")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     st.caption(PUSHED)
@@ -229,7 +229,7 @@ def _pushed(page: NeuronPage) -> None:
 def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
     if page.changed.together.is_empty():
         return
-    st.subheader("Interventions that it was part of", anchor=False)
+    st.subheader("Interventions that included it", anchor=False)
     rows = page.changed.together
     tables.show_table(rows.head(MOST_LISTED).drop("n_tokens"), key="changed")
     more = f"The first {MOST_LISTED} of {rows.height:,}. " if rows.height > MOST_LISTED else ""

@@ -73,7 +73,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
     kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
     headline = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
-    st.markdown(plain(f"{headline} Positional: firing tells more than {least:g} nats about the position, {on}."))
+    st.markdown(plain(f"{headline} Positional: firing carries more than {least:g} nats about the position, {on}."))
     _map(reader, model.name, data.frame.head(MOST_ROWS), n_found)
     teams = data_of(reader, "teams", {"model": model.name})
     left, right = (st.container(), st.container()) if teams.frame.is_empty() else st.columns(2, gap="medium")
@@ -119,7 +119,7 @@ def _say_why(reader: Reading, model: str) -> None:
     """Say why no positional neuron is known."""
     measured = data_of(reader, "positions_of_model", {"model": model}).frame.to_dicts()
     if not measured:
-        what = "Positions were not measured for this model yet."
+        what = "Positions have not been measured for this model yet."
         missing(reader.shown_connection, what, [model], jobs=("positions",), corpus=reader.corpus)
         show_preview("position")
         return
@@ -138,7 +138,7 @@ def _map(reader: Reading, model: str, neurons: pl.DataFrame, n_found: int) -> No
     n_rows = cells.get_column("address").n_unique()
     rows = f"Each of the {n_rows:,} positional neurons is a row"
     if n_rows < n_found:
-        rows = f"A row is a neuron, the {n_rows:,} whose firing tells most about the position"
+        rows = f"A row is a neuron, the {n_rows:,} whose firing carries most information about the position"
     chosen = show_figure(
         "Where in a sequence they fire",
         lambda theme: position_map.position_map(cells, KINDS[theme], theme),

@@ -55,8 +55,8 @@ _MOST_EXAMPLES = 5
 
 KINDS = (
     "promote, suppress: neurons with the word among their tokens of largest or smallest score; near words: also those "
-    "nearest to it in the unembedding; in each size: a column a model; fires on: neurons that fire on the token and on "
-    "little else; like a neuron: those whose lists overlap most with its own."
+    "nearest to it in the unembedding; in each size: one column per model; fires on: neurons that fire on the token "
+    "and on little else; like a neuron: those whose lists overlap most with its own."
 )
 """What each kind of search does."""
 
@@ -165,7 +165,7 @@ def _notes(notes: Sequence[str]) -> None:
     """What is to be known of the answer; what would push the answer off the page is folded away."""
     text = "; ".join(notes) + "."
     if len(text) > _LONG_NOTES:
-        with st.expander("What the words stand for"):
+        with st.expander("Tokens matched by the words"):
             st.caption(plain(".\n\n".join(notes) + "."))
     elif notes:
         st.caption(plain(text))

@@ -38,7 +38,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
     settled = data_of_models(reader, "saturation_by_layer", names, "layer").frame
     if settled.is_empty():
-        what = "Events were not measured for these models yet."
+        what = "Events have not been measured for these models yet."
         missing(reader.shown_connection, what, names, jobs=("events",), corpus=reader.corpus)
         show_preview("events")
         return
@@ -62,9 +62,9 @@ def _about(measured: Sequence[str]) -> str | None:
 
 
 def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) -> None:
-    """Which neurons push a word to the top: the word that is asked for, else the one that is pushed most often."""
+    """Neurons that push a word to the top: the word that is asked for, else the one that is pushed most often."""
     words = data_of(reader, "settled_words", {"models": list(models), "limit": _N_EXAMPLES}).frame.get_column("word")
-    st.subheader("Which neurons push a word to the top", anchor=False)
+    st.subheader("Neurons that push a word to the top", anchor=False)
     typed = st.text_input(
         "Word",
         address_value("word") or "",
@@ -105,7 +105,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     st.html(events.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
     texts = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not texts.frame.is_empty():
-        st.markdown("**In which texts**")
+        st.markdown("**Example texts**")
         st.html(events.traced_texts_html(texts.frame))
     with st.expander("All neurons that pushed it"):
         tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)

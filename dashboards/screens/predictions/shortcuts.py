@@ -31,7 +31,7 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
     if rows.is_empty():
         missing(
             reader.shown_connection,
-            f"No linear shortcuts were fitted to {model} yet.",
+            f"No linear shortcuts have been fitted to {model} yet.",
             [model],
             jobs=("shortcuts",),
             corpus=reader.corpus,
@@ -49,7 +49,7 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
     shortcuts.shortcuts_of_model(reader, model)
     st.subheader("Replacing parts of its blocks", anchor=False)
     shortcuts.parts(reader, model)
-    st.subheader("Leaving it early", anchor=False)
+    st.subheader("Early exit", anchor=False)
     exits.exits_of_model(reader, model)
 
 

@@ -196,7 +196,7 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
 def _pick_order() -> Order:
     """Which neurons of a cell come first; the address holds it."""
     by_score = st.toggle(
-        "Neurons by what they add to the prediction",
+        "Neurons by their contribution to the prediction",
         address_value("by") == "adds",
         key=own_key("by"),
         help="What each of the ten adds to the score of the token predicted in the end, less the mean over all tokens; "
@@ -218,7 +218,7 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
 
 def _raising(seen: list[Seen]) -> None:
     """The neurons of all layers that raise a token most, and on request what is left of it without each of ten."""
-    st.subheader("Which neurons of all layers raise a token", anchor=False, help=plain(RAISES))
+    st.subheader("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     token = left.text_input(
         "Token",
@@ -228,10 +228,10 @@ def _raising(seen: list[Seen]) -> None:
         help="·school is ' school'.",
     )
     effects = right.toggle(
-        "Switch each of the first ten off",
+        "Switch off each of the first ten",
         address_value("effects") == "off",
         key=own_key("effects"),
-        help="Runs the model once more for each: what becomes of the token's probability and logit.",
+        help="Runs the model once more for each, and shows the token's probability and logit.",
     )
     remember(token=token or None, effects="off" if effects else None)
     for column, one in zip(st.columns(len(seen), gap="large"), seen, strict=True):

@@ -151,5 +151,5 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str) -> None:
     opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N7", set=value)
     assert not opened.exception
-    assert [one.value for one in opened.warning] == [rf"The address asks for an unknown value\: {value}\."]
+    assert [one.value for one in opened.warning] == [rf"The address has an unknown value\: {value}\."]
     assert opened.segmented_control(key="set").value == OFF

@@ -54,7 +54,11 @@ def test_the_page_is_about_the_largest_model_and_its_largest_effect(page: Opener
     assert intervention.value == largest
     assert set(intervention.options) == NAMES
     shown = text(opened)
-    for title in ("What kinds of neurons are worth, by size", f"Effects on {LARGEST}", f"Single neurons of {LARGEST}"):
+    for title in (
+        "The worth of each kind of neurons, by size",
+        f"Effects on {LARGEST}",
+        f"Single neurons of {LARGEST}",
+    ):
         assert f"**{title}**" in shown
     assert f"{intervention_rows.N_SETS} random sets" in shown
 
@@ -71,7 +75,7 @@ def test_model_and_intervention_stand_in_the_address(page: Opener, whole_path: P
     assert opened.query_params["model"] == MEASURED[1]
     assert opened.query_params["intervention"] == picker(opened, "Intervention").value
     unknown = page(whole_path, "interventions", intervention="none")
-    assert [warning.value for warning in unknown.warning] == [r"The address asks for an unknown intervention\: none\."]
+    assert [warning.value for warning in unknown.warning] == [r"The address has an unknown intervention\: none\."]
 
 
 def test_texts_stand_side_by_side(page: Opener, whole_path: Path) -> None:
@@ -101,8 +105,8 @@ def test_texts_stand_side_by_side(page: Opener, whole_path: Path) -> None:
 def test_without_prompts_it_says_how_to_have_some_continued(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "interventions", intervention=WITHOUT_TEXT)
     shown = text(opened)
-    assert "No prompts were continued with these neurons changed" in shown
-    assert "**What is written**" not in shown
+    assert "No prompts have been continued with these neurons changed" in shown
+    assert "**Continuations**" not in shown
     assert "Effect by position and domain" in shown
 
 
@@ -140,7 +144,7 @@ def test_of_models_without_interventions_the_page_is_a_sentence_and_a_command(pa
     assert opened.get("vega_lite_chart") == []
     assert {one.label for one in opened.selectbox} <= {"Corpus"}
     (sentence,) = opened.info
-    assert "No neurons of these models were changed yet" in sentence.value
+    assert "No interventions on these models yet" in sentence.value
     (command,) = opened.code
     assert command.value.startswith("neurothek intervene tiny-1m --each kind")
 
@@ -192,11 +196,11 @@ def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> No
     dead, detectors = worth("dead", 0.0, 0.0, 0.0), worth("token detectors", 0.5, 0.25, 0.5)
     dominant, positional = worth("dominant", 1.5, 0.25, 0.75), worth("positional", 1.25, 0.0, 0.5)
     assert worth_sentence(pl.DataFrame([smaller, dead, dominant, positional, detectors])) == (
-        "In b, neurons that cost more than every random set of as many, in nats a token beyond their mean: "
+        "In b, these kinds of neurons cost more than any random set of as many (in nats per token beyond their mean): "
         "dominant (1), positional (1); token detectors and dead cost no more than random sets do."
     )
     assert worth_sentence(pl.DataFrame([dominant])) == (
-        "In b, neurons that cost more than every random set of as many, in nats a token beyond their mean: "
+        "In b, these kinds of neurons cost more than any random set of as many (in nats per token beyond their mean): "
         "dominant (1)."
     )
     assert worth_sentence(pl.DataFrame([dead])) == "In b, none costs more than random sets do: dead."

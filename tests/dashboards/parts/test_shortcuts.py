@@ -156,7 +156,7 @@ def test_the_page_is_about_the_largest_model_or_the_one_of_the_address(page: Ope
     shown = text(other)
     for title in ("mat of", "id of", "Precision by state,", "Surprisal by state,", "Fits, parts of"):
         assert f"{title} {MEASURED[0]}" in shown
-    assert f"What stopping early costs, {MEASURED[0]}" in shown
+    assert f"The cost of exiting early, {MEASURED[0]}" in shown
 
 
 def test_what_compare_shows_is_not_repeated_but_linked(page: Opener, whole_path: Path) -> None:
@@ -193,7 +193,7 @@ def figures(opened: AppTest) -> set[str]:
 def test_the_model_of_the_page_before_is_kept_where_it_was_measured(page: Opener, whole_path: Path) -> None:
     unmeasured = next(plan.name for plan in MODELS if plan.name not in MEASURED)
     opened = page(whole_path, "shortcuts", model=unmeasured)
-    assert f"No linear shortcuts were fitted to {unmeasured} yet." in text(opened)
+    assert f"No linear shortcuts have been fitted to {unmeasured} yet." in text(opened)
     assert f"neurothek ingest {unmeasured} --job shortcuts" in text(opened)
     assert not opened.get("vega_lite_chart")
     opened.selectbox(key="model").set_value(MEASURED[0]).run()

@@ -192,7 +192,7 @@ def test_what_is_judged_can_be_looked_at_and_changed(page: Opener, path: Path, s
     line = {"model": MODEL, "vector": sample.vectors[3].handle, "annotator": "anna", "class": "names"}
     neurothek.open(path).annotate([{**line, "concept": "old", "ranks": [1, 2, 3, 4]}])
     hand = Hand(page(path, "annotate", model=MODEL, annotator="anna", vector=sample.vectors[3].handle))
-    assert "You have judged it" in hand.words()
+    assert "You have already judged it" in hand.words()
     assert "<b>old</b>" in hand.words()
     hand.press("Change")
     assert (hand.name, hand.group("class").value, hand.group("marks").value) == ("old", "names", [1, 2, 3, 4])
@@ -305,6 +305,6 @@ def test_the_neurons_page_shows_what_people_see(page: Opener, full_path: Path) -
     named = next(row for row in rows if row["condition"] == "value" and row["concept"] is not None)
     address = tiny.address((named["model_id"], named["layer"], named["neuron"]))
     opened = page(full_path, "neuron", neuron=address)
-    assert "What people see in it" in [heading.value for heading in opened.subheader]
+    assert "Concepts named by people" in [heading.value for heading in opened.subheader]
     (table,) = [one.value for one in opened.dataframe if "annotator" in one.value.columns]
     assert named["annotator"] in set(table["annotator"])

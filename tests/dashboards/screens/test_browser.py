@@ -301,7 +301,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     said = {"concept": "<script>", "class": "names", "ranks": [1, 2, 3, 4]}
     neurothek.open(path).annotate([{"address": NEURON, **said}], annotator="ben")
     looking.open("neuron", neuron=NEURON)
-    expect(page.get_by_text("What people see in it")).to_be_visible()
+    expect(page.get_by_text("Concepts named by people")).to_be_visible()
     looking.shoot("flow-9-annotated")
 
 
@@ -356,9 +356,7 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
                 assert looking.page.get_by_test_id("stAlertContentError").count() == 0
             assert [outcome.problem for outcome in measuring.result()] == [None]
         looking.open("model", model="mini-opt-0.7m-seed1")
-        expect(
-            looking.page.get_by_text("How often the neurons of this model fire was not measured yet.")
-        ).to_be_visible()
+        expect(looking.page.get_by_text("The activity of this model has not been measured yet.")).to_be_visible()
 
 
 def sql_frame(person: Visitor) -> FrameLocator:

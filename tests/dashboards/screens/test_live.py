@@ -100,8 +100,8 @@ def test_a_cell_that_there_is_not_is_warned_of(page: Callable[..., AppTest], pat
     opened = page(path, "trace", model="tiny", prompt="one two three", layer="999", position="-5")
     assert not opened.exception
     assert [said(one.value) for one in opened.warning] == [
-        "The address asks for an unknown position: -5.",
-        "The address asks for an unknown layer: 999.",
+        "The address has an unknown position: -5.",
+        "The address has an unknown layer: 999.",
     ]
     assert (
         grids(opened)[0]["selected"] == grids(page(path, "trace", model="tiny", prompt="one two three"))[0]["selected"]

@@ -61,11 +61,11 @@ def test_every_page_runs_on_projections_only(page: Opener, weights_path: Path, n
 
 
 UNKNOWN = {
-    "compare": "How often the neurons of these models fire was not measured yet.",
-    "neuron": "no text was run through the model yet.",
-    "layer": "How often these neurons fire was not measured yet.",
-    "model": "How often the neurons of this model fire was not measured yet.",
-    "interventions": "How often the neurons of these models fire was not measured yet;",
+    "compare": "The activity of these models has not been measured yet.",
+    "neuron": "no text has been run through the model yet.",
+    "layer": "The activity of these neurons has not been measured yet.",
+    "model": "The activity of this model has not been measured yet.",
+    "interventions": "The activity of these models has not been measured yet;",
 }
 """What a page says where only weights were read."""
 
@@ -137,7 +137,7 @@ def test_what_the_address_asks_for_and_is_not_there_is_said(
     opened = page(full_path, name, **{asked: "98"})
     in_order(opened)
     assert [warning.value for warning in opened.warning] == [
-        f"The address asks for an unknown {asked.removesuffix('s')}\\: 98\\."
+        f"The address has an unknown {asked.removesuffix('s')}\\: 98\\."
     ]
 
 
@@ -473,7 +473,7 @@ def test_sql_brings_no_more_rows_than_a_page_holds(page: Opener, full_path: Path
     opened = page(full_path, "sql", query="from range(20000)")
     assert table(opened, "range").height == 10_000
     assert "the first 10,000 of 20,000 rows" in text(opened)
-    assert "the page shows no more, `neurothek sql QUERY --format csv --warehouse" in text(opened)
+    assert "the page shows no more; `neurothek sql QUERY --format csv --warehouse" in text(opened)
 
 
 def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_a_place_that_there_is_not_is_warned_of(browser: Browser, typed: str) ->
     browser.query_params.update(layer2=typed)
     assert asked_place("layer2", range(3), what="layer") is None
     (told,) = browser.warnings
-    assert told.replace("\\", "") == f"The address asks for an unknown layer: {typed}."
+    assert told.replace("\\", "") == f"The address has an unknown layer: {typed}."
 
 
 def test_a_place_that_there_is_is_taken(browser: Browser) -> None:

@@ -41,7 +41,7 @@ def test_a_time_is_told_by_the_runs_of_other_models(full_path: Path) -> None:
     with neurothek.open(full_path).reader() as connection:
         # 30 seconds of a model of 1.1 million parameters, for one of 0.6 million.
         assert page.time_needed(connection, ["weights-only"], ["activity"]) == (
-            " in about 15 seconds, by the time that tiny-1m took"
+            " in about 15 seconds, judging by tiny-1m"
         )
         # Of no model there is a time to tell.
         assert page.time_needed(connection, ["weights-only"], ["shortcuts"]) == ""

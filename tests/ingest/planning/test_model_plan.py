@@ -74,7 +74,7 @@ def test_a_plan_says_all_and_writes_nothing(folder: Path) -> None:
     head, *lines = result.stdout.splitlines()
     assert head.startswith("tiny: projections, activity, contexts, ngrams, positions on long+short (")
     said = {line[:16].strip(): line[16:] for line in lines}
-    assert list(said) == ["measured", "order", "why", "memory", "disk", "warehouse", "forward pass", "time"]
+    assert list(said) == ["to measure", "order", "why", "memory", "disk", "warehouse", "forward pass", "time"]
     assert said["order"] == "chunks outside, weights stay in memory"
     assert "GB allowed" in said["memory"]
     assert said["time"].startswith("about ")
@@ -92,7 +92,7 @@ def test_a_plan_of_weights_alone_says_what_they_take(folder: Path) -> None:
         head, *lines = result.stdout.splitlines()
         assert head == f"tiny: {', '.join(jobs)}"
         said = {line[:16].strip(): line[16:] for line in lines}
-        assert list(said) == ["measured", "memory", "disk", "warehouse", "time"]
+        assert list(said) == ["to measure", "memory", "disk", "warehouse", "time"]
         assert said["time"].startswith(time)
         assert ("without clusters" in said["time"]) == (len(jobs) == 2)
 
@@ -153,7 +153,7 @@ def test_a_plan_counts_the_tokens_of_the_run_and_says_what_is_measured_anew_and_
     (sequence_length,) = ingests.table(warehouse, "corpora")["sequence_length"]
     size = f"{report.n_tokens} tokens: --tokens 60 --sequence-length {sequence_length}"
     assert again.reasons["activity"] == f"measured on long ({size}), not on this text"
-    assert "  measured      contexts: not measured yet" in again.lines()
+    assert "  to measure    contexts: not measured yet" in again.lines()
     assert "  up to date    projections" in again.lines()
     forced = replace(asked, active_above=0.5, force=True)
     assert plan_model(warehouse, forced, model).reasons == {

@@ -50,8 +50,8 @@ def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Ope
     opened = page(whole_path, "events")
     assert not opened.exception
     assert [one.value for one in opened.subheader] == [
-        "Which neurons push a word to the top",
-        "What ten neurons do to the token of an event",
+        "Neurons that push a word to the top",
+        "Effect of ten neurons on the token of an event",
         "By layer, for the token at the top",
         "Where extreme updates come from",
     ]

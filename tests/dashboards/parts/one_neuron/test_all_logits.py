@@ -25,5 +25,8 @@ def test_the_page_tells_the_tails(page: Opener, full_path: Path) -> None:
 
 def test_a_model_of_an_earlier_release_has_a_command(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron=address((WITHOUT_HISTOGRAMS, 0, 0)))
-    assert any(said.startswith("How all logits spread was not counted when tiny-2m-nopos") for said in captions(opened))
+    assert any(
+        said.startswith("The distribution of all logits was not counted when tiny-2m-nopos")
+        for said in captions(opened)
+    )
     assert any("ingest tiny-2m-nopos --job projections --force" in code.value for code in opened.code)

@@ -83,7 +83,7 @@ def test_without_a_text_the_map_is_of_the_weights(page: Opener, weights_path: Pa
         assert numbers == sorted(numbers, reverse=True)
     shown = text(opened)
     assert shown.index("All of its neurons") < shown.index("token scores stand out")
-    assert shown.count("How often the neurons of this model fire was not measured yet.") == 1
+    assert shown.count("The activity of this model has not been measured yet.") == 1
 
 
 @pytest.mark.parametrize("has_facts", [False, True])
@@ -105,7 +105,11 @@ def test_where_nothing_is_known_of_its_neurons_there_is_no_map(
     assert [error.message for error in opened.exception] == []
     assert not opened.get("vega_lite_chart")
     shown = text(opened)
-    said = "What the neurons of this model promote was not measured yet." if has_facts else "Nothing was measured"
+    said = (
+        "The tokens that the neurons of this model promote have not been measured yet."
+        if has_facts
+        else "Nothing has been measured"
+    )
     assert said in shown
     assert "neurothek ingest tiny-2m --job projections" in shown
     assert "All of its neurons" not in shown
