@@ -37,19 +37,19 @@ _MOST_COLUMNS = 4
 _EXTREMES_HEIGHT = 130
 
 
-def show_scores(reader: Reading, models: Sequence[str], model_in_words: str) -> None:
+def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
     """What ten neurons do to the token that settles, and to the one that is pushed down.
 
     Args:
         reader: what the page reads.
         models: names, in the order in which they are shown.
-        model_in_words: the one of them that the sentence is about.
+        subject: the one of them that the sentence is about.
     """
     data = data_of(reader, "event_scores", {"models": list(models)})
     if data.frame.is_empty():
         return
     st.subheader("Effect of ten neurons on the token of an event", anchor=False)
-    st.markdown(plain(told_scores(data.frame, model_in_words)))
+    st.markdown(plain(told_scores(data.frame, subject)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(models, data.frame):
@@ -89,13 +89,13 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
     )
 
 
-def show_layers(reader: Reading, models: Sequence[str], model_in_words: str) -> None:
+def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
     """What ten neurons do to the token at the top before their layer, and how much of the update they hold.
 
     Args:
         reader: what the page reads.
         models: names, in the order in which they are shown.
-        model_in_words: the one of them that the sentence is about.
+        subject: the one of them that the sentence is about.
     """
     frames = [data_of(reader, "top_candidate_scores", {"model": model}) for model in models]
     data_of_model = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
@@ -103,7 +103,7 @@ def show_layers(reader: Reading, models: Sequence[str], model_in_words: str) -> 
         return
     st.subheader("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
-    st.markdown(plain(told_shares(shares.frame, model_in_words)))
+    st.markdown(plain(told_shares(shares.frame, subject)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in data_of_model.values()])
