@@ -1,4 +1,4 @@
-"""How tokens are shown to people: white space and control characters get a mark, so that no two tokens look alike."""
+"""Tokens as people see them: white space and control characters get a mark, so that no two tokens look alike."""
 
 from collections.abc import Iterable
 
@@ -26,21 +26,21 @@ def quoted(token: str) -> str:
     return f"“{visible(token)}”"
 
 
-def readable(text: str) -> str:
+def one_line(text: str) -> str:
     """Running text on one line: spaces stay, line ends and tabs are marked, control characters escaped."""
     return "".join(" " if character == " " else visible(character) for character in text)
 
 
-def harmless(text: str) -> str:
-    """A message on one line that may hold names of others: marks stay, what would move the cursor or turn text is seen.
+def escape_controls(text: str) -> str:
+    """A message on one line with control characters and characters that turn text escaped; marks stay.
 
-    For texts that show tokens already; `readable` is for those that are as they were written.
+    For texts that show tokens already; `one_line` is for those that are as they were written.
     """
-    return text if text.isprintable() else "".join(_harmless(character) for character in text)
+    return text if text.isprintable() else "".join(_escape_control(character) for character in text)
 
 
 def is_text(text: str) -> bool:
-    """Whether UTF-8 can write it: it cannot where a lone surrogate stands for a byte of another encoding."""
+    """True where UTF-8 can write it; a lone surrogate, which stands for a byte of another encoding, it cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -53,14 +53,14 @@ def named(name: str) -> str:
     return name if name and name == name.strip() else repr(name)
 
 
-def typed(token: str) -> str:
-    """What `visible` showed, as the token that a person meant by typing it."""
+def unmark(token: str) -> str:
+    """The token that marks stand for: the inverse of `visible`, for what a person typed."""
     for character, mark in _MARKS.items():
         token = token.replace(mark, character)
     return token
 
 
-def _harmless(character: str) -> str:
+def _escape_control(character: str) -> str:
     return character if character.isprintable() else _MARKS.get(character) or _escaped(character)
 
 

@@ -21,7 +21,7 @@ from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
 from neurothek.catalog.publishing.staging import rows_of
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.matrices import kept_maps, take
@@ -172,7 +172,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
 def _require_keys(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """A row that is there twice would be counted twice by whoever asks."""
     for finding in broken(connection, among=of_kind("key"), progress=Silent()):
-        raise invalid_export(folder, f"the rows of {finding.subject} repeat a key ({readable(finding.example)})")
+        raise invalid_export(folder, f"the rows of {finding.subject} repeat a key ({one_line(finding.example)})")
 
 
 def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Unreadable
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 
 MANIFEST = "manifest.json"
 FORMAT = "neurothek export"
@@ -111,9 +111,9 @@ def _require_own_files(folder: Path, manifest: Manifest) -> None:
         pure = PurePosixPath(path)
         is_outside = pure.is_absolute() or ".." in pure.parts or "\0" in path
         if is_outside or not (target := _followed(folder / path)).is_relative_to(root):
-            raise invalid_export(folder, f"its {MANIFEST} names {readable(path)}, which lies outside the folder")
+            raise invalid_export(folder, f"its {MANIFEST} names {one_line(path)}, which lies outside the folder")
         if target in targets:
-            raise invalid_export(folder, f"its {MANIFEST} names {readable(path)} twice")
+            raise invalid_export(folder, f"its {MANIFEST} names {one_line(path)} twice")
         targets.add(target)
 
 

@@ -13,7 +13,7 @@ from neurothek.catalog.exchange.exports import ROW_GROUP
 from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
@@ -193,7 +193,7 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
     checks = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
     for finding in broken(theirs, among=checks, progress=Silent()):
-        raise _unsound(other, f"{readable(finding.example)} violates the rule: {finding.law}")
+        raise _unsound(other, f"{one_line(finding.example)} violates the rule: {finding.law}")
 
 
 def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
@@ -363,7 +363,7 @@ def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, extended
     for finding in broken(ours, among=of_kind("key"), progress=Silent()):
         if extended is not None:
             raise _runs_differ(extended, finding.subject, other)
-        raise _unsound(other, f"{readable(finding.example)} violates the rule: {finding.law}")
+        raise _unsound(other, f"{one_line(finding.example)} violates the rule: {finding.law}")
 
 
 def _among(column: str, numbers: frozenset[int]) -> str:

@@ -15,7 +15,7 @@ import duckdb
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Unreadable
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.store.duckdb_settings import settings_of
@@ -80,7 +80,7 @@ class Judgement:
     @property
     def description(self) -> str:
         """The strange objects in words: the first three, and how many more there are."""
-        first = ", ".join(f"the {readable(one)}" for one in self.strange[:3])
+        first = ", ".join(f"the {one_line(one)}" for one in self.strange[:3])
         return first + (f" and {len(self.strange) - 3:,} more" if len(self.strange) > 3 else "")
 
 
@@ -100,7 +100,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
     """
     macro = next((key for key in held if key.startswith("macro ")), None)
     if macro is not None:
-        raise invalid_warehouse(path, f"it contains the {readable(macro)}, which could replace a function of DuckDB")
+        raise invalid_warehouse(path, f"it contains the {one_line(macro)}, which could replace a function of DuckDB")
     if _VERSIONS not in held:
         raise invalid_warehouse(path, _IS_ELSE)
     _require_same(path, held, {_VERSIONS: _tables(versions.VERSION)[_VERSIONS]})
@@ -115,7 +115,7 @@ def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, vie
     twice = next((one for one, other in pairwise(names) if one == other), None)
     if twice is not None:
         # No release publishes, renames, imports or merges them, and everything that is asked is asked by name.
-        raise invalid_warehouse(path, f"it contains two models named {readable(twice)}")
+        raise invalid_warehouse(path, f"it contains two models named {one_line(twice)}")
     ours = _of_views(views)
     has_our_views = version == versions.VERSION and all(
         held.get(key) == fingerprint for key, fingerprint in ours.items()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import polars as pl
 
-from neurothek.catalog.spelling import harmless, readable, visible, visible_list
+from neurothek.catalog.spelling import escape_controls, one_line, visible, visible_list
 
 MISSING = "-"
 ELLIPSIS = "…"
@@ -45,7 +45,7 @@ def _column(series: pl.Series) -> PrintedColumn:
     is_text = is_list or dtype == pl.String
     return PrintedColumn(
         # It may show a token already.
-        name=harmless(name),
+        name=escape_controls(name),
         cells=cells,
         is_right=dtype.is_numeric() or name == "before",
         is_flexible=is_text and name not in _RIGID_COLUMNS,
@@ -83,7 +83,7 @@ def _formatter(values: pl.Series, *, is_list: bool) -> Callable[..., str]:
 def _text(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="minutes")
-    return readable(str(value)[:_MAX_TEXT]) + _cut_mark(str(value))
+    return one_line(str(value)[:_MAX_TEXT]) + _cut_mark(str(value))
 
 
 def _cut_mark(text: str) -> str:

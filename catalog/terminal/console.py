@@ -14,7 +14,7 @@ import click
 
 from neurothek.catalog.advice import about
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.catalog.spelling import harmless
+from neurothek.catalog.spelling import escape_controls
 
 if TYPE_CHECKING:
     import rich.console
@@ -32,17 +32,17 @@ def note(text: str) -> None:
     """Print a remark to stderr, unless the person asked for quiet."""
     context = click.get_current_context(silent=True)
     if context is None or not context.meta.get(QUIET, False):
-        click.echo(harmless(_of_this_warehouse(text)), err=True)
+        click.echo(escape_controls(_of_this_warehouse(text)), err=True)
 
 
 def warn(text: str) -> None:
     """Print to stderr, even if quiet was asked for, what the rows on stdout cannot say about themselves."""
-    click.echo(harmless(text), err=True)
+    click.echo(escape_controls(text), err=True)
 
 
 def complain(error: Exception | str) -> None:
     """Print an error's sentence to stderr, on one line whatever names it holds."""
-    click.echo(harmless(_of_this_warehouse(f"Error: {error}")), err=True)
+    click.echo(escape_controls(_of_this_warehouse(f"Error: {error}")), err=True)
 
 
 def _of_this_warehouse(text: str) -> str:
@@ -61,7 +61,7 @@ def detail(text: str) -> None:
 
 def say_in_the_answer(text: str) -> None:
     """Print a sentence to stdout, between the rows: what they leave out must not look complete, however quiet."""
-    click.echo("\n".join(map(harmless, text.split("\n"))))
+    click.echo("\n".join(map(escape_controls, text.split("\n"))))
 
 
 @contextmanager
@@ -137,12 +137,12 @@ class ConsoleProgress:
     def start(self, label: str, total: int) -> None:
         """Begin a task of `total` steps (0: length unknown)."""
         self.finish()
-        self._task = self._bars.add_task(harmless(label), total=total or None, remark="")
+        self._task = self._bars.add_task(escape_controls(label), total=total or None, remark="")
 
     def advance(self, amount: int = 1, note: str = "") -> None:
         """Count steps as done and show the remark beside the bar."""
         if self._task is not None:
-            self._bars.update(self._task, advance=amount, remark=harmless(note))
+            self._bars.update(self._task, advance=amount, remark=escape_controls(note))
 
     def finish(self) -> None:
         """End the task."""

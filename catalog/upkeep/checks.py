@@ -11,7 +11,7 @@ import duckdb
 
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.summaries import stale
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables.dimensions import RUNS
@@ -130,7 +130,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | No
         row = first_row(connection, f"select count(*), min(place) from ({each.query})")
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
         # A table or column is gone from a file that was changed since it was opened.
-        return Finding(each.name, each.law, 1, readable(str(error).split("\n", 1)[0]), each.subject)
+        return Finding(each.name, each.law, 1, one_line(str(error).split("\n", 1)[0]), each.subject)
     assert row is not None
     n_rows, example = row
     return Finding(each.name, each.law, int(n_rows), str(example), each.subject) if n_rows else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.catalog.spelling import readable, visible, visible_list
+from neurothek.catalog.spelling import one_line, visible, visible_list
 from neurothek.catalog.terminal.cells import SHARES, TOKENS, PrintedColumn, columns_of
 from neurothek.dashboards.widgets.links import link_html
 
@@ -146,7 +146,7 @@ def legend_html(colours: Mapping[str, str], *, are_models: bool = False) -> str:
 def concept_html(name: str, concept_class: str | None, tokens: Iterable[str]) -> str:
     """A concept in one line: its name and class, and its tokens with their white space marked."""
     return (
-        f'{SHEET}<div><b>{html.escape(readable(name))}</b> <span class="nt-domain">{html.escape(concept_class or "")}'
+        f'{SHEET}<div><b>{html.escape(one_line(name))}</b> <span class="nt-domain">{html.escape(concept_class or "")}'
         f'</span> <span class="nt-tokens">{html.escape(visible_list(tokens))}</span></div>'
     )
 
@@ -158,11 +158,11 @@ def columns_html(columns: Mapping[str, str]) -> str:
 
 
 def _place(place: Mapping[str, Any], colour: str) -> str:
-    before, after = (html.escape(readable(place[side])) for side in ("before", "after"))
+    before, after = (html.escape(one_line(place[side])) for side in ("before", "after"))
     token = html.escape(visible(place["token"]))
     return (
         f'<span class="nt-number">{place["activation"]:.3f}</span>'
-        f'<span class="nt-domain">{html.escape(readable(place["domain"]))}</span>'
+        f'<span class="nt-domain">{html.escape(one_line(place["domain"]))}</span>'
         f'<span class="nt-text"><span class="nt-before">{before}</span>'
         f'<span class="nt-after"><b class="nt-token" style="background: {colour}">{token}</b>'
         f"<span>{after}</span></span></span>"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from neurothek.catalog.spelling import harmless
+from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.console import console, say_in_the_answer
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def show_rows(frame: pl.DataFrame, title: str | None = None) -> None:
     out = console()
     print_line = functools.partial(out.print, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     if title:
-        print_line(Text(harmless(title), style="bold"))
+        print_line(Text(escape_controls(title), style="bold"))
     if frame.is_empty():
         print_line(Text("(none)", style="dim"))
         return

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from neurothek.catalog.problems import NeurothekError, NeurothekWarning, Unavailable, memory_refused
-from neurothek.catalog.spelling import harmless, is_text
+from neurothek.catalog.spelling import escape_controls, is_text
 from neurothek.catalog.terminal.console import complain, detail, drop_output, note
 
 _STDERR = 2
@@ -64,7 +64,7 @@ class Root(click.Group):
             if error.errno == errno.EPIPE:
                 # A reader that has seen enough, such as head. A short answer had gone before it left: that is as good.
                 ctx.exit(0)
-            click.echo(f"Error: {harmless(_refusal(error))}", err=True)
+            click.echo(f"Error: {escape_controls(_refusal(error))}", err=True)
             ctx.exit(2)
         finally:
             detail(f"took {time.monotonic() - started:.2f} seconds")
@@ -123,7 +123,7 @@ def _in_one_line(error: click.UsageError) -> click.ClickException:
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         sentence = f"{text[:1].lower()}{text[1:]}; "
-    return _WrittenWrongly(harmless(f"{sentence}see `{command} --help`"))
+    return _WrittenWrongly(escape_controls(f"{sentence}see `{command} --help`"))
 
 
 class _WrittenWrongly(click.ClickException):

@@ -6,7 +6,7 @@ import dataclasses
 
 import click
 
-from neurothek.catalog.spelling import harmless
+from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.console import (
     console_progress,
     note,
@@ -171,7 +171,7 @@ def remove(warehouse: Neurothek, model: str, job: str | None, corpus: str | None
         n_written = 0 if job or corpus else changes.count_annotations(warehouse.warehouse, model)
         if n_written:
             what += f" with the {n_written:,} annotation{'s' if n_written > 1 else ''} that people wrote"
-        click.confirm(harmless(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
+        click.confirm(escape_controls(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
     deleted = changes.remove(warehouse.warehouse, model, job=job, corpus=corpus)
     note(
         f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and new rows will reuse the space"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotMeasured, Unreadable
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.suggestions import hint
 from neurothek.catalog.tables.annotations import LEAST_MARKED
 
@@ -46,7 +46,7 @@ def no_lists(model: str) -> NotMeasured:
 def unreadable_glosses(path: Path, problem: str) -> Unreadable:
     """A file that holds no glosses."""
     return Unreadable(
-        f"{readable(str(path))} cannot be read as glosses: {problem}",
+        f"{one_line(str(path))} cannot be read as glosses: {problem}",
         "write a token, a tab or comma, and its gloss on each line, in UTF-8",
         path=path,
         why=problem,
@@ -73,7 +73,7 @@ def invalid_annotation(place: str, field: str, problem: str, way: str = "", *, v
         way: what to do.
         value: of the field.
     """
-    return Invalid(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}", way, option=field, value=value)
+    return Invalid(f"{place}, {one_line(field[:_MOST_LETTERS])}: {problem}", way, option=field, value=value)
 
 
 def unknown_field(place: str, field: str, fields: Sequence[str]) -> Invalid:

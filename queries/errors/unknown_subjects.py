@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
-from neurothek.catalog.spelling import named, readable, visible
+from neurothek.catalog.spelling import named, one_line, visible
 from neurothek.catalog.suggestions import enumerated, hint, nearest
 
 RELATION = "view or table"
@@ -151,7 +151,7 @@ def _word(message: str, word: str, near: Sequence[str]) -> NotFound:
             name=word,
         )
     return NotFound(
-        f"{message}; the nearest words are {enumerated([readable(one) for one in near])}",
+        f"{message}; the nearest words are {enumerated([one_line(one) for one in near])}",
         "try one of these",
         what="word",
         name=word,

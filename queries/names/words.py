@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 
 from neurothek.catalog.arguments import bad_argument
-from neurothek.catalog.spelling import typed
+from neurothek.catalog.spelling import unmark
 from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.errors.unknown_subjects import blank_word, unknown_token, unknown_word
 
@@ -131,7 +131,7 @@ def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id
 
 def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     # A person may have copied the token from a table, where white space is marked.
-    for text in dict.fromkeys((word, typed(word))):
+    for text in dict.fromkeys((word, unmark(word))):
         by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
         if by_tokenizer:
             return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
@@ -143,7 +143,7 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
     members = [member.strip() for member in word.split(",") if member.strip()]
     is_token = "," not in word or _that_read(connection, word, tokenizer_ids)
     if is_token or len(members) < 2:
-        return _marked(connection, word, tokenizer_ids) or _word_terms(connection, typed(word), tokenizer_ids)
+        return _marked(connection, word, tokenizer_ids) or _word_terms(connection, unmark(word), tokenizer_ids)
     terms = [
         term
         for member in members
@@ -162,7 +162,7 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
 
 def _marked(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     """The very token that a person has copied from a table, where white space is marked; nothing for other words."""
-    text = typed(word)
+    text = unmark(word)
     if text == word or _that_read(connection, word, tokenizer_ids):
         return []
     by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})

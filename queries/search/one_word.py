@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from neurothek.catalog.spelling import readable
+from neurothek.catalog.spelling import one_line
 from neurothek.queries.ask.one_query import how_many, repeated, with_parts
 from neurothek.queries.ask.statements import ask_records, records, statement
 from neurothek.queries.names.models import KnownModel
@@ -165,6 +165,6 @@ def remarks(models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbo
         return ["no nearest tokens are stored for these models" if limit else "no near words were added, as asked for"]
     models_by_words: dict[str, list[str]] = {}
     for model in models:
-        words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in widened[model.model_id])
+        words = ", ".join(f"{one_line(one.word)} ({one.cosine:.2f})" for one in widened[model.model_id])
         models_by_words.setdefault(words or "nothing", []).append(model.name)
     return [f"widened in {', '.join(names)} with {words}" for words, names in models_by_words.items()]

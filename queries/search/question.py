@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
 from neurothek.catalog.arguments import bad_argument, fits, plain, require, unknown_argument
-from neurothek.catalog.spelling import readable, typed, visible
+from neurothek.catalog.spelling import one_line, unmark, visible
 from neurothek.queries.errors.unfit_options import concept_needed, conditions_beside, invalid_depths, invalid_layers
 from neurothek.queries.names.words import BYTES, TokenClass
 
@@ -196,9 +196,10 @@ class Question:
             all_of: whether all of them are asked for, or any; None: as `match_all` says.
         """
         # White space that was marked, as a table marks it, stands for itself.
-        marked = [self.exact or typed(word) != word for word in words]
+        marked = [self.exact or unmark(word) != word for word in words]
         *others, last = [
-            visible(typed(word)) if is_marked else readable(word) for word, is_marked in zip(words, marked, strict=True)
+            visible(unmark(word)) if is_marked else one_line(word)
+            for word, is_marked in zip(words, marked, strict=True)
         ]
         between = " and " if (self.match_all if all_of is None else all_of) else " or "
         return f"{', '.join(others)}{between}{last}" if others else last

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.problems import NotFound
-from neurothek.catalog.spelling import quoted, readable, visible
+from neurothek.catalog.spelling import one_line, quoted, visible
 from neurothek.catalog.store.matrices import KeptMap
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Traced
@@ -282,7 +282,7 @@ class TracePage(TabularAnswer):
 
 def quoted_end(tokens: Sequence[str]) -> str:
     """The text that tokens make, in quotation marks; of a long one the end."""
-    text = readable("".join(tokens))
+    text = one_line("".join(tokens))
     return f"“{text}”" if len(text) <= 60 else f"“...{text[-60:]}”"
 
 

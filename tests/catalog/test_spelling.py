@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.spelling import harmless, is_text, named, quoted, readable, typed, visible, visible_list
+from neurothek.catalog.spelling import escape_controls, is_text, named, one_line, quoted, unmark, visible, visible_list
 
 
 def test_white_space_is_marked() -> None:
@@ -20,7 +20,7 @@ def test_the_marks_themselves_are_escaped() -> None:
 
 
 def test_running_text_keeps_its_blanks() -> None:
-    assert readable("two words\n") == "two words↵"
+    assert one_line("two words\n") == "two words↵"
 
 
 def test_lone_surrogates_are_no_text() -> None:
@@ -39,7 +39,7 @@ def test_names_are_quoted_where_white_space_hides() -> None:
 
 
 def test_typed_turns_back_what_was_shown() -> None:
-    assert typed("·school↵") == " school\n"
+    assert unmark("·school↵") == " school\n"
 
 
 @given(first=st.text(max_size=4), second=st.text(max_size=4))
@@ -58,12 +58,12 @@ def test_a_token_is_shown_character_by_character(text: str) -> None:
 
 
 def test_a_message_is_one_line_that_moves_no_cursor() -> None:
-    assert harmless("·school splits into ·sch ool") == "·school splits into ·sch ool"
-    assert harmless("a\x1b[2J\u202eb\nc\td\r") == "a\\x1b[2J\\u202eb↵c⇥d\\x0d"
+    assert escape_controls("·school splits into ·sch ool") == "·school splits into ·sch ool"
+    assert escape_controls("a\x1b[2J\u202eb\nc\td\r") == "a\\x1b[2J\\u202eb↵c⇥d\\x0d"
 
 
 @given(text=st.text())
 def test_a_message_is_printable_and_otherwise_as_it_was(text: str) -> None:
-    shown = harmless(text)
+    shown = escape_controls(text)
     assert shown.isprintable()
     assert shown == text or not text.isprintable()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from neurothek.catalog.spelling import typed
+from neurothek.catalog.spelling import unmark
 from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
 from neurothek.dashboards.widgets.links import link_html
@@ -81,7 +81,7 @@ def cards_html(
 
 def reads(token: str, word: str | None) -> bool:
     """Whether a token is the one that was asked for: it reads the same, or is exactly what was typed."""
-    return word is not None and (token.strip().casefold() == word.casefold() or token == typed(word))
+    return word is not None and (token.strip().casefold() == word.casefold() or token == unmark(word))
 
 
 def shares_html(tokens: pl.DataFrame, colour: str, muted: Muted | None = None) -> str:

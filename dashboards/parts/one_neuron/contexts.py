@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import readable, visible
+from neurothek.catalog.spelling import one_line, visible
 from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.charts.spread import activation_histogram
 from neurothek.dashboards.colours import ACCENT, CONTRAST
@@ -151,7 +151,7 @@ def _window(row: Mapping[str, Any], strongest: float, shade: str, contrast: str)
         _token(token, m, f"{shade if m > 0 else contrast}{_alpha(abs(m) / strongest)}", is_place=at == row["place"])
         for at, (token, m) in enumerate(zip(row["tokens"], row["activations"], strict=True))
     ]
-    below = " ".join(part for part in (row["part"], readable(row["domain"])) if part)
+    below = " ".join(part for part in (row["part"], one_line(row["domain"])) if part)
     written = " ".join(visible(token) for token in (row.get("writes") or ())[:_WRITTEN])
     promotes = f'<span title="what it promotes here">→ {html.escape(written)}</span>' if written else ""
     return (
@@ -164,7 +164,7 @@ def _token(token: str, m: float, colour: str, *, is_place: bool) -> str:
     tag = "b" if is_place else "span"
     style = f' style="background: {colour}"' if m else ""
     title = html.escape(f"{visible(token)} {m:.3g}")
-    return f'<{tag}{style} title="{title}">{html.escape(readable(token))}</{tag}>'
+    return f'<{tag}{style} title="{title}">{html.escape(one_line(token))}</{tag}>'
 
 
 def _alpha(share: float) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.spelling import readable, visible
+from neurothek.catalog.spelling import one_line, visible
 from neurothek.dashboards.charts.logits import logit_histogram
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, tokens_html
@@ -68,7 +68,7 @@ def told_places(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool =
             for row in rows
         ]
         absent = f"not among the {n_listed} tokens that it promotes most, nor among those that it suppresses most"
-        lines.append(f"{readable(word)}: {'; '.join(places) or absent}")
+        lines.append(f"{one_line(word)}: {'; '.join(places) or absent}")
     return lines
 
 

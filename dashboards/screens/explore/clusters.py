@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import typed
+from neurothek.catalog.spelling import unmark
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.explore import cluster_cards
@@ -178,7 +178,7 @@ def with_token(
         which: name of the model, and number of the clustering.
         word: a word, which stands for every token that reads the same, or a token with its white space marked.
     """
-    parameters = {**which, "word": word.casefold(), "token": typed(word)}
+    parameters = {**which, "word": word.casefold(), "token": unmark(word)}
     counts = data_of(connection, "clusters_of_token", parameters).frame
     return clusters.join(counts, on="cluster_id", how="inner", maintain_order="left")
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from neurothek.catalog.problems import Failed, Invalid, NotFound
-from neurothek.catalog.spelling import harmless
+from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.suggestions import hint
 
 
@@ -139,7 +139,7 @@ MOST_SHOWN = 120
 
 def excerpt(text: str) -> str:
     """Text of others as part of a sentence: on one line, control characters escaped, cut."""
-    printable = harmless(text[: MOST_SHOWN + 1])
+    printable = escape_controls(text[: MOST_SHOWN + 1])
     return printable if len(printable) <= MOST_SHOWN else f"{printable[:MOST_SHOWN]}…"
 
 
