@@ -84,8 +84,8 @@ class Reading(Opened):
             (True, dtype('float32'))
         """
         from neurothek.catalog.store.matrix_files import matrix_of
-        from neurothek.queries.trace.shortcut import kept_shortcut
+        from neurothek.queries.trace.shortcut import stored_shortcut
 
         with self.reader() as connection:
-            stored = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
+            stored = stored_shortcut(connection, model, state=state, target=target, corpus=corpus)
         return matrix_of(stored, self.warehouse.maps)

@@ -84,13 +84,13 @@ class Running(Opened):
         from neurothek.ingest.planning.first_look import require_weights
         from neurothek.queries.names.corpora import choose_corpora
         from neurothek.queries.names.models import choose_model
-        from neurothek.queries.trace.trace import kept_for, token_of, trace_page
+        from neurothek.queries.trace.trace import lens_matrices, token_of, trace_page
         from neurothek.queries.views.on_corpus import on_corpus
 
         with self.reader() as connection:
             chosen = choose_model(connection, model)
             token_id, text = (None, None) if token is None else token_of(connection, chosen, token)
-            stored = kept_for(connection, model, lens, corpus=corpus)
+            stored = lens_matrices(connection, model, lens, corpus=corpus)
             # One that is not there is refused before the model runs.
             choose_corpora(connection, [model], corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in stored]
@@ -166,13 +166,13 @@ class Running(Opened):
         from neurothek.queries.names.models import choose_model
         from neurothek.queries.trace.grid import grid_page
         from neurothek.queries.trace.switch import neuron_of
-        from neurothek.queries.trace.trace import kept_for
+        from neurothek.queries.trace.trace import lens_matrices
 
         _require_switch(value=set, n_random=1, seed=0)
         with self.reader() as connection:
             chosen = choose_model(connection, model)
             address = None if neuron is None else neuron_of(connection, model, neuron)
-            stored = kept_for(connection, model, lens, corpus=corpus)
+            stored = lens_matrices(connection, model, lens, corpus=corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in stored]
         _require_prompt(prompt)
         require_weights(chosen, weights=weights, allow_pickle=allow_pickle)

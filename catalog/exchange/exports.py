@@ -16,7 +16,7 @@ from neurothek.catalog.files import expanded, sha256_of
 from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
+from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.schema import version_of
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import DIMENSIONS
@@ -81,7 +81,7 @@ def export(
         )
     with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
         manifest = _write_store(connection, unfinished, progress or Silent())
-        manifest = _with_maps(manifest, kept_maps(connection), warehouse.maps, unfinished)
+        manifest = _with_maps(manifest, stored_matrices(connection), warehouse.maps, unfinished)
         files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
         for path, text in files.items():
             (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def _write_store(connection: duckdb.DuckDBPyConnection, folder: Path, progress: 
     return Manifest(version_of(connection), written)
 
 
-def _with_maps(manifest: Manifest, maps: Sequence[KeptMap], folder: Path, unfinished: Path) -> Manifest:
+def _with_maps(manifest: Manifest, maps: Sequence[StoredMatrix], folder: Path, unfinished: Path) -> Manifest:
     """Copy the kept matrices; one that is not there, or not as it was kept, is named as missing."""
     missing = take(maps, folder, unfinished / MAPS)
     names = {one: one.path(PurePosixPath(MAPS)).as_posix() for one in maps}

@@ -24,7 +24,7 @@ from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.duckdb_settings import beside, literal_path
-from neurothek.catalog.store.matrices import kept_maps, take
+from neurothek.catalog.store.matrices import stored_matrices, take
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables import versions
 from neurothek.catalog.upkeep.checks import broken, of_kind
@@ -177,7 +177,7 @@ def _require_keys(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:
     """Copy the kept matrices that the export has; those it was made without are missing here as well."""
-    maps = kept_maps(connection)
+    maps = stored_matrices(connection)
     for one in take(maps, folder / MAPS, target):
         name = one.path(PurePosixPath(MAPS)).as_posix()
         if name in manifest.maps:

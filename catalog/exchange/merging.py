@@ -14,7 +14,7 @@ from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import one_line
-from neurothek.catalog.store.matrices import KeptMap, kept_maps, take
+from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
 from neurothek.catalog.tables.table import Table
@@ -157,7 +157,7 @@ class Merged:
     n_rows: int
     n_annotations: int
     labels: Mapping[str, Label] = field(default_factory=dict)
-    missing_maps: tuple[KeptMap, ...] = ()
+    missing_maps: tuple[StoredMatrix, ...] = ()
 
 
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
@@ -184,7 +184,7 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
             with warehouse.transaction() as ours:
                 merged = _merge(source.path, theirs, ours, progress)
                 # Also those of runs that both hold: one of the two may have lost them.
-                return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
+                return replace(merged, missing_maps=tuple(take(stored_matrices(ours), source.maps, warehouse.maps)))
 
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:

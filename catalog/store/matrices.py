@@ -37,7 +37,7 @@ AnyPath = TypeVar("AnyPath", bound=PurePath)
 
 
 @dataclass(frozen=True)
-class KeptMap:
+class StoredMatrix:
     """A matrix that the warehouse knows of."""
 
     model: str  # name of its model
@@ -74,19 +74,19 @@ def file_name(source: int, target: int) -> str:
     return f"{source:04d}-{target:04d}.safetensors"
 
 
-def kept_maps(connection: duckdb.DuckDBPyConnection, run_key: str | None = None) -> list[KeptMap]:
+def stored_matrices(connection: duckdb.DuckDBPyConnection, run_key: str | None = None) -> list[StoredMatrix]:
     """The matrices that the warehouse knows of, those of one run if it is given."""
     # Row by row: Arrow, which frames come through, takes a quarter of a second to import.
     rows = connection.execute(_STORED_MAPS, {"run_key": run_key}).fetchall()
-    return [KeptMap(*row) for row in rows]
+    return [StoredMatrix(*row) for row in rows]
 
 
-def missing_maps(maps: Sequence[KeptMap], folder: Path) -> list[KeptMap]:
+def missing_matrices(maps: Sequence[StoredMatrix], folder: Path) -> list[StoredMatrix]:
     """Those that are not there."""
     return [one for one in maps if not is_there(one, folder)]
 
 
-def is_there(one: KeptMap, folder: Path) -> bool:
+def is_there(one: StoredMatrix, folder: Path) -> bool:
     """Whether there is a file, and in the folder itself: a link could lead anywhere."""
     path = one.path(folder)
     return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
@@ -110,7 +110,7 @@ def bring(staged: Path, folder: Path, run_key: str) -> None:
     unfinished.replace(target)
 
 
-def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
+def take(maps: Sequence[StoredMatrix], source: Path, folder: Path) -> list[StoredMatrix]:
     """Copy matrices that are not in `folder` from another one, each if it is the one that was kept.
 
     Returns:
@@ -118,7 +118,7 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
     """
     for one in maps:
         taken_from, here = one.path(source), one.path(folder)
-        if is_kept(one, folder) or not is_kept(one, source):
+        if is_unchanged(one, folder) or not is_unchanged(one, source):
             continue
         if here.parent.is_symlink():
             here.parent.unlink()
@@ -126,10 +126,10 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
         unfinished = here.with_name(f".{here.name}")
         shutil.copyfile(taken_from, unfinished)
         unfinished.replace(here)
-    return missing_maps(maps, folder)
+    return missing_matrices(maps, folder)
 
 
-def is_kept(one: KeptMap, folder: Path) -> bool:
+def is_unchanged(one: StoredMatrix, folder: Path) -> bool:
     """Whether the file is there and the one that was kept."""
     path = one.path(folder)
     return is_there(one, folder) and path.stat().st_size == one.n_bytes and sha256_of(path) == one.sha256

@@ -8,7 +8,7 @@ from safetensors.numpy import load, save
 
 from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Damaged, Unavailable
-from neurothek.catalog.store.matrices import KeptMap, is_there
+from neurothek.catalog.store.matrices import StoredMatrix, is_there
 
 TENSOR = "matrix"
 """Name of the matrix within its file."""
@@ -21,7 +21,7 @@ def as_file(matrix: np.ndarray, *, source: int, target: int) -> bytes:
     return content
 
 
-def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
+def matrix_of(one: StoredMatrix, folder: Path) -> np.ndarray:
     """float32 [d_model d_model], A: a state h becomes A h."""
     path = one.path(folder)
     if not is_there(one, folder):
@@ -41,7 +41,7 @@ def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
     return matrix
 
 
-def _changed(path: Path, one: KeptMap) -> Damaged:
+def _changed(path: Path, one: StoredMatrix) -> Damaged:
     """A file beside the warehouse is not the one that was kept."""
     return Damaged(
         f"{path} is not the stored matrix: it was changed or damaged",

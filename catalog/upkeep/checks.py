@@ -12,7 +12,7 @@ import duckdb
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.summaries import stale
 from neurothek.catalog.spelling import one_line
-from neurothek.catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
+from neurothek.catalog.store.matrices import StoredMatrix, is_unchanged, missing_matrices, stored_matrices
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES
@@ -60,9 +60,9 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
         warehouse.require_whole(progress=progress)
         with warehouse.current_reader() as connection:
             findings = broken(connection, progress=progress)
-            maps = kept_maps(connection)
+            maps = stored_matrices(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
-    present = set(maps).difference(missing_maps(maps, warehouse.maps))
+    present = set(maps).difference(missing_matrices(maps, warehouse.maps))
     changed = _changed([one for one in maps if one in present], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
@@ -71,21 +71,21 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
     return findings
 
 
-def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
+def _anew(changed: Sequence[StoredMatrix], folder: Path) -> str:
     """How the matrices of the first run are made again: nothing is made as long as its files are there."""
     again = changed[0].again()
     files = " ".join(shlex.quote(str(one.path(folder))) for one in changed if one.again() == again)
     return f"delete {files}, then recreate them with `{again}`"
 
 
-def _changed(maps: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
+def _changed(maps: Sequence[StoredMatrix], folder: Path, progress: Progress) -> list[StoredMatrix]:
     """Those of the matrices whose files are not the ones that were kept."""
     if not maps:
         return []
     progress.start("reading kept matrices", len(maps))
     changed = []
     for one in maps:
-        if not is_kept(one, folder):
+        if not is_unchanged(one, folder):
             changed.append(one)
         progress.advance()
     progress.finish()

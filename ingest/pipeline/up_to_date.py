@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neurothek.catalog.problems import NeurothekError
-from neurothek.catalog.store.matrices import kept_maps, missing_maps
+from neurothek.catalog.store.matrices import missing_matrices, stored_matrices
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.asked import stored_name
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
@@ -220,7 +220,7 @@ def _state(warehouse: Warehouse, models: Sequence[str]) -> tuple[str, set[str]]:
     """
     with warehouse.current_reader() as connection:
         rows = connection.execute(_DECIDES, {"models": list(models)}).fetchall()
-        lost = missing_maps(kept_maps(connection), warehouse.maps)
+        lost = missing_matrices(stored_matrices(connection), warehouse.maps)
     keys = {key for *_, key in rows if key is not None}
     missing = [(one.run_key, one.source_state, one.target_state) for one in lost if one.run_key in keys]
     return _hash([rows, missing]), keys

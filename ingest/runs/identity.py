@@ -11,7 +11,7 @@ from typing import Any
 from neurothek.catalog.configurations import config_differences, configured_of, read_settings
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.publish import ModelRecord, changed_tokenizer, taken_name
-from neurothek.catalog.store.matrices import kept_maps, missing_maps
+from neurothek.catalog.store.matrices import missing_matrices, stored_matrices
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.catalog.tables.table import Table
@@ -74,7 +74,7 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
             one
             for one in identities
             if _is_to_measure(connection.execute, one, force=force)
-            or missing_maps(kept_maps(connection, one.key), warehouse.maps)
+            or missing_matrices(stored_matrices(connection, one.key), warehouse.maps)
         ]
 
 

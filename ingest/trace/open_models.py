@@ -24,7 +24,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class KeptModel:
+class OpenModel:
     """One open model."""
 
     opened: tuple[Transformer, Tokenizer]  # the model and its tokenizer
@@ -43,7 +43,7 @@ class OpenModels:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = most_bytes
         # The one that was asked last stands last.
-        self._entries: dict[Key, KeptModel] = {}
+        self._entries: dict[Key, OpenModel] = {}
         self._lock = Lock()
 
     @contextmanager
@@ -79,12 +79,12 @@ OPEN_MODELS = OpenModels()
 """Those of this process."""
 
 
-def _opened(files: KnownFiles, *, weights: str | Path | None, allow_pickle: bool) -> KeptModel:
+def _opened(files: KnownFiles, *, weights: str | Path | None, allow_pickle: bool) -> OpenModel:
     checkpoint, tokenizer = find_measured(files, weights=weights, allow_pickle=allow_pickle)
     stamp = _stamp(checkpoint.folder)
     transformer = open_transformer_of(files, checkpoint)
     n_bytes = transformer.blocks_bytes(is_resident=True) + transformer.embedding_bytes
-    return KeptModel((transformer, tokenizer), checkpoint.folder, stamp, n_bytes)
+    return OpenModel((transformer, tokenizer), checkpoint.folder, stamp, n_bytes)
 
 
 def _stamp(folder: Path) -> Stamp:

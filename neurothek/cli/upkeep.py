@@ -49,7 +49,7 @@ def check(warehouse: Neurothek, output_format: Format) -> None:
         with whoever_reads():
             show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
     with warehouse.reader() as connection:
-        lost = matrices.missing_maps(matrices.kept_maps(connection), warehouse.warehouse.maps)
+        lost = matrices.missing_matrices(matrices.stored_matrices(connection), warehouse.warehouse.maps)
     for again, n_lost in Counter(one.again() for one in lost).items():
         beside = f"copy {warehouse.warehouse.maps.name} from beside the original"
         note(f"kept matrices missing beside the warehouse: {n_lost:,}; {beside}, or recreate them with `{again}`")

@@ -5,21 +5,21 @@ from collections.abc import Mapping
 import duckdb
 
 from neurothek.catalog.problems import NotFound, NotMeasured
-from neurothek.catalog.store.matrices import KeptMap, kept_maps
+from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices
 from neurothek.queries.errors.unknown_subjects import no_shortcuts
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import choose_model
 from neurothek.queries.names.unmeasured import corpus_words
 
 
-def kept_shortcut(
+def stored_shortcut(
     connection: duckdb.DuckDBPyConnection,
     model: str,
     *,
     state: int,
     target: int | None = None,
     corpus: str | None = None,
-) -> KeptMap:
+) -> StoredMatrix:
     """The matrix from a state to another, the last one unless `target` says which, fitted on the shown corpus.
 
     Args:
@@ -49,7 +49,7 @@ def kept_shortcut(
     return mine[state, end]
 
 
-def kept_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str | None = None) -> list[KeptMap]:
+def stored_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str | None = None) -> list[StoredMatrix]:
     """The matrices from every state of a model to its last one, in order, fitted on the shown corpus or on another."""
     last, mine = _maps(connection, model, corpus)
     return [mine[state, last] for state in range(last)]
@@ -57,11 +57,11 @@ def kept_lens(connection: duckdb.DuckDBPyConnection, model: str, *, corpus: str 
 
 def _maps(
     connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None
-) -> tuple[int, Mapping[tuple[int, int], KeptMap]]:
+) -> tuple[int, Mapping[tuple[int, int], StoredMatrix]]:
     """The model's last state, and what leads from one state to another."""
     model_row = choose_model(connection, model)
     chosen = choose_corpora(connection, [model], corpus).get(model)
-    maps = [one for one in kept_maps(connection) if one.model == model]
+    maps = [one for one in stored_matrices(connection) if one.model == model]
     mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}
     if not mine:
         on = corpus_words(connection, [model], corpus)

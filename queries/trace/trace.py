@@ -9,7 +9,7 @@ import polars as pl
 
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.spelling import one_line, quoted, visible
-from neurothek.catalog.store.matrices import KeptMap
+from neurothek.catalog.store.matrices import StoredMatrix
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Traced
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
@@ -18,7 +18,7 @@ from neurothek.queries.errors.unknown_subjects import unknown_token
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.tokens import texts_of
 from neurothek.queries.names.words import find_terms
-from neurothek.queries.trace.shortcut import kept_lens
+from neurothek.queries.trace.shortcut import stored_lens
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "layer": SMALL,
@@ -300,11 +300,11 @@ def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str
     return token.token_id, token.text
 
 
-def kept_for(
+def lens_matrices(
     connection: duckdb.DuckDBPyConnection, model: str, lens: Lens, *, corpus: str | None = None
-) -> list[KeptMap]:
-    """The matrices that a lens reads states through; see `kept_lens`."""
-    return kept_lens(connection, model, corpus=corpus) if lens == "mat" else []
+) -> list[StoredMatrix]:
+    """The matrices that a lens reads states through; see `stored_lens`."""
+    return stored_lens(connection, model, corpus=corpus) if lens == "mat" else []
 
 
 @with_its_sql

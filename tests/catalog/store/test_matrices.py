@@ -10,13 +10,22 @@ from pathlib import Path, PurePosixPath
 import duckdb
 import pytest
 
-from neurothek.catalog.store.matrices import KeptMap, bring, file_name, is_kept, kept_maps, missing_maps, take, tidy
+from neurothek.catalog.store.matrices import (
+    StoredMatrix,
+    bring,
+    file_name,
+    is_unchanged,
+    missing_matrices,
+    stored_matrices,
+    take,
+    tidy,
+)
 
 KEY, OTHER_KEY = "a" * 64, "b" * 64
 
 
-def kept(content: bytes = b"matrix", *, source: int = 0, target: int = 1, key: str = KEY) -> KeptMap:
-    return KeptMap(
+def kept(content: bytes = b"matrix", *, source: int = 0, target: int = 1, key: str = KEY) -> StoredMatrix:
+    return StoredMatrix(
         model="tiny",
         corpus="builtin",
         corpus_id=0,
@@ -31,7 +40,7 @@ def kept(content: bytes = b"matrix", *, source: int = 0, target: int = 1, key: s
     )
 
 
-def put(one: KeptMap, folder: Path, content: bytes = b"matrix") -> Path:
+def put(one: StoredMatrix, folder: Path, content: bytes = b"matrix") -> Path:
     path = one.path(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -64,7 +73,7 @@ def test_the_command_that_makes_it_again_says_what_was_asked(subtests: pytest.Su
         with subtests.test(parameters=parameters, recipe=recipe, changed=changed, words=words):
             one = kept()
             one = replace(one, parameters=json.dumps(parameters), recipe=json.dumps(json.loads(one.recipe) | recipe))
-            one = KeptMap(**(vars(one) | changed))
+            one = StoredMatrix(**(vars(one) | changed))
             expected = ["neurothek", "ingest", "tiny", "--job", "shortcuts", "--corpus", one.corpus, *words]
             assert shlex.split(one.again()) == expected
 
@@ -72,11 +81,11 @@ def test_the_command_that_makes_it_again_says_what_was_asked(subtests: pytest.Su
 @pytest.mark.parametrize("content", [b"matrix", b"", b"Matrix", b"matrix "])
 def test_only_the_very_bytes_are_the_ones_that_were_kept(tmp_path: Path, content: bytes) -> None:
     one = kept()
-    assert not is_kept(one, tmp_path)
-    assert missing_maps([one], tmp_path) == [one]
+    assert not is_unchanged(one, tmp_path)
+    assert missing_matrices([one], tmp_path) == [one]
     put(one, tmp_path, content)
-    assert is_kept(one, tmp_path) == (content == b"matrix")
-    assert missing_maps([one], tmp_path) == []
+    assert is_unchanged(one, tmp_path) == (content == b"matrix")
+    assert missing_matrices([one], tmp_path) == []
 
 
 def test_matrices_are_taken_where_they_are_the_ones(tmp_path: Path) -> None:
@@ -87,7 +96,7 @@ def test_matrices_are_taken_where_they_are_the_ones(tmp_path: Path) -> None:
     ours = put(here, folder)
     put(here, source, b"theirs is spoilt")
     assert take([there, spoilt, nowhere, here], source, folder) == [spoilt, nowhere]
-    assert is_kept(there, folder)
+    assert is_unchanged(there, folder)
     assert ours.read_bytes() == b"matrix"
     assert sorted(path.name for path in folder.rglob("*")) == sorted([KEY, file_name(0, 1), file_name(3, 4)])
     assert take([], source, tmp_path / "none") == []
@@ -99,7 +108,7 @@ def test_what_is_damaged_here_is_replaced_by_what_is_whole_there(tmp_path: Path)
     put(one, tmp_path / "theirs")
     put(one, tmp_path / "ours", b"spoilt")
     assert take([one], tmp_path / "theirs", tmp_path / "ours") == []
-    assert is_kept(one, tmp_path / "ours")
+    assert is_unchanged(one, tmp_path / "ours")
 
 
 def test_a_run_replaces_what_an_earlier_attempt_left(tmp_path: Path) -> None:
@@ -130,7 +139,7 @@ def test_where_a_file_cannot_have_two_names_it_is_copied(tmp_path: Path, monkeyp
     (tmp_path / "staged").mkdir()
     (tmp_path / "staged" / file_name(0, 1)).write_bytes(b"matrix")
     bring(tmp_path / "staged", tmp_path / "maps", KEY)
-    assert is_kept(kept(), tmp_path / "maps")
+    assert is_unchanged(kept(), tmp_path / "maps")
 
 
 @pytest.fixture
@@ -152,15 +161,15 @@ def catalogue() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_the_table_names_them_run_by_run(catalogue: duckdb.DuckDBPyConnection) -> None:
-    found = kept_maps(catalogue)
+    found = stored_matrices(catalogue)
     assert [(one.run_key, one.source_state, one.target_state) for one in found] == [
         (OTHER_KEY, 0, 1),
         (KEY, 0, 2),
         (KEY, 1, 2),
     ]
     assert {(one.model, one.corpus, one.corpus_id) for one in found} == {("tiny", "text", 3)}
-    assert kept_maps(catalogue, KEY) == found[1:]
-    assert kept_maps(catalogue, "../elsewhere") == kept_maps(catalogue, "") == []
+    assert stored_matrices(catalogue, KEY) == found[1:]
+    assert stored_matrices(catalogue, "../elsewhere") == stored_matrices(catalogue, "") == []
 
 
 def test_what_belongs_to_no_run_is_deleted_and_what_is_not_ours_stays(

@@ -10,14 +10,14 @@ import pytest
 from safetensors.numpy import save
 
 from neurothek.catalog.problems import Damaged, Unavailable
-from neurothek.catalog.store.matrices import KeptMap
+from neurothek.catalog.store.matrices import StoredMatrix
 from neurothek.catalog.store.matrix_files import TENSOR, as_file, matrix_of
 
 MATRIX = np.array([[1.5, -0.0, 3e38], [1e-45, 0.1, -1.0], [0.0, 2.0, 4.0]], np.float32)
 
 
-def kept(content: bytes) -> KeptMap:
-    return KeptMap(
+def kept(content: bytes) -> StoredMatrix:
+    return StoredMatrix(
         model="tiny",
         corpus="text",
         corpus_id=0,
@@ -32,7 +32,7 @@ def kept(content: bytes) -> KeptMap:
     )
 
 
-def put(one: KeptMap, folder: Path, content: bytes) -> None:
+def put(one: StoredMatrix, folder: Path, content: bytes) -> None:
     path = one.path(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

@@ -17,7 +17,7 @@ from neurothek.catalog.exchange.imports import import_folder
 from neurothek.catalog.exchange.merging import merge
 from neurothek.catalog.problems import Conflict, Damaged, LimitExceeded, NotFound, NotMeasured, Unavailable, Unreadable
 from neurothek.catalog.publishing.staging import StagedRun
-from neurothek.catalog.store.matrices import kept_maps
+from neurothek.catalog.store.matrices import stored_matrices
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import remove, rename
 from neurothek.catalog.upkeep.checks import FILES, check
@@ -298,7 +298,7 @@ def test_a_copy_of_the_file_alone_says_which_folder_it_needs(whole: Warehouse, t
 
 def test_the_command_that_makes_it_anew_says_what_was_asked_for(whole: Warehouse) -> None:
     with whole.reader() as connection:
-        one = kept_maps(connection)[0]
+        one = stored_matrices(connection)[0]
     said = json.dumps({"keep": "all", "domains": ["prose", "code"], "methods": ["mat"]})
     recipe = json.dumps({"tokens_per_domain": 500, "sequence_length": 64})
     other = dataclasses.replace(

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import NotFound, NotMeasured
-from neurothek.queries.trace.shortcut import kept_lens, kept_shortcut
+from neurothek.queries.trace.shortcut import stored_lens, stored_shortcut
 from tests.support.tiny import MODELS
 
 LONG, BUILTIN = 1, 0
@@ -48,22 +48,22 @@ def test_a_matrix_leads_to_the_last_state_unless_another_is_named(
     connection: duckdb.DuckDBPyConnection, state: int
 ) -> None:
     for corpus, corpus_id in ((None, LONG), ("long", LONG), ("builtin", BUILTIN)):
-        one = kept_shortcut(connection, "tiny-2m", state=state, corpus=corpus)
+        one = stored_shortcut(connection, "tiny-2m", state=state, corpus=corpus)
         assert (one.source_state, one.target_state, one.corpus_id) == (state, 3, corpus_id)
-        assert one == kept_shortcut(connection, "tiny-2m", state=state, target=3, corpus=corpus)
+        assert one == stored_shortcut(connection, "tiny-2m", state=state, target=3, corpus=corpus)
 
 
 def test_the_lens_is_a_matrix_from_every_state_in_order(connection: duckdb.DuckDBPyConnection) -> None:
     for corpus in (None, "builtin"):
-        lens = kept_lens(connection, "tiny-2m", corpus=corpus)
+        lens = stored_lens(connection, "tiny-2m", corpus=corpus)
         assert [(one.source_state, one.target_state) for one in lens] == [(0, 3), (1, 3), (2, 3)]
 
 
 def test_a_matrix_between_two_states_is_there_where_all_were_kept(connection: duckdb.DuckDBPyConnection) -> None:
-    one = kept_shortcut(connection, "tiny-2m", state=0, target=2)
+    one = stored_shortcut(connection, "tiny-2m", state=0, target=2)
     assert (one.source_state, one.target_state, one.corpus) == (0, 2, "long")
     with pytest.raises(NotMeasured) as refused:
-        kept_shortcut(connection, "tiny-2m", state=0, target=2, corpus="builtin")
+        stored_shortcut(connection, "tiny-2m", state=0, target=2, corpus="builtin")
     command = shlex.split(str(refused.value).split("`")[1])
     assert command[:5] == ["neurothek", "ingest", "tiny-2m", "--job", "shortcuts"]
     assert command[-3:] == ["--keep", "all", "--force"]
@@ -74,16 +74,16 @@ def test_states_that_there_are_not_are_told(
     connection: duckdb.DuckDBPyConnection, state: int, target: int | None
 ) -> None:
     with pytest.raises(NotFound, match="states are 0 to 3"):
-        kept_shortcut(connection, "tiny-2m", state=state, target=target)
+        stored_shortcut(connection, "tiny-2m", state=state, target=target)
 
 
 @pytest.mark.parametrize("model", ["tiny-1m", "weights-only"])
 def test_a_model_without_matrices_is_told_with_the_command(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     said = f"`neurothek ingest {model} --job shortcuts`"
     with pytest.raises(NotMeasured, match=said):
-        kept_lens(connection, model)
+        stored_lens(connection, model)
     with pytest.raises(NotMeasured, match=said):
-        kept_shortcut(connection, model, state=0)
+        stored_shortcut(connection, model, state=0)
 
 
 def test_a_corpus_on_which_none_were_made_names_those_on_which_some_were(full_path: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_corpus_on_which_none_were_made_names_those_on_which_some_were(full_pa
     with duckdb.connect(str(path)) as connection:
         keep(connection, BUILTIN, [(0, 3)])
         with pytest.raises(NotMeasured) as refused:
-            kept_lens(connection, "tiny-2m", corpus="long")
+            stored_lens(connection, "tiny-2m", corpus="long")
     said = str(refused.value)
     assert "measured on builtin" in said
     assert "--job shortcuts --corpus long" in said
@@ -101,8 +101,8 @@ def test_what_is_not_there_at_all_is_told(
     connection: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection
 ) -> None:
     with pytest.raises(NotFound):
-        kept_lens(connection, "tiny-9m")
+        stored_lens(connection, "tiny-9m")
     with pytest.raises(NotFound):
-        kept_lens(connection, "tiny-2m", corpus="lang")
+        stored_lens(connection, "tiny-2m", corpus="lang")
     with pytest.raises(NotMeasured):
-        kept_lens(empty, "tiny-2m")
+        stored_lens(empty, "tiny-2m")
