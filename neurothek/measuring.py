@@ -9,7 +9,7 @@ from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
     from neurothek.catalog.upkeep.verification import Agreement
-    from neurothek.ingest.asking import Wishes
+    from neurothek.ingest.options import IngestOptions
     from neurothek.ingest.pipeline.ingest_all import Outcome
     from neurothek.ingest.pipeline.verify import Skipped
     from neurothek.ingest.planning.model_plan import ModelPlan
@@ -20,7 +20,7 @@ class Measuring(Opened):
     """Jobs on models, and the verification of their results."""
 
     @checked
-    def ingest(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[Outcome]":
+    def ingest(self, *models: str, progress: bool = False, **wishes: Unpack["IngestOptions"]) -> "list[Outcome]":
         """Measure models and publish the results, as the command `ingest` does.
 
         The keywords are its options: `job`, `corpus`, `tokens`, `device`, `memory` and so on, and `force`. For an
@@ -43,17 +43,17 @@ class Measuring(Opened):
             ('projections',)
         """
         from neurothek.catalog.terminal.console import progress_bars
-        from neurothek.ingest.asking import requested
+        from neurothek.ingest.options import ingest_request
         from neurothek.ingest.pipeline.ingest_all import ingest_all
 
-        request = requested(**wishes)
+        request = ingest_request(**wishes)
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
         with progress_bars(visible=progress) as bars:
             return list(ingest_all(self.warehouse, request, models, progress=bars))
 
     @checked
-    def plan(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[ModelPlan]":
+    def plan(self, *models: str, progress: bool = False, **wishes: Unpack["IngestOptions"]) -> "list[ModelPlan]":
         """The cost of measuring models, without measuring them: memory, disk and hours, in `lines()`.
 
         Args:
@@ -70,12 +70,12 @@ class Measuring(Opened):
             ['mini-opt-0.7m: everything is up to date']
         """
         from neurothek.catalog.terminal.console import progress_bars
-        from neurothek.ingest.asking import requested
+        from neurothek.ingest.options import ingest_request
         from neurothek.ingest.planning.first_look import look_for
         from neurothek.ingest.planning.model_plan import plan_model
         from neurothek.ingest.request import ModelSource
 
-        request = requested(**wishes)
+        request = ingest_request(**wishes)
         if not models:
             raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
         with self.warehouse.lingering(), progress_bars(visible=progress) as bars:
@@ -93,7 +93,7 @@ class Measuring(Opened):
             corpus: name of the corpus to use; None: each model's shown one.
 
         Returns:
-            Jobs by model, and the keywords of `ingest` that measure them: `ingest(one.model, **one.wishes)`.
+            Jobs by model, and the keywords of `ingest` that measure them: `ingest(one.model, **one.options)`.
 
         Raises:
             NotFound: there is no such corpus.
@@ -102,7 +102,7 @@ class Measuring(Opened):
             >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
             True
         """
-        from neurothek.queries.papers.prerequisites import MissingJobs, known_as, lacking, of_new
+        from neurothek.queries.papers.prerequisites import MissingJobs, known_as, missing_jobs, of_new
         from neurothek.queries.papers.registry import PAPERS
 
         of = PAPERS[paper]
@@ -111,7 +111,7 @@ class Measuring(Opened):
         with self.reader() as connection:
             names = known_as(connection, models)
             existing = [name for name in names.values() if name is not None]
-            lacks = lacking(connection, of, existing, corpus=corpus) if existing or not models else []
+            lacks = missing_jobs(connection, of, existing, corpus=corpus) if existing or not models else []
             new = [one for one, name in names.items() if name is None]
             return [*lacks, *(of_new(connection, of, one, existing, corpus) for one in new)]
 

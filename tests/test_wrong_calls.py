@@ -11,7 +11,7 @@ import neurothek
 from docs.generators.python_page import GROUPS
 from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
-from neurothek.ingest.asking import Wishes
+from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import TextRequest
 from neurothek.queries.search.question import Conditions, Question
 
@@ -201,7 +201,7 @@ def test_no_condition_may_be_anything(door: Neurothek, subtests: pytest.Subtests
             door.search("one", **{name: object()})
 
 
-@pytest.mark.parametrize("name", Wishes.__annotations__)
+@pytest.mark.parametrize("name", IngestOptions.__annotations__)
 def test_no_wish_may_be_anything(door: Neurothek, name: str) -> None:
     with pytest.raises(NeurothekError, match=f"^{name}=.* is not valid; give "):
         door.ingest("one", **{name: object()})

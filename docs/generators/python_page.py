@@ -12,7 +12,7 @@ from typing import Any
 
 import neurothek
 from neurothek.changing import Changing
-from neurothek.ingest.asking import Wishes
+from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import IngestRequest, TextRequest
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
@@ -53,7 +53,7 @@ GROUPS: Mapping[str, type[Any]] = {
 
 WORDS: Mapping[str, tuple[type[Any], tuple[type[Any], ...]]] = {
     "conditions": (Conditions, (Question,)),
-    "wishes": (Wishes, (IngestRequest, TextRequest)),
+    "wishes": (IngestOptions, (IngestRequest, TextRequest)),
 }
 """Keywords that a signature sums up -> the words themselves, and the classes whose docstrings say what they are."""
 

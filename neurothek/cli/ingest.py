@@ -177,8 +177,8 @@ def _plan(warehouse: Neurothek, request_and_models: tuple[IngestRequest, Sequenc
 
 def _request(options: dict[str, Any]) -> IngestRequest:
     """What the options ask for; those that are not given are left to the request."""
-    from neurothek.ingest.asking import requested
+    from neurothek.ingest.options import ingest_request
 
     options["packing"] = not options.pop("no_packing")
     values = {name: value for name, value in options.items() if value is not None and value != ()}
-    return requested(**values)
+    return ingest_request(**values)

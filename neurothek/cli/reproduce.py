@@ -146,7 +146,7 @@ def _measured(
         return models
     how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
-    requests = [(one.model, {**new, **one.wishes, **how}) for one in missing]
+    requests = [(one.model, {**new, **one.options, **how}) for one in missing]
     for model, wishes in requests:
         (plan,) = warehouse.plan(model, progress=True, **wishes)
         say_in_the_answer("\n".join(plan.lines()))

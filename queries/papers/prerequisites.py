@@ -18,20 +18,20 @@ class MissingJobs:
     """Jobs of one model that were not run.
 
     Attributes:
-        model: its name, or what it was asked for as, where the warehouse does not know it.
+        model: its name, or the hub id or folder that was given, where the warehouse does not know it.
         jobs: names of the jobs.
-        wishes: keywords of `ingest` that measure them, on the text that the model's other jobs read.
+        options: keywords of `ingest` that measure them, on the text that the model's other jobs read.
     """
 
     model: str
     jobs: tuple[str, ...]
-    wishes: Mapping[str, Any]
+    options: Mapping[str, Any]
 
 
-def lacking(
+def missing_jobs(
     connection: duckdb.DuckDBPyConnection, paper: Paper, models: Sequence[str], *, corpus: str | None = None
 ) -> list[MissingJobs]:
-    """Which jobs the paper needs of models of the warehouse that were not run on their text.
+    """The jobs that the paper needs of models of the warehouse and that were not run on their text.
 
     Args:
         connection: a reader.
@@ -53,7 +53,7 @@ def lacking(
         done = {job for job, of in runs if of in (None, text)}
         jobs = tuple(job for job in paper.jobs if job not in done)
         if jobs:
-            words = {} if text is None else text_wishes(recipes[text])
+            words = {} if text is None else text_options(recipes[text])
             examples = {} if ran[model]["n_examples"] is None else {"examples": ran[model]["n_examples"]}
             lacks.append(MissingJobs(model, jobs, {"jobs": jobs, "named": (), **words, **examples}))
     return lacks
@@ -90,11 +90,11 @@ def of_new(
     words: dict[str, Any] = {} if corpus is None else {"corpus": corpus}
     if chosen:
         ids = [next(iter(chosen.values())).corpus_id]
-        words = text_wishes(ask_records(connection, "corpus_recipes", {"corpus_ids": ids})[0])
+        words = text_options(ask_records(connection, "corpus_recipes", {"corpus_ids": ids})[0])
     return MissingJobs(model, paper.jobs, {"jobs": paper.jobs, "named": (), **words})
 
 
-def text_wishes(corpus: Mapping[str, Any]) -> dict[str, Any]:
+def text_options(corpus: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of `ingest` that ask for a corpus of the warehouse, beside the options of `queries.names.unmeasured`."""
     limit = json.loads(corpus["recipe"]).get("tokens_per_domain")
     tokens = {"tokens": limit} if corpus["name"] == "builtin" and limit is not None else {}

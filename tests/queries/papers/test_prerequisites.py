@@ -10,9 +10,9 @@ from neurothek.queries.papers.prerequisites import (
     N_PROMPTS,
     PROMPT_TOKENS,
     known_as,
-    lacking,
+    missing_jobs,
     of_new,
-    text_wishes,
+    text_options,
     unsteered,
     without_rules,
 )
@@ -23,7 +23,7 @@ from neurothek.queries.papers.voita import VOITA
 @pytest.mark.parametrize("paper", PAPERS.values())
 def test_jobs_lack_that_were_not_run_on_the_shown_text(full: duckdb.DuckDBPyConnection, paper: Paper) -> None:
     names = [model.name for model in choose_models(full)]
-    found = {one.model: one for one in lacking(full, paper, names)}
+    found = {one.model: one for one in missing_jobs(full, paper, names)}
     shown = dict(full.execute("select model, corpus from neurons where corpus is not null group by all").fetchall())
     for name in names:
         runs = full.execute("select job, corpus from runs where model = ?", [name]).fetchall()
@@ -31,25 +31,25 @@ def test_jobs_lack_that_were_not_run_on_the_shown_text(full: duckdb.DuckDBPyConn
         expected = tuple(job for job in paper.jobs if job not in done)
         assert (found[name].jobs if name in found else ()) == expected
         if expected:
-            wishes = found[name].wishes
-            assert wishes["jobs"] == expected
-            assert wishes["named"] == ()
-            assert wishes.get("corpus") == shown.get(name)
+            options = found[name].options
+            assert options["jobs"] == expected
+            assert options["named"] == ()
+            assert options.get("corpus") == shown.get(name)
 
 
 def test_of_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
-    (one,) = lacking(full, VOITA, ["tiny-1m"], corpus="builtin")
-    assert one.wishes["corpus"] == "builtin"
+    (one,) = missing_jobs(full, VOITA, ["tiny-1m"], corpus="builtin")
+    assert one.options["corpus"] == "builtin"
     with pytest.raises(NotFound):
-        lacking(full, VOITA, ["tiny-1m"], corpus="nowhere")
+        missing_jobs(full, VOITA, ["tiny-1m"], corpus="nowhere")
 
 
 def test_builtin_is_asked_for_with_its_limit() -> None:
     recipe = '{"tokens_per_domain": 40000}'
     builtin = {"name": "builtin", "sequence_length": 256, "recipe": recipe}
-    assert text_wishes(builtin) == {"corpus": "builtin", "sequence_length": 256, "tokens": 40000}
+    assert text_options(builtin) == {"corpus": "builtin", "sequence_length": 256, "tokens": 40000}
     # Another name stands for the ids that were read.
-    assert text_wishes(builtin | {"name": "news"}) == {"corpus": "news", "sequence_length": 256}
+    assert text_options(builtin | {"name": "news"}) == {"corpus": "news", "sequence_length": 256}
 
 
 def test_models_are_unjudged_while_rules_have_not_judged_every_random_vector(full: duckdb.DuckDBPyConnection) -> None:
@@ -100,7 +100,7 @@ def test_models_are_known_by_the_name_that_ingest_gives_them(full: duckdb.DuckDB
 
 def test_a_new_model_reads_the_text_of_those_beside_it(full: duckdb.DuckDBPyConnection) -> None:
     (shown,) = full.execute("select corpus from measured_corpora where model = 'tiny-2m' and is_shown").fetchall()[0]
-    assert of_new(full, VOITA, "new", ["tiny-2m"], None).wishes["corpus"] == shown
-    assert of_new(full, VOITA, "new", ["tiny-2m"], "builtin").wishes["corpus"] == "builtin"
-    assert of_new(full, VOITA, "new", [], "own").wishes["corpus"] == "own"
-    assert "corpus" not in of_new(full, VOITA, "new", [], None).wishes
+    assert of_new(full, VOITA, "new", ["tiny-2m"], None).options["corpus"] == shown
+    assert of_new(full, VOITA, "new", ["tiny-2m"], "builtin").options["corpus"] == "builtin"
+    assert of_new(full, VOITA, "new", [], "own").options["corpus"] == "own"
+    assert "corpus" not in of_new(full, VOITA, "new", [], None).options

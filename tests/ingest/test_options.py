@@ -1,4 +1,4 @@
-"""What is asked in words: the same request as the fields make, and one sentence for what makes none."""
+"""Options as keywords: the same request as the fields make, and one sentence for what makes none."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -8,17 +8,17 @@ import pytest
 
 from neurothek.catalog.arguments import WrongCall
 from neurothek.catalog.problems import Invalid
-from neurothek.ingest.asking import Wishes, requested
 from neurothek.ingest.jobs import registry
+from neurothek.ingest.options import IngestOptions, ingest_request
 from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
 
 def test_nothing_asked_is_what_is_usual() -> None:
-    assert requested() == IngestRequest()
+    assert ingest_request() == IngestRequest()
 
 
 @pytest.mark.parametrize(
-    ("wishes", "request_"),
+    ("options", "request_"),
     [
         ({"job": "events"}, {"jobs": ("events",), "named": ("events",)}),
         ({"jobs": ["events", "exits"]}, {"jobs": ("events", "exits"), "named": ("events", "exits")}),
@@ -45,12 +45,12 @@ def test_nothing_asked_is_what_is_usual() -> None:
         ({"text": TextRequest(("x",))}, {"text": TextRequest(("x",))}),
     ],
 )
-def test_words_become_fields(wishes: dict[str, Any], request_: dict[str, Any]) -> None:
-    assert requested(**wishes) == IngestRequest(**request_)
+def test_words_become_fields(options: dict[str, Any], request_: dict[str, Any]) -> None:
+    assert ingest_request(**options) == IngestRequest(**request_)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "sentence"),
+    ("options", "error", "sentence"),
     [
         ({"jbo": "events"}, WrongCall, "ingest() has no argument jbo; nearest: job"),
         ({"tokens_per_domain": 5}, WrongCall, "nearest: "),
@@ -70,9 +70,9 @@ def test_words_become_fields(wishes: dict[str, Any], request_: dict[str, Any]) -
         ({"staging": 5}, Invalid, "staging=5 is not valid; give a path or None"),
     ],
 )
-def test_slips_are_named(wishes: dict[str, Any], error: type[Exception], sentence: str) -> None:
+def test_slips_are_named(options: dict[str, Any], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error) as caught:
-        requested(**wishes)
+        ingest_request(**options)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -82,4 +82,6 @@ def test_type_checkers_know_every_word() -> None:
     singular = {"job", "corpus", "corpora", "corpus_name", "tokens", "sequence_length", "packing"}
     also = {"method", "domain", "memory"}
     of_queries = {"interventions", "intervention_tokens", "random_sets", "steering", "single_neurons"}
-    assert set(get_type_hints(Wishes)) == {one.name for one in fields(IngestRequest)} - of_queries | singular | also
+    assert (
+        set(get_type_hints(IngestOptions)) == {one.name for one in fields(IngestRequest)} - of_queries | singular | also
+    )

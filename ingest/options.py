@@ -1,4 +1,4 @@
-"""What to measure, in the words of a call from Python: those of the command `ingest`, and the fields of a request."""
+"""Options of `ingest` as keywords of a call from Python, and the request that they make."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -18,8 +18,8 @@ from neurothek.ingest.jobs import registry
 from neurothek.ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
 
 
-class Wishes(TypedDict, total=False):
-    """Everything that a call may say of what is measured; `neurothek.ingest.request` says what each of it is."""
+class IngestOptions(TypedDict, total=False):
+    """The keywords of `ingest`; `neurothek.ingest.request` says what each of them is."""
 
     job: str | Sequence[str]
     jobs: str | Sequence[str]
@@ -83,10 +83,10 @@ _OF_QUERIES = {
 _SINGULAR = {"job": "jobs", "method": "methods", "domain": "domains", "memory": "memory_bytes"}
 
 
-def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
-    """What is to be measured; `all` among the jobs stands for all that are about one model."""
-    text = {name: value for name, value in wishes.items() if name in _TEXT}
-    others = {name: value for name, value in wishes.items() if name not in _TEXT}
+def ingest_request(**options: Unpack[IngestOptions]) -> IngestRequest:
+    """The request of these options; `all` among the jobs stands for all that are about one model."""
+    text = {name: value for name, value in options.items() if name in _TEXT}
+    others = {name: value for name, value in options.items() if name not in _TEXT}
     if text and "text" in others:
         raise Invalid(
             f"text and {', '.join(text)} both say what is read",
@@ -111,7 +111,7 @@ def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]
     for word, value in given.items():
         name = called.get(word, word)
         if name not in names:
-            raise unknown_argument("ingest", word, get_type_hints(Wishes))
+            raise unknown_argument("ingest", word, get_type_hints(IngestOptions))
         if name in values:
             raise bad_argument(word, value, "give one of the two", why=f"{name} is given, too")
         is_many = types[name] in (tuple[str, ...], tuple[int, ...])
