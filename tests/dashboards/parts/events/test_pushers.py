@@ -157,7 +157,7 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
     assert f"{model}/L0N1 exceeds its base rate most: it pushes the token in 6 of 12 (50%)" in told_pushers(
         rows, [model], "school"
     )
-    assert "No neuron pushes it more often than it is dominant" in told_pushers(rows[1:], [model], "school")
+    assert "No neuron pushes it more often than its base rate" in told_pushers(rows[1:], [model], "school")
 
 
 def test_the_sentence_counts_each_token_once_and_names_who_exceeds_its_base_rate_most() -> None:
