@@ -30,7 +30,7 @@ from neurothek.queries.errors.refused_sql import (
     several_statements,
 )
 from neurothek.queries.errors.unknown_subjects import unknown_relation
-from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
+from neurothek.queries.sql.policy import QueryScope, check_mentions, check_relations
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
 _FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}
@@ -60,7 +60,7 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         catalog: the name that DuckDB has for the file.
     """
     query = query.removeprefix(MARK)
-    ground = Ground(relations, catalog.casefold())
+    scope = QueryScope(relations, catalog.casefold())
     if len(query) > MOST_CHARACTERS:
         raise failed_query(f"its text has {len(query):,} characters, but at most {MOST_CHARACTERS:,} are allowed")
     if not is_text(query):
@@ -79,7 +79,7 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         complaint = syntax_error(query)
         raise failed_query(complaint) if complaint else not_a_question(first)
     else:
-        _check_tree(query[explained.end() :] if explained else query, ground)
+        _check_tree(query[explained.end() :] if explained else query, scope)
 
 
 def _statement_tokens(query: str) -> list[Token]:
@@ -116,7 +116,7 @@ def _check_explained(tokens: list[Token], first: str) -> None:
         raise not_a_question(f"EXPLAIN {first}")
 
 
-def _check_tree(query: str, ground: Ground) -> None:
+def _check_tree(query: str, scope: QueryScope) -> None:
     try:
         # A comment behind the last semicolon is a tree of its own.
         trees = sqlglot.parse(query, read=_AsDuckDBReadsIt)
@@ -133,8 +133,8 @@ def _check_tree(query: str, ground: Ground) -> None:
     # sqlglot takes for a table what DuckDB does not, such as a function that is described.
     if isinstance(tree, exp.Describe | exp.Summarize) and (complaint := syntax_error(query)):
         raise failed_query(complaint)
-    judge_relations(mentions, ground)
-    judge_mentions(mentions_of(query), ground)
+    check_relations(mentions, scope)
+    check_mentions(mentions_of(query), scope)
 
 
 def _sqlglot_mentions(tree: exp.Expr) -> Mentions:

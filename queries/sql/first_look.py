@@ -24,7 +24,7 @@ from neurothek.queries.ask.parse_tree import (
 )
 from neurothek.queries.ask.statements import records
 from neurothek.queries.errors.unknown_subjects import RELATION, unknown_column_among
-from neurothek.queries.sql.judgement import Ground, judge_mentions
+from neurothek.queries.sql.policy import QueryScope, check_mentions
 
 _COLUMNS_OF_RELATIONS = """\
 -- The columns of every view and table, by the name of what has them: views as people query them, tables of the store.
@@ -46,7 +46,7 @@ _HIDDEN = frozenset({"rowid"})
 """Columns that no list names."""
 
 
-def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> bool:
+def look(connection: duckdb.DuckDBPyConnection, query: str, scope: QueryScope) -> bool:
     """Whether a query may well be answered, as far as its text and the names of the warehouse tell."""
     text = query.removeprefix(MARK)
     if len(text) > MOST_CHARACTERS or not is_text(text) or "\0" in text:
@@ -57,7 +57,7 @@ def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> b
         if len(statements) != 1:
             return False
         mentions = mentions_in(statements)
-        judge_mentions(mentions, ground)
+        check_mentions(mentions, scope)
     except NotFound as error:
         if error.what == RELATION:
             raise

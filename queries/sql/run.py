@@ -11,7 +11,7 @@ from neurothek.catalog.store.interrupts import undisturbed
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.sql.first_look import look
-from neurothek.queries.sql.judgement import Ground
+from neurothek.queries.sql.policy import QueryScope
 from neurothek.queries.sql.processes import Answer, Limits, answering_process
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ def _judged_query(
     updates: bool,
     is_collected: bool,
 ) -> Iterator[AnswerStream]:
-    ground, is_likely = _looked_at(warehouse, query, updates=updates)
+    scope, is_likely = _first_look(warehouse, query, updates=updates)
     if not is_likely:
-        _check(query, ground)
+        _check(query, scope)
     # Started before the text is judged: it imports meanwhile.
     with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
-        _check(query, ground)
+        _check(query, scope)
         request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch, "corpus": corpus}
         try:
             text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
@@ -101,24 +101,24 @@ def _judged_query(
 
 def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
     """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run."""
-    ground, _ = _looked_at(warehouse, query, updates=updates)
-    _check(query, ground)
+    scope, _ = _first_look(warehouse, query, updates=updates)
+    _check(query, scope)
 
 
-def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Ground, bool]:
-    """What the query stands on, and whether it looks like one that is answered."""
+def _first_look(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[QueryScope, bool]:
+    """The scope of the query, and whether it looks like one that is answered."""
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
         catalog = warehouse.path.stem.casefold()
-        ground = Ground(known_relations(), catalog)
-        return ground, look(connection, query, ground)
+        scope = QueryScope(known_relations(), catalog)
+        return scope, look(connection, query, scope)
 
 
-def _check(query: str, ground: Ground) -> None:
+def _check(query: str, scope: QueryScope) -> None:
     # sqlglot takes a quarter of a second to import: while it does, the child imports too.
     with undisturbed():
         from neurothek.queries.sql.admission import check_query  # noqa: PLC0415  (see above)
 
-    check_query(query, ground.relations, catalog=ground.catalog)
+    check_query(query, scope.relations, catalog=scope.catalog)
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

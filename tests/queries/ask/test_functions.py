@@ -13,7 +13,7 @@ import pytest
 from neurothek.catalog.problems import Failed, NotFound, Refused
 from neurothek.queries.ask import parse_tree
 from neurothek.queries.ask.parse_tree import classified
-from neurothek.queries.sql import judgement
+from neurothek.queries.sql import policy
 from neurothek.queries.sql.admission import check_query
 
 RELATIONS = ["models"]
@@ -71,7 +71,7 @@ def test_a_function_of_a_newer_duckdb_is_refused_until_it_is_classified(
     check_query(query, RELATIONS)
     functions = classified()
     without = {key: about for key, about in functions.admitted.items() if key != (kind, name)}
-    monkeypatch.setattr(judgement, "classified", lambda: replace(functions, admitted=without))
+    monkeypatch.setattr(policy, "classified", lambda: replace(functions, admitted=without))
     with pytest.raises(Refused, match=r"it has not been reviewed yet|it cannot be called there|only known aggregates"):
         check_query(query, RELATIONS)
 

@@ -12,7 +12,7 @@ from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.sql import cookbook, processes
 from neurothek.queries.sql.first_look import look
-from neurothek.queries.sql.judgement import Ground
+from neurothek.queries.sql.policy import QueryScope
 from neurothek.queries.sql.run import ask_people
 from tests.support.analytical import QUERIES
 
@@ -52,8 +52,8 @@ MADE_IN_THE_TEXT = [
 
 
 @pytest.fixture(scope="module")
-def ground() -> Ground:
-    return Ground(known_relations(), "atlas")
+def scope() -> QueryScope:
+    return QueryScope(known_relations(), "atlas")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_what_is_refused_starts_no_process(query: str, full_path: Path) -> None:
 
 
 def test_a_name_that_may_be_right_passes(
-    full: duckdb.DuckDBPyConnection, ground: Ground, subtests: pytest.Subtests
+    full: duckdb.DuckDBPyConnection, scope: QueryScope, subtests: pytest.Subtests
 ) -> None:
     """That they are answered is asserted of the good queries by test_admission, of the cookbook by its own tests."""
     for query in (*MADE_IN_THE_TEXT, *QUERIES, *(one.query for one in cookbook.questions())):
@@ -97,7 +97,7 @@ def test_a_name_that_may_be_right_passes(
             if query in MADE_IN_THE_TEXT:
                 run_query(full, query)
             # SHOW is none of what DuckDB's parser hands out as a question.
-            assert look(full, query, ground) or query.casefold().startswith(("show", "explain show"))
+            assert look(full, query, scope) or query.casefold().startswith(("show", "explain show"))
 
 
 def test_a_text_of_two_statements_is_told_to_be_that(full_path: Path) -> None:

@@ -1,20 +1,20 @@
-"""What a query mentions, judged: names of the warehouse pass in any spelling, whatever leads out of it does not."""
+"""The policy for queries: names of the warehouse pass in any spelling, whatever leads out of it does not."""
 
 import pytest
 
 from neurothek.catalog.problems import NotFound, Refused
 from neurothek.queries.ask.parse_tree import mentions_of, views_of_duckdb
-from neurothek.queries.sql.judgement import Ground, judge_mentions, judge_relations
+from neurothek.queries.sql.policy import QueryScope, check_mentions, check_relations
 
 RELATIONS = ("models", "neurons", "store.models", "store.postings")
 
 
-def ground() -> Ground:
-    return Ground(RELATIONS, "atlas")
+def scope() -> QueryScope:
+    return QueryScope(RELATIONS, "atlas")
 
 
 def judge(query: str) -> None:
-    judge_mentions(mentions_of(query), ground())
+    check_mentions(mentions_of(query), scope())
 
 
 def test_names_of_the_warehouse_pass(subtests: pytest.Subtests) -> None:
@@ -52,7 +52,7 @@ def test_what_leads_out_of_the_warehouse_is_refused(subtests: pytest.Subtests) -
     ]:
         with subtests.test(query=query, written=written):
             with pytest.raises(Refused) as refused:
-                judge_relations(mentions_of(query), ground())
+                check_relations(mentions_of(query), scope())
             assert str(refused.value).startswith(
                 f"{written!r} is not in this warehouse, and queries cannot reach files,"
             )

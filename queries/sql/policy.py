@@ -1,4 +1,4 @@
-"""What a query mentions, judged: relations of the warehouse alone, and functions known to be harmless.
+"""The policy for queries: relations of the warehouse alone, and functions known to be harmless.
 
 A file may come from a stranger. What stands behind the relations' names is this release's own, see
 `neurothek.catalog.store.objects`; a file with a macro is not opened.
@@ -18,27 +18,27 @@ _OWN_SCHEMAS = {"", "main", "store"}
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What a query may stand on: the relations of a warehouse, and the name of its file."""
+class QueryScope:
+    """The relations of a warehouse that a query may read, and the name of its file."""
 
     relations: Collection[str]
     catalog: str
 
 
-def judge_mentions(mentions: Mentions, ground: Ground) -> None:
+def check_mentions(mentions: Mentions, scope: QueryScope) -> None:
     """Refuse what a query may not mention."""
-    judge_relations(mentions, ground)
-    _judge_calls(mentions)
+    check_relations(mentions, scope)
+    _check_calls(mentions)
 
 
-def judge_relations(mentions: Mentions, ground: Ground) -> None:
+def check_relations(mentions: Mentions, scope: QueryScope) -> None:
     """Refuse a relation that is none of the warehouse's: a file, an address, or nothing at all."""
     ctes = _local(mentions)
     for owner, schema, name in mentions.tables:
-        _judge_table(owner, schema, name, ctes=ctes, ground=ground)
+        _check_table(owner, schema, name, ctes=ctes, scope=scope)
 
 
-def _judge_calls(mentions: Mentions) -> None:
+def _check_calls(mentions: Mentions) -> None:
     functions = classified()
     for call in mentions.calls:
         if not functions.admits(call.name, call.place):
@@ -58,8 +58,8 @@ def _local(mentions: Mentions) -> set[str]:
     return plain - views_of_duckdb() if plain else plain
 
 
-def _judge_table(owner: str, schema: str, name: str, *, ctes: set[str], ground: Ground) -> None:
-    catalog = ground.catalog
+def _check_table(owner: str, schema: str, name: str, *, ctes: set[str], scope: QueryScope) -> None:
+    catalog = scope.catalog
     written = ".".join(part for part in (owner, schema, name) if part)
     if not all(_PLAIN_NAME.fullmatch(part) for part in (schema, name) if part) or not name:
         raise outside_the_warehouse(written)
@@ -71,5 +71,5 @@ def _judge_table(owner: str, schema: str, name: str, *, ctes: set[str], ground: 
         return
     if schema not in _OWN_SCHEMAS:
         raise outside_the_warehouse(written)
-    if (f"{schema}.{name}" if schema else name) not in {one.casefold() for one in ground.relations}:
-        raise unknown_relation(written, list(ground.relations))
+    if (f"{schema}.{name}" if schema else name) not in {one.casefold() for one in scope.relations}:
+        raise unknown_relation(written, list(scope.relations))
