@@ -176,14 +176,14 @@ class Running(Opened):
         matrices = [matrix_of(one, self.warehouse.maps) for one in stored]
         _require_prompt(prompt)
         require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
+        from neurothek.ingest.trace.ablation import Ablation
         from neurothek.ingest.trace.grid import trace_grid
         from neurothek.ingest.trace.open_models import OPEN_MODELS
-        from neurothek.ingest.trace.switched import Switch
 
-        change = None if address is None else Switch(address.layer, address.neuron, float(set))
+        change = None if address is None else Ablation(address.layer, address.neuron, float(set))
         setting = "" if address is None else f"L{address.layer}N{address.neuron} set to {set:g}"
         with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, switch=change)
+            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, ablation=change)
         with self.reader() as connection:
             return grid_page(connection, chosen, traced, lens=lens, setting=setting)
 
@@ -286,12 +286,12 @@ class Running(Opened):
         chosen = address.of
         _require_prompt(prompt, position)
         require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
+        from neurothek.ingest.trace.ablation import Ablation, ablated
         from neurothek.ingest.trace.open_models import OPEN_MODELS
-        from neurothek.ingest.trace.switched import Switch, switched
 
-        change = Switch(address.layer, address.neuron, float(set), is_before=pre)
+        change = Ablation(address.layer, address.neuron, float(set), is_before=pre)
         with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-            result = switched(*opened, prompt, change, position=position, firing=firing, n_random=n_random, seed=seed)
+            result = ablated(*opened, prompt, change, position=position, firing=firing, n_random=n_random, seed=seed)
         with self.reader() as connection:
             return switch_page(connection, chosen, result)
 
@@ -348,12 +348,12 @@ class Running(Opened):
             firing = {one.layer: firing_beside(connection, one) for one in addresses}
         chosen = addresses[0].of
         require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
+        from neurothek.ingest.trace.ablation import Ablation, ablated_together
         from neurothek.ingest.trace.open_models import OPEN_MODELS
-        from neurothek.ingest.trace.switched import Switch, switched_together
 
-        changes = [Switch(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
+        changes = [Ablation(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
         with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-            result = switched_together(
+            result = ablated_together(
                 *opened, prompt, changes, position=position, firing=firing, n_random=n_random, seed=seed
             )
         with self.reader() as connection:

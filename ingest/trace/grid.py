@@ -15,8 +15,8 @@ from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.ablation import Ablation, overflowing_value, require_possible
 from neurothek.ingest.trace.open_models import ids_of
-from neurothek.ingest.trace.switched import Switch, overflowing_value, require_possible
 
 
 def trace_grid(
@@ -27,7 +27,7 @@ def trace_grid(
     top: int = 5,
     most: int | None = None,
     matrices: Sequence[np.ndarray] = (),
-    switch: Switch | None = None,
+    ablation: Ablation | None = None,
 ) -> TracedGrid:
     """Read every position of a prompt after every layer ([G] 5; the grid: nostalgebraist 2020).
 
@@ -39,19 +39,19 @@ def trace_grid(
         most: how many positions are read, from the end; None: all.
         matrices: of each state but the last one, float32 [d_model d_model] to read it through, as `trace` takes them;
             none: streams are read as they are.
-        switch: what is done to a neuron meanwhile ([G] 6.1); None: nothing.
+        ablation: what is done to a neuron meanwhile ([G] 6.1); None: nothing.
     """
     if transformer.shape.is_masked:
         raise nothing_to_trace()
-    if switch is not None:
-        require_possible(transformer, switch)
+    if ablation is not None:
+        require_possible(transformer, ablation)
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
     first = 0 if most is None else max(0, len(ids) - most)
     with torch.inference_mode():
         lens = Lens.of(transformer, tokenizer)
-        streams = list(_streams(transformer, ids, first, switch))
-        if switch is not None and not lens.logits(streams[-1][1]).isfinite().all():
-            raise overflowing_value(switch.value)
+        streams = list(_streams(transformer, ids, first, ablation))
+        if ablation is not None and not lens.logits(streams[-1][1]).isfinite().all():
+            raise overflowing_value(ablation.value)
         final = tops(lens.logits(streams[-1][1]))[1]
         rows = [
             row
@@ -63,15 +63,15 @@ def trace_grid(
 
 
 def _streams(
-    transformer: Transformer, ids: np.ndarray, first: int, switch: Switch | None
+    transformer: Transformer, ids: np.ndarray, first: int, ablation: Ablation | None
 ) -> Iterator[tuple[Float[Tensor, "time d_model"], Float[Tensor, "time d_model"]]]:
     """Of each layer the streams before its FFN and after its block, float32, from a position on."""
     stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
     for layer in range(transformer.shape.n_layers):
         with transformer.block(layer) as block:
             changed: AbstractContextManager[None] = nullcontext()
-            if switch is not None and switch.layer == layer:
-                changed = block.changed(switch.change(transformer.device))
+            if ablation is not None and ablation.layer == layer:
+                changed = block.changed(ablation.change(transformer.device))
             with changed:
                 output = block(stream)
         stream = output.stream

@@ -31,8 +31,8 @@ from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.ablation import Ablation, last_streams
 from neurothek.ingest.trace.open_models import ids_of, place_of
-from neurothek.ingest.trace.switched import Switch, last_streams
 
 MOMENTS = ("pre", "post")
 
@@ -328,8 +328,8 @@ def add_effects_(
     raised: Int[Tensor, " one"],
 ) -> None:
     """Fill in what the token's probability and logit are with the neuron of each row set to 0 at every position."""
-    switches = [Switch(row["layer"], row["neuron"], 0.0) for row in rows]
-    changes = [{one.layer: one.change(transformer.device)} for one in switches]
+    ablations = [Ablation(row["layer"], row["neuron"], 0.0) for row in rows]
+    changes = [{one.layer: one.change(transformer.device)} for one in ablations]
     _, *streams = last_streams(transformer, ids, changes).streams
     for row, stream in zip(rows, streams, strict=True):
         row["logit_off"], row["probability_off"] = said_of(lens, stream, raised)

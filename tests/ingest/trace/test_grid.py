@@ -15,8 +15,8 @@ from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
 from neurothek.ingest.trace import trace
+from neurothek.ingest.trace.ablation import Ablation
 from neurothek.ingest.trace.grid import trace_grid
-from neurothek.ingest.trace.switched import Switch
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import Floats, loaded
 from tests.support.events import VOCABULARY, PlainStreams, probability, rank
@@ -139,7 +139,7 @@ def test_through_matrices_a_state_is_what_they_make_of_it(folder: Path) -> None:
 @pytest.mark.parametrize("value", [0.0, 3.0])
 def test_with_a_neuron_switched_it_is_a_model_whose_weights_were_edited(folder: Path, value: float) -> None:
     layer, neuron = 0, 5
-    found = grid(folder, switch=Switch(layer, neuron, value), top=3)
+    found = grid(folder, ablation=Ablation(layer, neuron, value), top=3)
     model = edited(folder, {layer: [(neuron, 0.0)]}, to=value)
     with torch.no_grad():
         logits = model(torch.tensor([ids_of(folder)])).logits[0].double().numpy()[:, :VOCABULARY]
@@ -157,9 +157,9 @@ def test_with_a_neuron_switched_it_is_a_model_whose_weights_were_edited(folder: 
 
 def test_a_switch_that_cannot_be_is_refused(tiny_models: dict[str, Path]) -> None:
     with pytest.raises(Invalid, match="the numbers of the model overflow"):
-        grid(tiny_models["opt"], switch=Switch(0, 0, 1e30))
+        grid(tiny_models["opt"], ablation=Ablation(0, 0, 1e30))
     with pytest.raises(Unsupported, match="have gates"):
-        grid(tiny_models["llama"], switch=Switch(0, 0, 0.0, is_before=True))
+        grid(tiny_models["llama"], ablation=Ablation(0, 0, 0.0, is_before=True))
 
 
 def test_what_cannot_be_traced_is_refused(tiny_models: dict[str, Path]) -> None:

@@ -18,7 +18,7 @@ from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.trace.switched import N_CHANGED, Switch, switched, switched_together
+from neurothek.ingest.trace.ablation import N_CHANGED, Ablation, ablated, ablated_together
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import loaded
 from tests.support.events import PlainStreams
@@ -115,7 +115,7 @@ def standing(found: Switched) -> None:
 
 @pytest.mark.parametrize("position", [None, 4])
 def test_off_is_a_row_of_zeros(folder: Path, model: Opened, position: int | None) -> None:
-    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 0.0), position=position, n_random=4)
+    found = ablated(*model, PROMPT, Ablation(LAYER, NEURON, 0.0), position=position, n_random=4)
     said = {
         neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}), folder, position=position)
         for neuron in found.neurons["neuron"]
@@ -128,7 +128,7 @@ def test_off_is_a_row_of_zeros(folder: Path, model: Opened, position: int | None
 
 
 def test_on_is_a_bias_of_so_much(folder: Path, model: Opened) -> None:
-    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 3.0), n_random=3)
+    found = ablated(*model, PROMPT, Ablation(LAYER, NEURON, 3.0), n_random=3)
     said = {
         neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}, to=3.0), folder)
         for neuron in found.neurons["neuron"]
@@ -138,13 +138,13 @@ def test_on_is_a_bias_of_so_much(folder: Path, model: Opened) -> None:
 
 
 def test_before_the_non_linearity_it_passes_through_it_and_gates_refuse_it(folder: Path, model: Opened) -> None:
-    before = Switch(LAYER, NEURON, 1.7, is_before=True)
+    before = Ablation(LAYER, NEURON, 1.7, is_before=True)
     if model[0].shape.is_gated:
         with pytest.raises(Unsupported, match="the neurons of llama models have gates"):
-            switched(*model, PROMPT, before)
+            ablated(*model, PROMPT, before)
         return
     passed = float(ACT2FN[model[0].shape.activation](torch.tensor(1.7)))
-    found = switched(*model, PROMPT, before, n_random=2)
+    found = ablated(*model, PROMPT, before, n_random=2)
     said = {
         neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}, to=passed), folder)
         for neuron in found.neurons["neuron"]
@@ -156,7 +156,7 @@ def test_its_own_activation_is_told(folder: Path, model: Opened) -> None:
     reference = PlainStreams(folder)
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     coefficients = reference.layers(ids[:4])[LAYER].coefficients
-    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 0.0), position=3)
+    found = ablated(*model, PROMPT, Ablation(LAYER, NEURON, 0.0), position=3)
     for row in found.neurons.to_dicts():
         assert row["coefficient"] == pytest.approx(coefficients[row["neuron"]], rel=CLOSE, abs=CLOSE)
 
@@ -179,7 +179,7 @@ TOKEN, DEAD = 33, 7
 
 
 def test_a_neuron_that_writes_a_token_raises_it_when_it_is_on(planted: Opened) -> None:
-    on = switched(*planted, PROMPT, Switch(1, NEURON, 3.0))
+    on = ablated(*planted, PROMPT, Ablation(1, NEURON, 3.0))
     assert on.neurons.row(0, named=True)["token_id"] == TOKEN
     (first, *_), (before, after) = changes_of(on, NEURON), changes_of(on, NEURON)[TOKEN]
     assert first == TOKEN
@@ -190,7 +190,7 @@ def test_a_neuron_that_writes_a_token_raises_it_when_it_is_on(planted: Opened) -
 
 
 def test_a_dead_neuron_turned_off_changes_nothing_to_the_bit(planted: Opened) -> None:
-    off = switched(*planted, PROMPT, Switch(1, DEAD, 0.0))
+    off = ablated(*planted, PROMPT, Ablation(1, DEAD, 0.0))
     own = off.neurons.row(0, named=True)
     assert (own["kl"], own["coefficient"]) == (0, 0)
     assert (own["token_id"], own["probability"]) == (off.token, off.probability)
@@ -199,12 +199,12 @@ def test_a_dead_neuron_turned_off_changes_nothing_to_the_bit(planted: Opened) ->
     assert off.percentile < 50
     assert max(ranked(off)[0]) > 0
     # Where it is turned on, it is no longer dead.
-    assert changes_of(switched(*planted, PROMPT, Switch(1, DEAD, 3.0)), DEAD)
+    assert changes_of(ablated(*planted, PROMPT, Ablation(1, DEAD, 3.0)), DEAD)
 
 
 def test_random_neurons_are_those_that_fire_and_the_same_for_a_seed(planted: Opened) -> None:
     def drawn(**how: object) -> set[int]:
-        found = switched(*planted, PROMPT, Switch(1, NEURON, 0.0), **how)  # type: ignore[arg-type]  # options of the call
+        found = ablated(*planted, PROMPT, Ablation(1, NEURON, 0.0), **how)  # type: ignore[arg-type]  # options of the call
         return set(found.neurons["neuron"].to_list()) - {NEURON}
 
     assert drawn(firing=[1, 2, NEURON, 9]) == {1, 2, 9}
@@ -212,13 +212,13 @@ def test_random_neurons_are_those_that_fire_and_the_same_for_a_seed(planted: Ope
     assert drawn(firing=[NEURON]) == drawn() == drawn(seed=0)
     assert len(drawn(n_random=5)) == 5
     assert drawn(n_random=5, seed=1) != drawn(n_random=5)
-    found = switched(*planted, PROMPT, Switch(1, NEURON, 0.0), firing=[1, 2, NEURON, 9])
+    found = ablated(*planted, PROMPT, Ablation(1, NEURON, 0.0), firing=[1, 2, NEURON, 9])
     assert found.n_candidates == 3
 
 
 def test_what_comes_after_the_position_changes_nothing_there(planted: Opened) -> None:
-    whole = switched(*planted, PROMPT, Switch(0, NEURON, 2.0), position=3)
-    cut = switched(*planted, "the school is", Switch(0, NEURON, 2.0))
+    whole = ablated(*planted, PROMPT, Ablation(0, NEURON, 2.0), position=3)
+    cut = ablated(*planted, "the school is", Ablation(0, NEURON, 2.0))
     assert cut.position == whole.position == 3
     assert whole.neurons.equals(cut.neurons)
     assert whole.changes.equals(cut.changes)
@@ -227,17 +227,17 @@ def test_what_comes_after_the_position_changes_nothing_there(planted: Opened) ->
 
 def test_what_cannot_be_asked_is_refused(tiny_models: dict[str, Path], tmp_path: Path, planted: Opened) -> None:
     with pytest.raises(Unsupported, match="bert models are masked ones"):
-        switched(*opened(tiny_models["bert"]), PROMPT, Switch(0, 0, 0.0))
+        ablated(*opened(tiny_models["bert"]), PROMPT, Ablation(0, 0, 0.0))
     with pytest.raises(Invalid, match="has no tokens"):
-        switched(*planted, "", Switch(0, 0, 0.0))
+        ablated(*planted, "", Ablation(0, 0, 0.0))
     with pytest.raises(LimitExceeded, match="but the model reads at most"):
-        switched(*planted, "one two three " * 40, Switch(0, 0, 0.0))
+        ablated(*planted, "one two three " * 40, Ablation(0, 0, 0.0))
     with pytest.raises(Invalid, match="there is no position 99"):
-        switched(*planted, PROMPT, Switch(0, 0, 0.0), position=99)
+        ablated(*planted, PROMPT, Ablation(0, 0, 0.0), position=99)
     with pytest.raises(Invalid, match=r"set to 1e\+30 .* nearer to 0"):
-        switched(*planted, PROMPT, Switch(0, 0, 1e30))
+        ablated(*planted, PROMPT, Ablation(0, 0, 1e30))
     with pytest.raises(Unsupported, match="layer 0 has no other neuron"):
-        switched(*opened(build(tmp_path / "one", "opt", d_ffn=1)), PROMPT, Switch(0, 0, 0.0))
+        ablated(*opened(build(tmp_path / "one", "opt", d_ffn=1)), PROMPT, Ablation(0, 0, 0.0))
 
 
 def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_value(folder: Path, model: Opened) -> None:
@@ -263,8 +263,8 @@ def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_val
         said: np.ndarray = logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
         return said
 
-    switches = [Switch(layer, neuron, 2.5) for layer, neuron in places]
-    found = switched_together(*model, PROMPT, switches, firing={0: [3, 4, 6]}, n_random=5)
+    switches = [Ablation(layer, neuron, 2.5) for layer, neuron in places]
+    found = ablated_together(*model, PROMPT, switches, firing={0: [3, 4, 6]}, n_random=5)
     before = log_of([])
     own = reference.layers(ids)
     rows = found.sets.to_dicts()
@@ -283,7 +283,7 @@ def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_val
     together, random = rows[3]["kl"], [row["kl"] for row in rows[4:]]
     assert random == sorted(random, reverse=True)
     assert (len(random), found.percentile) == (5, None)
-    enough = switched_together(*model, PROMPT, switches, firing={}, n_random=20)
+    enough = ablated_together(*model, PROMPT, switches, firing={}, n_random=20)
     ranked = enough.sets.filter(kind="random")["kl"].to_list()
     assert (len(ranked), enough.percentile) == (20, 100 * sum(one < together for one in ranked) / 20)
     after = log_of(places)
@@ -291,4 +291,4 @@ def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_val
         pair = (row["probability_before"], row["probability_after"])
         assert pair == pytest.approx([float(np.exp(one[row["token_id"]])) for one in (before, after)], rel=5e-3)
     with pytest.raises(Unsupported, match="has no other neuron"):
-        switched_together(*model, PROMPT, [Switch(0, n, 0.0) for n in range(D_FFN)], firing={})
+        ablated_together(*model, PROMPT, [Ablation(0, n, 0.0) for n in range(D_FFN)], firing={})

@@ -1,4 +1,4 @@
-"""What one neuron's switch does to the next token, beside the switches of random neurons of its layer."""
+"""The effect of setting neurons on the next token, compared with random neurons of the same layers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +26,8 @@ N_CHANGED = 10
 
 
 @dataclass(frozen=True)
-class Switch:
-    """What is done to one neuron."""
+class Ablation:
+    """One neuron and the value that it is set to."""
 
     layer: int  # its layer
     neuron: int  # its place in the layer
@@ -44,11 +44,11 @@ class Switch:
         return Change(torch.tensor(list(neurons), device=device), values, is_before=self.is_before)
 
 
-def switched(
+def ablated(
     transformer: Transformer,
     tokenizer: Tokenizer,
     prompt: str,
-    switch: Switch,
+    ablation: Ablation,
     *,
     position: int | None = None,
     firing: Sequence[int] = (),
@@ -63,32 +63,32 @@ def switched(
         transformer: the model.
         tokenizer: its tokenizer.
         prompt: the text; a BOS is put in front where the tokenizer does so.
-        switch: the neuron and its value.
+        ablation: the neuron and its value.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
         firing: neurons of the layer that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random neurons; fewer where there are fewer.
         seed: of their draw.
     """
     shape = transformer.shape
-    require_possible(transformer, switch)
-    candidates = _candidates(switch, firing, shape.d_ffn)
+    require_possible(transformer, ablation)
+    candidates = _candidates(ablation, firing, shape.d_ffn)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
-    neurons = [switch.neuron, *_drawn(candidates, switch, n_random, seed=seed)]
+    neurons = [ablation.neuron, *_drawn(candidates, ablation, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
-    changes = [{switch.layer: replace(switch, neuron=neuron).change(transformer.device)} for neuron in neurons]
+    changes = [{ablation.layer: replace(ablation, neuron=neuron).change(transformer.device)} for neuron in neurons]
     streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
-    log_probabilities = _log_probabilities(lens, streams.streams, switch.value)
-    beside = _Beside(lens.vocabulary.ids, neurons, log_probabilities, streams.coefficients[switch.layer])
+    log_probabilities = _log_probabilities(lens, streams.streams, ablation.value)
+    beside = _Beside(lens.vocabulary.ids, neurons, log_probabilities, streams.coefficients[ablation.layer])
     top = int(log_probabilities[0].argmax())
     return Switched(
         tokens=tokenizer.texts(ids),
         position=place,
-        layer=switch.layer,
-        neuron=switch.neuron,
-        value=switch.value,
-        is_before=switch.is_before,
+        layer=ablation.layer,
+        neuron=ablation.neuron,
+        value=ablation.value,
+        is_before=ablation.is_before,
         token=int(lens.vocabulary.ids[top]),
         probability=float(log_probabilities[0][top].exp()),
         n_candidates=len(candidates),
@@ -99,11 +99,11 @@ def switched(
     )
 
 
-def switched_together(
+def ablated_together(
     transformer: Transformer,
     tokenizer: Tokenizer,
     prompt: str,
-    switches: Sequence[Switch],
+    ablations: Sequence[Ablation],
     *,
     position: int | None = None,
     firing: Mapping[int, Sequence[int]],
@@ -116,31 +116,31 @@ def switched_together(
         transformer: the model.
         tokenizer: its tokenizer.
         prompt: the text; a BOS is put in front where the tokenizer does so.
-        switches: the neurons, each once, all set to one value in one way.
+        ablations: the neurons, each once, all set to one value in one way.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
         firing: by layer neurons that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random sets, each of as many neurons of each layer.
         seed: of their draw.
     """
-    shape, first = transformer.shape, switches[0]
+    shape, first = transformer.shape, ablations[0]
     require_possible(transformer, first)
     chosen: dict[int, list[int]] = {}
-    for one in switches:
+    for one in ablations:
         chosen.setdefault(one.layer, []).append(one.neuron)
     drawn = _random_sets(chosen, firing, shape.d_ffn, n_random=n_random, seed=seed)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
-    sets = [*({one.layer: [one.neuron]} for one in switches), chosen, *drawn]
+    sets = [*({one.layer: [one.neuron]} for one in ablations), chosen, *drawn]
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
     streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
     log_probabilities = _log_probabilities(lens, streams.streams, first.value)
     # The sets stand in the place of neurons of one layer.
     beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), log_probabilities, torch.zeros(len(sets)))
-    coefficients = [float(streams.coefficients[one.layer][one.neuron]) for one in switches]
-    top, n, kl = int(log_probabilities[0].argmax()), len(switches), beside.divergences
+    coefficients = [float(streams.coefficients[one.layer][one.neuron]) for one in ablations]
+    top, n, kl = int(log_probabilities[0].argmax()), len(ablations), beside.divergences
     rows = _set_rows(lens, log_probabilities, kl, n_alone=n)
-    for row, one, m in zip(rows, switches, coefficients, strict=False):
+    for row, one, m in zip(rows, ablations, coefficients, strict=False):
         row |= {"layer": one.layer, "neuron": one.neuron, "coefficient": m}
     return SwitchedTogether(
         tokens=tokenizer.texts(ids),
@@ -205,8 +205,8 @@ def percentile_of(value: float, others: Sequence[float]) -> float | None:
     return 100 * sum((one < value) + (one == value) / 2 for one in others) / len(others)
 
 
-def require_possible(transformer: Transformer, switch: Switch) -> None:
-    """Refuse a switch in a model that says no next token, or before a non-linearity with a gate."""
+def require_possible(transformer: Transformer, ablation: Ablation) -> None:
+    """Refuse an ablation in a model that says no next token, or before a non-linearity with a gate."""
     shape = transformer.shape
     if shape.is_masked:
         raise Unsupported(
@@ -216,7 +216,7 @@ def require_possible(transformer: Transformer, switch: Switch) -> None:
             what="architecture",
             name=shape.architecture,
         )
-    if shape.is_gated and switch.is_before:
+    if shape.is_gated and ablation.is_before:
         raise no_value_before_gates(shape.architecture)
 
 
@@ -233,23 +233,23 @@ def overflowing_value(value: float) -> Invalid:
 def _no_other_neurons(layer: int) -> Unsupported:
     """A neuron has no others of its layer to compare it with."""
     return Unsupported(
-        f"layer {layer} has no other neuron, and a switch is shown only beside random ones",
+        f"layer {layer} has no other neuron, and an effect is shown only beside those of random neurons",
         "choose another layer",
         what="layer",
         name=layer,
     )
 
 
-def _candidates(switch: Switch, firing: Sequence[int], d_ffn: int) -> Int[np.ndarray, " others"]:
+def _candidates(ablation: Ablation, firing: Sequence[int], d_ffn: int) -> Int[np.ndarray, " others"]:
     """The neurons of the layer among which the random ones are drawn, in ascending order."""
-    others = sorted({*firing} - {switch.neuron}) or sorted({*range(d_ffn)} - {switch.neuron})
+    others = sorted({*firing} - {ablation.neuron}) or sorted({*range(d_ffn)} - {ablation.neuron})
     if not others:
-        raise _no_other_neurons(switch.layer)
+        raise _no_other_neurons(ablation.layer)
     return np.array(others, dtype=np.int64)
 
 
-def _drawn(candidates: Int[np.ndarray, " others"], switch: Switch, n_random: int, *, seed: int) -> list[int]:
-    draw = random_stream(seed, Purpose.SWITCH, switch.layer, switch.neuron)
+def _drawn(candidates: Int[np.ndarray, " others"], ablation: Ablation, n_random: int, *, seed: int) -> list[int]:
+    draw = random_stream(seed, Purpose.SWITCH, ablation.layer, ablation.neuron)
     drawn: list[int] = draw.choice(candidates, size=min(n_random, len(candidates)), replace=False).tolist()
     return drawn
 
