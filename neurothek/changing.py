@@ -11,7 +11,7 @@ from neurothek.opened import Opened, checked
 from neurothek.queries.errors.unfit_options import not_measured
 
 if TYPE_CHECKING:
-    from neurothek.ingest.interventions.planned import Planned
+    from neurothek.ingest.interventions.plan import InterventionPlan
     from neurothek.queries.steering.effects import Effects
 
 
@@ -47,7 +47,7 @@ class Changing(Opened):
         banned: str | Path | Sequence[str] | None = None,
         described: str | None = None,
         one_by_one: bool = False,
-    ) -> "Planned":
+    ) -> "InterventionPlan":
         """Choose neurons of a model and how to change them, without measuring anything.
 
         Args:
@@ -88,9 +88,9 @@ class Changing(Opened):
             >>> planned.names
             ('where layer = 0 and neuron < 3 set to 0',)
         """
-        from neurothek.ingest.interventions.planned import (
-            Planned,
-            Way,
+        from neurothek.ingest.interventions.plan import (
+            InterventionPlan,
+            Operation,
             interventions,
             request_for,
             require_one_way,
@@ -114,7 +114,7 @@ class Changing(Opened):
             require_title(name)
             if each is not None:
                 raise bad_argument("name", name, "leave it out", why="each kind has a name of its own")
-        way = Way.parse(str(set), pre=pre, at=at)
+        way = Operation.parse(str(set), pre=pre, at=at)
         if prompts is None:
             writing = {"continuation": continuation, "temperature": temperature, "seed": seed}
             scoring = {"score": score, "unwanted": unwanted, "banned": banned, "described": described}
@@ -171,7 +171,7 @@ class Changing(Opened):
             alone=one_by_one,
         )
         notes = tuple(null_labels("is_dead" if each else where, [model_row]))
-        planned = Planned(
+        planned = InterventionPlan(
             model, request, source, model_row.n_layers * model_row.d_ffn, read.corpus, corpus, notes=notes
         )
         if not one_by_one:
@@ -181,7 +181,7 @@ class Changing(Opened):
         return planned_with_hours(self.warehouse, planned)
 
     @checked
-    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
+    def carry_out(self, planned: "InterventionPlan", *, progress: Progress | None = None) -> "Effects":
         """Measure planned interventions, store their effects, and return them.
 
         If neurons are turned off one by one, the effects are those of each neuron.
@@ -198,10 +198,10 @@ class Changing(Opened):
             >>> warehouse.carry_out(planned).interventions["n_sets"].to_list()
             [3]
         """
-        from neurothek.ingest.interventions.planned import Planned
+        from neurothek.ingest.interventions.plan import InterventionPlan
         from neurothek.ingest.planning.first_look import measured_as, require_weights
 
-        require(Planned, planned=planned)
+        require(InterventionPlan, planned=planned)
         weights = None if planned.source.name is None else planned.source.source
         require_weights(measured_as(self.warehouse, planned.model), weights=weights)
         from neurothek.ingest.pipeline.ingest_model import ingest_model

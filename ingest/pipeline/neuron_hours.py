@@ -12,14 +12,16 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.forward.batches import RightPadded
 from neurothek.ingest.interventions.changed import changed_losses
 from neurothek.ingest.interventions.first_batches import first_batches
-from neurothek.ingest.interventions.planned import Planned
+from neurothek.ingest.interventions.plan import InterventionPlan
 from neurothek.ingest.jobs.neuron_effects.job import NeuronEffectsJob
 from neurothek.ingest.jobs.neuron_effects.single_losses import AT_ONCE, N_CONTROLS
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.planning.agenda import Prepared, prepare_model
 
 
-def planned_with_hours(warehouse: Warehouse, planned: Planned, *, progress: Progress | None = None) -> Planned:
+def planned_with_hours(
+    warehouse: Warehouse, planned: InterventionPlan, *, progress: Progress | None = None
+) -> InterventionPlan:
     """The plan with the time that it would take on this machine."""
     prepared = prepare_model(warehouse, planned.request, planned.source, progress=progress or Silent())
     return replace(planned, hours=neuron_hours(prepared))

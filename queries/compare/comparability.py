@@ -8,8 +8,8 @@ LEAST_TOKEN_RATIO = 0.5
 
 
 @dataclass(frozen=True)
-class Way:
-    """How one model was measured, and what it is."""
+class MeasurementSetup:
+    """One model and the setup in which it was measured."""
 
     model: str  # its name
     family: str  # models of one family differ in size or variant only
@@ -33,53 +33,53 @@ class Way:
         return self.family, self.size, self.variant
 
 
-def why_not_comparable(ways: Sequence[Way]) -> dict[str, str | None]:
+def why_not_comparable(setups: Sequence[MeasurementSetup]) -> dict[str, str | None]:
     """For each model why it may not be compared with the reference, or None.
 
     The reference is the convention that most of the models share, ties by most tokens [DEFINITIONS, Comparing sizes].
     Two models of one family and size that no variant tells apart cannot be compared.
     """
-    if not ways:
+    if not setups:
         return {}
-    by_convention: dict[tuple[str, int, str, str], list[Way]] = {}
-    for way in ways:
-        by_convention.setdefault(way.convention, []).append(way)
+    by_convention: dict[tuple[str, int, str, str], list[MeasurementSetup]] = {}
+    for setup in setups:
+        by_convention.setdefault(setup.convention, []).append(setup)
     reference = min(by_convention.values(), key=_preference)
-    most = max(way.n_tokens for way in reference)
-    twins = {way.model: _twins(way, ways) for way in ways}
-    return {way.model: "; ".join([*_reasons(way, reference[0], most), *twins[way.model]]) or None for way in ways}
+    most = max(setup.n_tokens for setup in reference)
+    twins = {setup.model: _twins(setup, setups) for setup in setups}
+    return {one.model: "; ".join([*_reasons(one, reference[0], most), *twins[one.model]]) or None for one in setups}
 
 
-def _twins(way: Way, ways: Sequence[Way]) -> list[str]:
+def _twins(setup: MeasurementSetup, setups: Sequence[MeasurementSetup]) -> list[str]:
     """Why it cannot be told from others: the first or the last of these by name is named."""
-    alike = sorted(other.model for other in ways if other.kind == way.kind)
+    alike = sorted(other.model for other in setups if other.kind == setup.kind)
     if len(alike) == 1:
         return []
-    twin = alike[-1] if way.model == alike[0] else alike[0]
+    twin = alike[-1] if setup.model == alike[0] else alike[0]
     # In the words of the view `scaling`.
     reason = "is of the same family and size, and no variant tells them apart (set one with neurothek label)"
     return [f"{twin} {reason}"]
 
 
-def _preference(ways: Sequence[Way]) -> tuple[int, int, int, str, str, str]:
-    one = ways[0]
-    n_tokens = max(way.n_tokens for way in ways)
-    return -len(ways), -n_tokens, -one.sequence_length, one.activation_rule, one.dtype, one.text_sha256
+def _preference(setups: Sequence[MeasurementSetup]) -> tuple[int, int, int, str, str, str]:
+    one = setups[0]
+    n_tokens = max(setup.n_tokens for setup in setups)
+    return -len(setups), -n_tokens, -one.sequence_length, one.activation_rule, one.dtype, one.text_sha256
 
 
-def _reasons(way: Way, reference: Way, most: int) -> list[str]:
-    same_text = way.text_sha256 == reference.text_sha256
+def _reasons(setup: MeasurementSetup, reference: MeasurementSetup, most: int) -> list[str]:
+    same_text = setup.text_sha256 == reference.text_sha256
     conditions = {
         "another text": same_text,
-        f"sequences of {way.sequence_length} ids instead of {reference.sequence_length}": (
-            way.sequence_length == reference.sequence_length
+        f"sequences of {setup.sequence_length} ids instead of {reference.sequence_length}": (
+            setup.sequence_length == reference.sequence_length
         ),
-        f"active means {way.activation_rule} instead of {reference.activation_rule}": (
-            way.activation_rule == reference.activation_rule
+        f"active means {setup.activation_rule} instead of {reference.activation_rule}": (
+            setup.activation_rule == reference.activation_rule
         ),
-        f"computed in {way.dtype} instead of {reference.dtype}": way.dtype == reference.dtype,
-        f"{way.n_tokens} tokens of the text instead of {most}": (
-            not same_text or way.n_tokens >= LEAST_TOKEN_RATIO * most
+        f"computed in {setup.dtype} instead of {reference.dtype}": setup.dtype == reference.dtype,
+        f"{setup.n_tokens} tokens of the text instead of {most}": (
+            not same_text or setup.n_tokens >= LEAST_TOKEN_RATIO * most
         ),
     }
     return [reason for reason, holds in conditions.items() if not holds]

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask, conform
-from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.compare.conclusion import Conclusion, conclude
 from neurothek.queries.compare.exits import (
     EARLY_EXIT_COLUMNS,
@@ -278,7 +278,7 @@ def together(comparisons: Sequence[Comparison]) -> tuple[list[Section], dict[str
 
 def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
     chosen = shown_corpora(connection, names)
-    why_not = why_not_comparable(_ways(connection, chosen.values()))
+    why_not = why_not_comparable(_setups(connection, chosen.values()))
     n_comparable = list(why_not.values()).count(None)
     return Comparison(
         models=_judged(rows_of_models(connection, "scaling", names), why_not),
@@ -293,17 +293,17 @@ def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], c
     )
 
 
-def _ways(connection: duckdb.DuckDBPyConnection, corpora: Iterable[MeasuredCorpus]) -> list[Way]:
+def _setups(connection: duckdb.DuckDBPyConnection, corpora: Iterable[MeasuredCorpus]) -> list[MeasurementSetup]:
     corpora = list(corpora)
     pairs = {"models": [one.model for one in corpora], "corpus_ids": [one.corpus_id for one in corpora]}
-    return [Way(**row) for row in ask(connection, "measurement_ways", pairs).to_dicts()]
+    return [MeasurementSetup(**row) for row in ask(connection, "measurement_ways", pairs).to_dicts()]
 
 
 def _common_corpus(connection: duckdb.DuckDBPyConnection, names: Sequence[str], n_comparable: int) -> str | None:
     """The corpus on which most of the models may be compared, if these are more than `n_comparable`."""
     best = None
     for corpus in sorted({one.corpus for one in measured_corpora(connection, names)}):
-        why_not = why_not_comparable(_ways(connection, choose_corpora(connection, names, corpus).values()))
+        why_not = why_not_comparable(_setups(connection, choose_corpora(connection, names, corpus).values()))
         if list(why_not.values()).count(None) > n_comparable:
             best, n_comparable = corpus, list(why_not.values()).count(None)
     return best

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
 
 ConclusionKind = Literal["trend", "one size", "not comparable", "no size", "not measured"]
@@ -144,7 +144,7 @@ def short(number: float) -> str:
 def _of_family(family: str, rows: Sequence[Mapping[str, Any]], is_one: bool) -> Conclusion:
     plain = [row for row in rows if row["variant"] is None]
     measured = [row for row in plain if row["n_tokens_seen"] is not None and row["dtype"] is not None]
-    why_not = why_not_comparable([_way(row) for row in measured])
+    why_not = why_not_comparable([_setup(row) for row in measured])
     sizes = [row for row in measured if why_not[row["model"]] is None]
     kind = _kind(plain, measured, sizes)
     sizes_there = sizes if kind in ("trend", "one size") else []
@@ -184,9 +184,9 @@ def _why_left_out(row: Mapping[str, Any], why_not: Mapping[str, str | None]) -> 
     return why_not.get(row["model"]) or UNMEASURED
 
 
-def _way(row: Mapping[str, Any]) -> Way:
+def _setup(row: Mapping[str, Any]) -> MeasurementSetup:
     names = ("model", "family", "size", "variant", "corpus", "text_sha256", "sequence_length", "activation_rule")
-    return Way(**{name: row[name] for name in names}, dtype=row["dtype"], n_tokens=row["n_tokens_seen"])
+    return MeasurementSetup(**{name: row[name] for name in names}, dtype=row["dtype"], n_tokens=row["n_tokens_seen"])
 
 
 def _trend(measure: Measure, rows: Iterable[Mapping[str, Any]]) -> Trend | None:

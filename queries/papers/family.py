@@ -15,7 +15,7 @@ from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
 from neurothek.catalog.variants import POST_NORM, step_of
 from neurothek.queries.ask.statements import ask_records, frame_of, statement
-from neurothek.queries.compare.comparability import Way, why_not_comparable
+from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.names.corpora import choose_corpora
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.papers.findings import Finding, NotApplicable, in_all
@@ -274,8 +274,8 @@ def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]
     names = [model.name for model in models if model.is_measured_on_text]
     chosen = choose_corpora(connection, names, corpus)
     asked = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
-    ways = [Way(**row) for row in ask_records(connection, "measurement_ways", asked)]
-    return {model: why for model, why in why_not_comparable(ways).items() if why is not None}
+    setups = [MeasurementSetup(**row) for row in ask_records(connection, "measurement_ways", asked)]
+    return {model: why for model, why in why_not_comparable(setups).items() if why is not None}
 
 
 def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | None]]:

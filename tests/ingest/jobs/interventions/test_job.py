@@ -18,7 +18,7 @@ from neurothek import Neurothek
 from neurothek.catalog.problems import Busy, Conflict, Invalid, NeurothekError, Unsupported
 from neurothek.catalog.publishing.staging import adding
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.interventions.planned import Way, interventions
+from neurothek.ingest.interventions.plan import Operation, interventions
 from neurothek.ingest.interventions.shared import Shared
 from neurothek.ingest.jobs.interventions.job import InterventionsJob
 from neurothek.ingest.request import Intervention
@@ -347,7 +347,7 @@ def test_nobody_adds_while_somebody_else_adds(door: Neurothek) -> None:
 
 def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = door.plan_intervention("llama", where="neuron = 1", tokens=90, sets=2)
-    made = interventions({"first": ((0, 1),), "second": ((0, 2),)}, Way.parse("0"), name=None, of_kinds=False)
+    made = interventions({"first": ((0, 1),), "second": ((0, 2),)}, Operation.parse("0"), name=None, of_kinds=False)
     planned = replace(planned, request=replace(planned.request, interventions=tuple(made)))
     before = door.sql("select intervention from interventions where model = 'llama'").height
     measured: list[str] = []

@@ -1,4 +1,4 @@
-"""What is to be changed, in words and as a request: put together before anything is opened."""
+"""The plan of an intervention, in words and as a request: put together before anything is opened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ _LARGEST_VALUE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Way:
-    """What neurons become."""
+class Operation:
+    """The operation on neurons: what their activations become."""
 
     how: How  # whether they are set to a value, multiplied by one, or set to their means over the corpus
     value: float | None  # that value; None for means
@@ -28,7 +28,7 @@ class Way:
     positions: str | None = None  # at which positions, such as 0-7; None: at all
 
     @classmethod
-    def parse(cls, text: str, *, pre: bool = False, at: str | None = None) -> "Way":
+    def parse(cls, text: str, *, pre: bool = False, at: str | None = None) -> "Operation":
         """`3`, `mean` or `x0.5`, after the non-linearity or before it, at all positions or some."""
         moment: Moment = "before" if pre else "after"
         if at is not None and parse_positions(at) is None:
@@ -61,7 +61,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Planned:
+class InterventionPlan:
     """Interventions on one model, ready to be measured.
 
     Attributes:
@@ -140,7 +140,7 @@ def _duration(hours: float) -> str:
 
 def interventions(
     chosen: Mapping[str, Neurons],
-    way: Way,
+    operation: Operation,
     *,
     name: str | None,
     of_kinds: bool,
@@ -151,40 +151,40 @@ def interventions(
 
     Args:
         chosen: in words -> the neurons.
-        way: what becomes of them.
+        operation: what becomes of them.
         name: what the only one is called; None: what was asked.
         of_kinds: whether the words are names of kinds.
         watched: ids of tokens whose probability is asked for.
         poles: the pole at which each does what was asked, where it is known.
     """
     negative = None
-    if way.how == "set" and way.value and poles and any(poles.values()):
+    if operation.how == "set" and operation.value and poles and any(poles.values()):
         chosen = {f"{selection} at either pole": neurons for selection, neurons in chosen.items()}
         negative = tuple(sorted(neuron for neuron, pole in poles.items() if pole == "negative"))
     return [
         Intervention(
-            name=_called(selection, way) if name is None else name,
+            name=_called(selection, operation) if name is None else name,
             neurons=neurons,
             asked=selection,
-            how=way.how,
-            value=way.value,
-            moment=way.moment,
+            how=operation.how,
+            value=operation.value,
+            moment=operation.moment,
             kind=selection if of_kinds else None,
             watched=watched,
-            positions=way.positions,
+            positions=operation.positions,
             negative=negative,
         )
         for selection, neurons in chosen.items()
     ]
 
 
-def _called(selection: str, way: Way) -> str:
+def _called(selection: str, operation: Operation) -> str:
     """What was asked, cut where it is long, with what tells it from others that begin alike."""
-    whole = "".join(letter if letter.isprintable() else " " for letter in f"{selection} {way.description()}")
+    whole = "".join(letter if letter.isprintable() else " " for letter in f"{selection} {operation.description()}")
     if len(whole) <= _LONGEST_NAME:
         return whole
     digest = sha256(whole.encode()).hexdigest()[:8]
-    return f"{whole[:60]}… {way.description()} ({digest})"
+    return f"{whole[:60]}… {operation.description()} ({digest})"
 
 
 def _invalid_value(text: str, reason: str) -> Invalid:
