@@ -69,8 +69,8 @@ def _best(folder: Path, engines: dict[str, Engine], asked: IngestRequest) -> tup
 
 def _without_folder(patch: pytest.MonkeyPatch, folder: Path, engine: Engine, asked: IngestRequest) -> tuple[float, str]:
     """Wall time, and how much was handed over, where the worker does not see the staging folder."""
-    hired = vars(engine)["_hired"]
-    patch.setattr(engine, "_hired", replace(hired, sees_staging=False))
+    running = vars(engine)["_running"]
+    patch.setattr(engine, "_running", replace(running, sees_staging=False))
     started = time.perf_counter()
     report = _measure(folder / "apart.duckdb", asked, MODEL, engine)
     seconds = time.perf_counter() - started

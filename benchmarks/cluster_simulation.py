@@ -18,7 +18,7 @@ from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 from neurothek.ingest.pipeline.engines.engine import StagedJob
 
 IN_FLIGHT = 8
-"""Parts that a worker may be ahead of the driver, as in the engine's crew, which cannot be imported without Ray."""
+"""Parts that a worker may be ahead of the driver, as in the engine's pool, which cannot be imported without Ray."""
 
 
 class UnseenJob(StagedJob):
@@ -68,7 +68,7 @@ class Step:
 class Driver:
     """What the driver does, in one thread, while nobody else is attended to."""
 
-    # what a unit takes, asked when it is handed out; each worker that was ever hired has a number
+    # what a unit takes, asked when it is handed out; each worker that was ever started has a number
     steps: Callable[[Unit, int], Sequence[Step]]
     take: Callable[[Unit, Step], float]  # takes what a step handed back; the seconds that this takes
     done: Callable[[Unit], None] = lambda unit: None  # is told when a unit is done
@@ -106,7 +106,7 @@ class _Worker:
     place: int  # units of which it does
     slowness: float  # how many times as long it takes
     dies_at: float  # when it is lost
-    number: int = 0  # of all that were ever hired
+    number: int = 0  # of all that were ever started
     is_ready: bool = False  # whether it can be given something
     life: int = 0  # how many workers were in its place before
     unit: Unit | None = None  # what it does
@@ -122,23 +122,23 @@ class _Worker:
 
 
 class Simulation:
-    """One run of the engine's crew, on a clock of its own."""
+    """One run of the engine's pool, on a clock of its own."""
 
     def __init__(self, waiting: Waiting, fleet: Fleet, driver: Driver) -> None:
         self._waiting, self._fleet, self._driver = waiting, fleet, driver
         self._now = 0.0
-        self._numbers, self._hired = itertools.count(), itertools.count()
+        self._numbers, self._started = itertools.count(), itertools.count()
         self._events: list[tuple[float, int, _Worker, int, Happening]] = []
         self._workers = [_Worker(place, 1.0, 0.0) for place in fleet.places]
         self._outcome = Outcome()
         self._may_give = True
         for worker in self._workers:
-            self._hire(worker)
+            self._start(worker)
 
     def run(self) -> Outcome:
-        """Have all units done that wait, as `Crew.run` has."""
+        """Have all units done that wait, as `WorkerPool.run` has."""
         while True:
-            # The crew offers a unit to every idle worker each time; nothing comes of it unless something has changed.
+            # The pool offers a unit to every idle worker each time; nothing comes of it unless something has changed.
             if self._may_give:
                 self._may_give = False
                 for worker in self._workers:
@@ -155,8 +155,8 @@ class Simulation:
         self._outcome.n_given_up = len(self._waiting.given_up)
         return self._outcome
 
-    def _hire(self, worker: _Worker) -> None:
-        worker.slowness, worker.number = self._fleet.slowness(), next(self._hired)
+    def _start(self, worker: _Worker) -> None:
+        worker.slowness, worker.number = self._fleet.slowness(), next(self._started)
         begins = self._now + self._fleet.start_seconds
         worker.dies_at = begins + self._fleet.lifetime()
         worker.is_ready = worker.is_lost = worker.is_working = False
@@ -228,10 +228,10 @@ class Simulation:
             self._driver.done(unit)
 
     def _lose(self, worker: _Worker, unit: Unit) -> None:
-        """Give back what a lost worker did, with all that was not taken, and hire another."""
+        """Give back what a lost worker did, with all that was not taken, and start another."""
         worker.unit, worker.steps, worker.said = None, deque(), deque()
         worker.life += 1
         self._may_give = True
         self._outcome.n_lost += 1
         self._waiting.give_back(unit, "lost")
-        self._hire(worker)
+        self._start(worker)

@@ -12,7 +12,7 @@ from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
 
 JOBS = ("activity", "contexts")
 N_LAYERS = 4
-CREW = Path(__file__).parents[2] / "ingest" / "pipeline" / "cluster" / "crew.py"
+WORKER_POOL = Path(__file__).parents[2] / "ingest" / "pipeline" / "cluster" / "worker_pool.py"
 
 FOREVER = float("inf")
 
@@ -63,8 +63,8 @@ def of_sweep(
     return Simulation(sweeping.waiting, fleet, Driver(steps, take, sweeping.done)).run(), sweeping
 
 
-def test_parts_in_flight_are_those_of_the_crew() -> None:
-    assert f"\n_IN_FLIGHT = {IN_FLIGHT}\n" in CREW.read_text("utf-8")
+def test_parts_in_flight_are_those_of_the_pool() -> None:
+    assert f"\n_IN_FLIGHT = {IN_FLIGHT}\n" in WORKER_POOL.read_text("utf-8")
 
 
 def test_one_worker_takes_the_sum() -> None:

@@ -60,9 +60,9 @@ def measure(
     progress: Progress | None = None,
 ) -> ModelReport:
     """Measure one model with such workers."""
-    from neurothek.ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
+    from neurothek.ingest.pipeline.cluster import worker_pool  # noqa: PLC0415 - needs the extra
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crew, "Worker", worker)
+        patch.setattr(worker_pool, "Worker", worker)
         with engine_for(asked) as engine:
             return ingest_model(warehouse, asked, ModelSource(str(model)), progress=progress, engine=engine)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from neurothek.ingest.corpora import corpus
 from neurothek.ingest.forward.stream_store import PackedStreams
-from neurothek.ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed
+from neurothek.ingest.pipeline.cluster.assignment import Assignment, Failure, Handed, WorkerInfo
 from neurothek.ingest.pipeline.cluster.worker import Worker
 
 CHUNK_TOKENS = 300
@@ -53,7 +53,7 @@ class _Numbered(SmallChunks):
 
     def fails(self) -> bool:
         """Whether it is to fail now, which takes one of the files."""
-        staging = next(iter(self._orders.outboxes.values())).folder.parent
+        staging = next(iter(self._task.outboxes.values())).folder.parent
         for life in (staging / "lives").glob("*"):
             life.unlink(missing_ok=True)
             return True
@@ -93,6 +93,6 @@ class FullDisk(_Numbered):
 class Older(SmallChunks):
     """Has another release of a library."""
 
-    def greet(self, device: str, witness: Path) -> Greeting:
-        found = super().greet(device, witness)
-        return Greeting("elsewhere", found.versions.replace('"torch": "', '"torch": "0.'), found.memory_bytes, True)
+    def info(self, device: str, witness: Path) -> WorkerInfo:
+        found = super().info(device, witness)
+        return WorkerInfo("elsewhere", found.versions.replace('"torch": "', '"torch": "0.'), found.memory_bytes, True)

@@ -1,4 +1,4 @@
 """Measuring by workers of a Ray cluster.
 
-Only `crew`, `session` and `ray_engine` import Ray, and nothing imports these before Ray is asked for.
+Only `worker_pool`, `session` and `ray_engine` import Ray, and nothing imports these before Ray is asked for.
 """

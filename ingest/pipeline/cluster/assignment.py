@@ -1,4 +1,4 @@
-"""What workers are told, and what they hand back."""
+"""Messages between the driver and its workers: assignments and tasks, and what they hand back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Orders:
+class Task:
     """The jobs that workers measure now."""
 
     parameters: Mapping[str, Mapping[str, object]]  # job -> what changes its numbers, as the driver found it
@@ -37,8 +37,8 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class Greeting:
-    """What a worker says of itself once it is there."""
+class WorkerInfo:
+    """The machine, libraries and memory of a worker that has started."""
 
     machine: str  # its host's name
     versions: str  # versions of its libraries, as JSON

@@ -17,13 +17,13 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
 from neurothek.ingest.numerics.gpu_memory import OF_A_GPU
-from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
-from neurothek.ingest.pipeline.cluster.crew import Crew
+from neurothek.ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Task, unpacked_frames
 from neurothek.ingest.pipeline.cluster.errors import worker_differs
 from neurothek.ingest.pipeline.cluster.placement import share_for_sweep
 from neurothek.ingest.pipeline.cluster.session import Room, WorkerRequest, joined
 from neurothek.ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from neurothek.ingest.pipeline.cluster.waiting import Unit, Waiting
+from neurothek.ingest.pipeline.cluster.worker_pool import WorkerPool
 from neurothek.ingest.pipeline.engines.engine import Engine, LocalEngine, StagedJob
 from neurothek.ingest.planning.sweep_plan import SweepPlan
 from neurothek.ingest.planning.work import ModelWork, Work
@@ -33,17 +33,17 @@ from neurothek.ingest.units import in_number
 
 
 @dataclass(frozen=True)
-class Hired:
-    """Workers that are there."""
+class RunningWorkers:
+    """Workers that have started, and what they have in common."""
 
-    crew: Crew  # the workers
+    pool: WorkerPool  # the workers
     device: str  # what they compute on, cpu or cuda
     memory_bytes: int  # what the least of them may take
     sees_staging: bool  # whether all of them see the staging folder
 
 
-def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hired:
-    """Hire as many workers as there is room for.
+def start_workers(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> RunningWorkers:
+    """Start as many workers as there is room for.
 
     Args:
         room: how many, and what each gets.
@@ -51,26 +51,26 @@ def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hir
         n_threads: CPUs of each worker.
         memory_bytes: what a person lets each take; on CPUs, workers of one machine share the default.
     """
-    crew = Crew(room.n_workers, n_threads=n_threads, n_gpus=room.n_gpus)
+    pool = WorkerPool(room.n_workers, n_threads=n_threads, n_gpus=room.n_gpus)
     device = "cuda" if room.n_gpus else "cpu"
     try:
         staging.mkdir(parents=True, exist_ok=True)
         with temporary(staging / "witness") as witness:
             witness.touch()
-            greetings = crew.greeted(device, witness.absolute())
-        for one in greetings:
+            infos = pool.worker_infos(device, witness.absolute())
+        for one in infos:
             _require_same(one.machine, one.versions)
     except BaseException:
-        crew.dismiss()
+        pool.dismiss()
         raise
-    on_machine = Counter(one.machine for one in greetings)
+    on_machine = Counter(one.machine for one in infos)
     if device == "cuda":
-        memory = int(OF_A_GPU * min(1.0, room.n_gpus) * min(one.memory_bytes for one in greetings))
+        memory = int(OF_A_GPU * min(1.0, room.n_gpus) * min(one.memory_bytes for one in infos))
     elif memory_bytes == default_memory():
-        memory = min(one.memory_bytes // 2 // on_machine[one.machine] for one in greetings)
+        memory = min(one.memory_bytes // 2 // on_machine[one.machine] for one in infos)
     else:
         memory = memory_bytes
-    return Hired(crew, device, memory, all(one.sees_staging for one in greetings))
+    return RunningWorkers(pool, device, memory, all(one.sees_staging for one in infos))
 
 
 def _require_same(machine: str, reported: str) -> None:
@@ -92,7 +92,7 @@ class RayEngine(Engine):
         self._here = LocalEngine()
         self._held = ExitStack()
         self._room: Room | None = None
-        self._hired: Hired | None = None
+        self._running: RunningWorkers | None = None
         self._corpora: dict[str, Any] = {}
         self._n_parts = self._n_bytes = self._n_lost = 0
 
@@ -125,17 +125,17 @@ class RayEngine(Engine):
         """
         n_layers = work.transformer.shape.n_layers
         by_name = {one.job.name: one for one in jobs}
-        with self._workers(work) as hired:
+        with self._workers(work) as running:
             placement = share_for_sweep(
-                work, corpus, list(by_name), memory_bytes=hired.memory_bytes, n_workers=len(hired.crew)
+                work, corpus, list(by_name), memory_bytes=running.memory_bytes, n_workers=len(running.pool)
             )
-            hired.crew.place(placement.places())
+            running.pool.place(placement.places())
             sweeping = Sweeping(corpus, jobs, placement, n_layers=n_layers)
-            orders = [(one.job, one.run) for one in jobs]
-            self._prepare(work, hired, corpus, orders, is_resident=placement.is_resident)
+            staged = [(one.job, one.run) for one in jobs]
+            self._prepare(work, running, corpus, staged, is_resident=placement.is_resident)
 
             def fold(job: str, layer: int) -> None:
-                if hired.sees_staging:
+                if running.sees_staging:
                     sweeping.waiting.add(fold_unit(job, layer))
                 else:
                     with torch.inference_mode():
@@ -153,20 +153,20 @@ class RayEngine(Engine):
             unfolded = [(job, layer) for job in by_name for layer in range(n_layers)]
             unfolded = [(job, layer) for job, layer in unfolded if not by_name[job].is_folded(layer)]
             title = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
-            work.progress.start(title, sweeping.n_left + len(unfolded) * hired.sees_staging)
+            work.progress.start(title, sweeping.n_left + len(unfolded) * running.sees_staging)
             for job, layer in unfolded:
                 if sweeping.is_whole(job, layer):
                     fold(job, layer)
-            hired.crew.run(sweeping.waiting, take, sweeping.done)
+            running.pool.run(sweeping.waiting, take, sweeping.done)
         work.progress.finish()
 
     def details(self) -> list[str]:
         """How much was handed over, and how many workers were lost."""
         if self._room is None:
             return []
-        workers = in_number(len(self._hired.crew) if self._hired else self._room.n_workers, "worker")
+        workers = in_number(len(self._running.pool) if self._running else self._room.n_workers, "worker")
         machines = in_number(self._room.n_nodes, "machine")
-        n_lost = self._n_lost + (self._hired.crew.n_lost if self._hired else 0)
+        n_lost = self._n_lost + (self._running.pool.n_lost if self._running else 0)
         moved, lost = f"{self._n_bytes / 1e6:,.1f} MB", in_number(n_lost, "worker")
         return [
             f"{workers} on {machines} handed over {self._n_parts:,} parts, {moved} through the object store; {lost}"
@@ -174,11 +174,11 @@ class RayEngine(Engine):
         ]
 
     def _apart(self, work: ModelWork, job: ShardJob[Any], run: StagedRun, missing: Sequence[str]) -> None:
-        with self._workers(work) as hired:
-            n_workers = len(hired.crew)
-            hired.crew.place([0] * n_workers)
-            is_resident = not isinstance(job, PassJob) or job.memory_bytes(is_resident=True) <= hired.memory_bytes
-            self._prepare(work, hired, job.context.text, [(job, run)], is_resident=is_resident)
+        with self._workers(work) as running:
+            n_workers = len(running.pool)
+            running.pool.place([0] * n_workers)
+            is_resident = not isinstance(job, PassJob) or job.memory_bytes(is_resident=True) <= running.memory_bytes
+            self._prepare(work, running, job.context.text, [(job, run)], is_resident=is_resident)
             work.progress.start(f"{work.label}: {job.name} by {in_number(n_workers, 'worker')}", len(missing))
 
             def take(unit: Unit, part: MeasuredPart | None, reference: object) -> None:
@@ -186,7 +186,7 @@ class RayEngine(Engine):
                 self._write(run, part, is_passing=False)
                 work.progress.advance()
 
-            hired.crew.run(Waiting(shard_units(job.name, missing)), take, lambda unit: None)
+            running.pool.run(Waiting(shard_units(job.name, missing)), take, lambda unit: None)
         work.progress.finish()
 
     def _joined(self, work: Work) -> Room:
@@ -197,31 +197,31 @@ class RayEngine(Engine):
         return self._room
 
     @contextmanager
-    def _workers(self, work: ModelWork) -> Iterator[Hired]:
-        """Workers that have greeted; after an error they are let go, whatever they are doing."""
+    def _workers(self, work: ModelWork) -> Iterator[RunningWorkers]:
+        """Workers that have started; after an error they are let go, whatever they are doing."""
         room = self._joined(work)
         try:
-            if self._hired is None:
+            if self._running is None:
                 work.progress.start(f"starting {in_number(room.n_workers, 'worker')}", 0)
-                self._hired = hire(
+                self._running = start_workers(
                     room, work.staging, n_threads=self._worker_request.n_threads, memory_bytes=self._memory_bytes
                 )
                 work.progress.finish()
-            yield self._hired
+            yield self._running
         except BaseException:
             self._dismiss()
             raise
 
     def _dismiss(self) -> None:
-        if self._hired is not None:
-            self._n_lost += self._hired.crew.n_lost
-            self._hired.crew.dismiss()
-            self._hired = None
+        if self._running is not None:
+            self._n_lost += self._running.pool.n_lost
+            self._running.pool.dismiss()
+            self._running = None
 
     def _prepare(
         self,
         work: ModelWork,
-        hired: Hired,
+        running: RunningWorkers,
         corpus: Corpus | None,
         jobs: Sequence[tuple[Job[Any], StagedRun]],
         *,
@@ -236,16 +236,16 @@ class RayEngine(Engine):
             folder=checkpoint.folder.absolute(),
             weights_sha256=checkpoint.weights_sha256,
             request=replace(work.request, staging=None, interventions=(), steering=None, single_neurons=()),
-            device=hired.device,
+            device=running.device,
             n_threads=self._worker_request.n_threads,
         )
         outboxes = {job.name: StagedRun(run.folder.absolute(), run.manifest) for job, run in jobs}
-        orders = Orders(
+        task = Task(
             parameters={job.name: job.parameters() for job, _ in jobs},
             is_resident=is_resident,
-            outboxes=outboxes if hired.sees_staging else {},
+            outboxes=outboxes if running.sees_staging else {},
         )
-        hired.crew.prepare(("open", (assignment,)), ("take_orders", (orders, self._reference(corpus))))
+        running.pool.prepare(("open", (assignment,)), ("take_task", (task, self._reference(corpus))))
 
     def _reference(self, corpus: Corpus | None) -> object:
         """Where the workers find a corpus, which goes to each machine once."""

@@ -27,11 +27,11 @@ from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.pipeline.cluster.assignment import (
     Assignment,
     Failure,
-    Greeting,
     Handed,
     MeasuredPart,
-    Orders,
     StreamsFollow,
+    Task,
+    WorkerInfo,
     packed_frames,
 )
 from neurothek.ingest.pipeline.cluster.errors import worker_differs
@@ -46,21 +46,21 @@ class Worker:
 
     def __init__(self) -> None:
         self._assignment: Assignment | None = None
-        self._orders = Orders({}, is_resident=True)
+        self._task = Task({}, is_resident=True)
         self._corpus: Corpus | None = None
         self._watching: dict[str, SweepJob] = {}
         self._measuring: dict[str, tuple[ShardJob[Any], MeasureShard]] = {}
         self._held = ExitStack()
 
-    def greet(self, device: str, witness: Path) -> Greeting:
-        """Say who it is.
+    def info(self, device: str, witness: Path) -> WorkerInfo:
+        """Its machine, its libraries and its memory.
 
         Args:
             device: cpu or cuda.
             witness: a file that the driver wrote into its staging folder.
         """
         memory = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else 2 * default_memory()
-        return Greeting(platform.node(), versions(), memory, witness.exists())
+        return WorkerInfo(platform.node(), versions(), memory, witness.exists())
 
     def open(self, assignment: Assignment) -> Failure | None:
         """Take on a model; what was known of another is let go."""
@@ -77,14 +77,14 @@ class Worker:
             return Failure("refused", platform.node(), str(error))
         return None
 
-    def take_orders(self, orders: Orders, corpus: Corpus | None) -> Failure | None:
-        """Take on jobs, which must be those of the driver to the last parameter."""
+    def take_task(self, task: Task, corpus: Corpus | None) -> Failure | None:
+        """Take on the jobs of a task, which must be those of the driver to the last parameter."""
         self._close()
-        self._orders, self._corpus = orders, corpus
-        if not orders.is_resident:
+        self._task, self._corpus = task, corpus
+        if not task.is_resident:
             self.transformer.stream()
         try:
-            for name, expected in orders.parameters.items():
+            for name, expected in task.parameters.items():
                 parameters = self._job(name).parameters()
                 if parameters != expected:
                     different = sorted(
@@ -155,7 +155,7 @@ class Worker:
         """
         assert self._corpus is not None
         try:
-            staged = StagedJob(self._watcher(job), self._orders.outboxes[job])
+            staged = StagedJob(self._watcher(job), self._task.outboxes[job])
             if not staged.is_folded(layer):
                 with torch.inference_mode():
                     rows = staged.rows(layer, self._corpus)
@@ -217,7 +217,7 @@ class Worker:
         return self._watching[name]
 
     def _measure(self, name: str) -> tuple[ShardJob[Any], MeasureShard]:
-        """A job and what measures its shards, which is kept open until other orders come."""
+        """A job and what measures its shards, which stays open until the next task."""
         if name not in self._measuring:
             job = self._job(name)
             assert isinstance(job, ShardJob)
@@ -228,7 +228,7 @@ class Worker:
         self, job: str, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False
     ) -> MeasuredPart:
         """A shard as it is handed back, or written where the driver finds it."""
-        outbox = self._orders.outboxes.get(job)
+        outbox = self._task.outboxes.get(job)
         if outbox is None:
             return MeasuredPart(job, shard, packed_frames(frames))
         self._require_ours(outbox, job)

@@ -154,12 +154,12 @@ def test_where_no_folder_is_shared_parts_go_through_the_object_store(
 ) -> None:
     from neurothek.ingest.pipeline.cluster import ray_engine  # noqa: PLC0415 - it needs the extra
 
-    hire = ray_engine.hire
+    start_workers = ray_engine.start_workers
 
-    def apart(*arguments: Any, **options: Any) -> ray_engine.Hired:
-        return dataclasses.replace(hire(*arguments, **options), sees_staging=False)
+    def apart(*arguments: Any, **options: Any) -> ray_engine.RunningWorkers:
+        return dataclasses.replace(start_workers(*arguments, **options), sees_staging=False)
 
-    monkeypatch.setattr(ray_engine, "hire", apart)
+    monkeypatch.setattr(ray_engine, "start_workers", apart)
     report = ray_clusters.measure(
         warehouse, reference.opt, reference.by_workers(workers=2, jobs=(*DEFAULT_JOBS, "events"))
     )
@@ -185,14 +185,14 @@ def test_workers_that_are_killed_are_replaced(cluster: Machines, reference: Refe
 def test_a_full_disk_of_one_machine_and_a_model_that_opens_slowly_stop_nobody(
     cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from neurothek.ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
+    from neurothek.ingest.pipeline.cluster import worker_pool  # noqa: PLC0415 - needs the extra
 
     class Hurrying(Steps):
         """Once the workers are there, none is waited for as long as they take to open the model."""
 
         def start(self, label: str, total: int) -> None:
             if "activity by 2 workers" in label:
-                monkeypatch.setattr(crew, "ROOM_SECONDS", ray_workers.FullDisk.SECONDS / 3)
+                monkeypatch.setattr(worker_pool, "ROOM_SECONDS", ray_workers.FullDisk.SECONDS / 3)
 
     lives = warehouse.staging / "lives"
     lives.mkdir(parents=True)

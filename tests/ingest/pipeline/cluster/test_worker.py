@@ -15,8 +15,8 @@ from neurothek.ingest.pipeline.cluster.assignment import (
     Assignment,
     Failure,
     MeasuredPart,
-    Orders,
     StreamsFollow,
+    Task,
     unpacked_frames,
 )
 from neurothek.ingest.pipeline.cluster.placement import Placement
@@ -65,15 +65,15 @@ def assignment(prepared: Prepared, **other: Any) -> Assignment:
     return dataclasses.replace(found, **other)
 
 
-def opened(prepared: Prepared, orders: Orders) -> Worker:
+def opened(prepared: Prepared, task: Task) -> Worker:
     worker = Worker()
     assert worker.open(assignment(prepared)) is None
-    assert worker.take_orders(orders, prepared.corpus) is None
+    assert worker.take_task(task, prepared.corpus) is None
     return worker
 
 
-def texts(prepared: Prepared) -> Orders:
-    return Orders({job.name: job.parameters() for job, _ in prepared.agenda.texts}, is_resident=True)
+def texts(prepared: Prepared) -> Task:
+    return Task({job.name: job.parameters() for job, _ in prepared.agenda.texts}, is_resident=True)
 
 
 @pytest.fixture
@@ -171,8 +171,8 @@ def test_only_what_is_missing_is_watched(prepared: Prepared, runs: list[StagedJo
 
 def test_shards_of_weights_are_those_of_one_process(prepared: Prepared) -> None:
     ((job, _),) = prepared.agenda.weights
-    orders = Orders({job.name: job.parameters()}, is_resident=True)
-    worker = opened(prepared, orders)
+    task = Task({job.name: job.parameters()}, is_resident=True)
+    worker = opened(prepared, task)
     with job.open(Path(), lambda table: pl.LazyFrame()) as measure:
         for unit in shard_units(job.name, job.apart()):
             (part,) = worker.shards(*unit.given())
@@ -191,8 +191,8 @@ def test_a_worker_writes_where_the_driver_looks_until_another_process_takes_up_t
     manifest = RunManifest(identity.key, job.name, job.version, "opt", None, {}, "float32", now())
     shard = job.apart()[0]
     with staged_run(tmp_path, manifest) as run:
-        orders = Orders({job.name: job.parameters()}, is_resident=True, outboxes={job.name: run})
-        worker = opened(prepared, orders)
+        task = Task({job.name: job.parameters()}, is_resident=True, outboxes={job.name: run})
+        worker = opened(prepared, task)
         (part,) = worker.shards(job.name, (shard,))
         assert isinstance(part, MeasuredPart)
         assert part.n_bytes == 0
@@ -216,15 +216,15 @@ def test_other_weights_and_other_parameters_are_refused(prepared: Prepared) -> N
     assert worker.open(assignment(prepared)) is None
     parameters = texts(prepared).parameters
     changed = {**parameters, "activity": {**parameters["activity"], "activation_rule": "m > 7"}}
-    failure = worker.take_orders(Orders(changed, is_resident=True), prepared.corpus)
+    failure = worker.take_task(Task(changed, is_resident=True), prepared.corpus)
     assert failure is not None
     assert "has for activity the activation_rule" in failure.problem
 
 
 def test_a_worker_says_who_it_is(tmp_path: Path) -> None:
     (tmp_path / "witness").touch()
-    found = Worker().greet("cpu", tmp_path / "witness")
+    found = Worker().info("cpu", tmp_path / "witness")
     assert found.sees_staging
     assert found.versions == versions()
     assert found.memory_bytes > 1 << 28
-    assert not Worker().greet("cpu", tmp_path / "elsewhere").sees_staging
+    assert not Worker().info("cpu", tmp_path / "elsewhere").sees_staging

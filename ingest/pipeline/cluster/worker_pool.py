@@ -1,4 +1,4 @@
-"""Workers of a cluster: hired, given units of work, and replaced when they are lost."""
+"""A pool of workers of a cluster: started, given units of work, and replaced when they are lost."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.table import NotFinite
-from neurothek.ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
+from neurothek.ingest.pipeline.cluster.assignment import Failure, MeasuredPart, StreamsFollow, WorkerInfo
 from neurothek.ingest.pipeline.cluster.errors import cluster_too_small, worker_refused, workers_lost
 from neurothek.ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from neurothek.ingest.pipeline.cluster.worker import Worker
@@ -50,7 +50,7 @@ class _Member:
         return self.steps[0] if self.steps else self.handing
 
 
-class Crew:
+class WorkerPool:
     """Some workers that measure the same model.
 
     Attributes:
@@ -58,38 +58,38 @@ class Crew:
     """
 
     def __init__(self, n_workers: int, *, n_threads: int, n_gpus: float) -> None:
-        self._hire = ray.remote(Worker).options(
+        self._actor_class = ray.remote(Worker).options(
             num_cpus=n_threads, num_gpus=n_gpus, max_restarts=0, scheduling_strategy="SPREAD"
         )
         self._steps: tuple[Step, ...] = ()
-        self._members = [_Member(self._hire.remote(), place) for place in range(n_workers)]
+        self._members = [_Member(self._actor_class.remote(), place) for place in range(n_workers)]
         self._n_failed_starts = 0
         self.n_lost = 0
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def greeted(self, device: str, witness: Path) -> list[Greeting]:
-        """The greetings of all workers that the cluster has room for; those that it has none for are let go."""
-        greetings, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
-        awaited = {one.actor.greet.remote(device, witness): one for one in self._members}
+    def worker_infos(self, device: str, witness: Path) -> list[WorkerInfo]:
+        """The information of all workers that the cluster has room for; those that it has none for are stopped."""
+        infos, deadline = list[WorkerInfo](), time.monotonic() + ROOM_SECONDS
+        awaited = {one.actor.info.remote(device, witness): one for one in self._members}
         while awaited and (left := deadline - time.monotonic()) > 0:
             for answer in ray.wait(list(awaited), num_returns=1, timeout=left)[0]:
                 one = awaited.pop(answer)
                 try:
-                    greetings.append(ray.get(answer))
+                    infos.append(ray.get(answer))
                     one.is_there = True
                 except RayError as error:
                     # A machine may have gone that the cluster still counted on.
                     self._replace(one, error)
-                    awaited[one.actor.greet.remote(device, witness)] = one
+                    awaited[one.actor.info.remote(device, witness)] = one
         for one in awaited.values():
             ray.kill(one.actor)
             self._members.remove(one)
-        if not greetings:
+        if not infos:
             raise cluster_too_small("a single worker", "no room left beside other work")
         self._n_failed_starts = 0
-        return greetings
+        return infos
 
     def place(self, places: Sequence[int]) -> None:
         """Say which units each worker does; those beyond the places given do none."""
@@ -212,7 +212,7 @@ class Crew:
         if self._n_failed_starts > TRIES * len(self._members):
             raise workers_lost(self._n_failed_starts, _gist(error)) from error
         _end([one.actor])
-        one.actor, one.is_there = self._hire.remote(), False
+        one.actor, one.is_there = self._actor_class.remote(), False
         self._begin(one)
 
 
