@@ -56,9 +56,9 @@ class Look:
 
     def caption(self, models: Sequence[str]) -> list[str]:
         """Which of the models are dashed, and why; nothing where all may be compared."""
-        return [f"Dashed, not comparable: {reasons}."] if (reasons := self.told(models)) else []
+        return [f"Dashed, not comparable: {reasons}."] if (reasons := self.not_comparable(models)) else []
 
-    def told(self, models: Sequence[str]) -> str:
+    def not_comparable(self, models: Sequence[str]) -> str:
         """Those of the models that may not be compared, each with the reason; empty where all may be."""
         return ", ".join(f"{model} ({self.why_not[model]})" for model in models if model in self.why_not)
 

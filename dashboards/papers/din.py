@@ -128,16 +128,16 @@ def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], loo
 
 
 def _fitted(draw: Callable[[pl.DataFrame, Look], Drawing]) -> Sketch:
-    return Sketch(draw, lambda setting: f"no linear shortcuts were fitted{setting.there}")
+    return Sketch(draw, lambda setting: f"no linear shortcuts were fitted{setting.corpus_suffix}")
 
 
 def _left(draw: Callable[[pl.DataFrame, Look], Drawing]) -> Sketch:
-    return Sketch(draw, lambda setting: f"early exits were not measured{setting.there}")
+    return Sketch(draw, lambda setting: f"early exits were not measured{setting.corpus_suffix}")
 
 
 def _replaced(number: str) -> Sketch:
     nothing = "no parts were replaced by linear maps"
-    return Sketch(_parts(number), lambda setting: f"{nothing}{setting.there}", of=_with_parts)
+    return Sketch(_parts(number), lambda setting: f"{nothing}{setting.corpus_suffix}", of=_with_parts)
 
 
 SKETCHES: Mapping[Picture, Sketch] = {
@@ -159,6 +159,6 @@ def draw_shortcuts(sheets: Mapping[Sheet, pl.DataFrame], setting: Setting) -> li
     figures = draw_sheets(paper.DIN.exhibits, SKETCHES, sheets, setting)
     if all(one.chart is None for one in figures):
         brings = command_line("ingest", "MODEL", *setting.on, "--job", "shortcuts", "--job", "exits")
-        why_not = f"none were fitted{setting.there}; fit them with `{brings}`"
+        why_not = f"none were fitted{setting.corpus_suffix}; fit them with `{brings}`"
         figures = [Figure(one.picture, None, why_not) for one in figures]
     return sorted(figures, key=lambda one: one.picture.number or 0)

@@ -63,14 +63,14 @@ class Setting:
     on: tuple[str, ...] = ()  # the options of `ingest` that ask for it; none where no corpus was asked for
 
     @property
-    def there(self) -> str:
-        """Where something was not measured: on the corpus that was asked for, or anywhere."""
+    def corpus_suffix(self) -> str:
+        """The corpus that was asked for, as the end of a sentence; empty where none was."""
         return "" if self.corpus is None else f" on {self.corpus}"
 
     def not_measured(self, what: str, job: str) -> str:
         """What is missing, with the command that measures it."""
         again = command_line("ingest", "MODEL", *self.on, "--job", job)
-        return f"{what}{self.there}; measure them with `{again}`"
+        return f"{what}{self.corpus_suffix}; measure them with `{again}`"
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def depth_panels(rows: pl.DataFrame, numbers: Sequence[tuple[OfLayer, str]], loo
 
 def not_comparable(rows: pl.DataFrame, look: Look) -> list[str]:
     """Which of the models may not be compared, and why; nothing where all may be."""
-    told = look.told(models_in(rows))
-    return [f"Not comparable: {told}."] if told else []
+    reasons = look.not_comparable(models_in(rows))
+    return [f"Not comparable: {reasons}."] if reasons else []
 
 
 def models_in(rows: pl.DataFrame) -> list[str]:
@@ -166,7 +166,7 @@ def corpora_in(rows: pl.DataFrame) -> str:
 
 def number_in(rows: pl.DataFrame, column: str) -> str:
     """One number where it is the same in all rows, else from which to which."""
-    known = sorted(set(rows.get_column(column)))
-    if not known:
+    numbers = sorted(set(rows.get_column(column)))
+    if not numbers:
         return "none"
-    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"

@@ -42,7 +42,7 @@ def require_place(folder: Path) -> None:
         raise unwritable_figure(folder, f"nothing can be written to {nearest}")
 
 
-def write_paper(found: Reproduced, folder: Path) -> list[Path]:
+def write_paper(reproduced: Reproduced, folder: Path) -> list[Path]:
     """Write everything into a folder, made where it is missing; the page comes last, when all it shows is there.
 
     Returns:
@@ -53,14 +53,14 @@ def write_paper(found: Reproduced, folder: Path) -> list[Path]:
     except OSError as error:
         raise unwritable_figure(folder, error.strerror or type(error).__name__) from error
     written = []
-    for name, content in _contents(found):
+    for name, content in _contents(reproduced):
         write(content, folder / name)
         written.append(folder / name)
     return written
 
 
-def _contents(found: Reproduced) -> Iterator[tuple[str, bytes]]:
-    for one in found.shown:
+def _contents(reproduced: Reproduced) -> Iterator[tuple[str, bytes]]:
+    for one in reproduced.exhibits:
         for figure in one.figures:
             if figure.chart is not None:
                 for kind in get_args(Picture):
@@ -69,9 +69,9 @@ def _contents(found: Reproduced) -> Iterator[tuple[str, bytes]]:
             yield f"{table.sheet.stem}.csv", as_csv(table.rows)
             yield f"{table.sheet.stem}.md", as_markdown(table.rows).encode()
             yield f"{table.sheet.stem}.sql", f"{table.sql.strip()}\n".encode()
-    yield "claims.csv", as_csv(found.claims.claims)
-    yield "claims.md", as_markdown(found.claims.claims).encode()
-    yield INDEX, index_html(found).encode()
+    yield "claims.csv", as_csv(reproduced.claims.claims)
+    yield "claims.md", as_markdown(reproduced.claims.claims).encode()
+    yield INDEX, index_html(reproduced).encode()
 
 
 def as_csv(rows: pl.DataFrame) -> bytes:

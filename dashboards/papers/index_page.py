@@ -7,7 +7,7 @@ import polars as pl
 
 from neurothek.catalog.terminal.cells import columns_of
 from neurothek.dashboards.charts.pictures import Drawing
-from neurothek.dashboards.papers.reproduced import Reproduced, Shown, Table
+from neurothek.dashboards.papers.reproduced import Reproduced, ReproducedExhibit, Table
 from neurothek.queries.papers.verdicts import JudgedClaim, tally
 
 MOST_ROWS = 12
@@ -47,33 +47,34 @@ pre { overflow-x: auto; padding: 0.7rem; border: 1px solid var(--line); font-siz
 """
 
 
-def index_html(found: Reproduced) -> str:
+def index_html(reproduced: Reproduced) -> str:
     """The page as HTML, which shows the files beside it."""
     return "\n".join(
         (
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-            f"<title>{escape(found.paper.source)}</title><style>{_STYLE}</style></head><body>",
-            *_head(found),
-            *(line for one in found.shown for line in _exhibit(one)),
+            f"<title>{escape(reproduced.paper.source)}</title><style>{_STYLE}</style></head><body>",
+            *_head(reproduced),
+            *(line for one in reproduced.exhibits for line in _exhibit(one)),
             "</body></html>",
             "",
         )
     )
 
 
-def _head(found: Reproduced) -> Iterator[str]:
-    on = "" if found.corpus is None else f" on {found.corpus}"
-    yield f"<h1>{escape(found.paper.source)}</h1>"
-    yield f"<p>For {escape(', '.join(found.models))}{escape(on)}. {escape(tally(found.claims.judged).capitalize())};"
+def _head(reproduced: Reproduced) -> Iterator[str]:
+    on = "" if reproduced.corpus is None else f" on {reproduced.corpus}"
+    yield f"<h1>{escape(reproduced.paper.source)}</h1>"
+    counts = tally(reproduced.claims.judged).capitalize()
+    yield f"<p>For {escape(', '.join(reproduced.models))}{escape(on)}. {escape(counts)};"
     yield ' <a href="claims.csv">all claims with their rules and numbers</a>.</p>'
-    yield from (f'<p class="soft">{escape(remark)}</p>' for remark in found.claims.remarks())
+    yield from (f'<p class="soft">{escape(remark)}</p>' for remark in reproduced.claims.remarks())
     yield '<p class="soft">Pictures show sizes and seeds, unless they are about variants; tables show all models.</p>'
-    links = (f'<a href="#{one.exhibit.slug}">{escape(one.exhibit.label)}</a>' for one in found.shown)
+    links = (f'<a href="#{one.exhibit.slug}">{escape(one.exhibit.label)}</a>' for one in reproduced.exhibits)
     yield f"<p>{' · '.join(links)}</p>"
 
 
-def _exhibit(one: Shown) -> Iterator[str]:
+def _exhibit(one: ReproducedExhibit) -> Iterator[str]:
     yield f'<h2 id="{one.exhibit.slug}">{escape(one.exhibit.label)}</h2>'
     yield f"<p>{escape(one.exhibit.shows)}</p>"
     for judged in one.claims:
@@ -98,8 +99,8 @@ def _claim(judged: JudgedClaim) -> Iterator[str]:
 
 def _picture(slug: str, chart: Drawing) -> Iterator[str]:
     title, lines = caption(chart)
-    said = escape(" ".join((f"{title}.", *lines)))
-    yield f'<figure><img src="{slug}.svg" alt="{said}">'
+    text = escape(" ".join((f"{title}.", *lines)))
+    yield f'<figure><img src="{slug}.svg" alt="{text}">'
     yield f'<figcaption><a href="{slug}.png">PNG</a> <a href="{slug}.svg">SVG</a></figcaption></figure>'
 
 
@@ -113,9 +114,9 @@ def caption(chart: Drawing) -> tuple[str, list[str]]:
 
 def _table(table: Table) -> Iterator[str]:
     stem, rows = table.sheet.stem, table.rows
-    shown = f"the first {MOST_ROWS} of {rows.height:,} rows" if rows.height > MOST_ROWS else f"{rows.height:,} rows"
+    extent = f"the first {MOST_ROWS} of {rows.height:,} rows" if rows.height > MOST_ROWS else f"{rows.height:,} rows"
     files = f'<a href="{stem}.csv">CSV</a> <a href="{stem}.md">Markdown</a>'
-    yield f"<details{' open' if 0 < rows.height <= MOST_ROWS else ''}><summary>{escape(stem)}: {shown}</summary>"
+    yield f"<details{' open' if 0 < rows.height <= MOST_ROWS else ''}><summary>{escape(stem)}: {extent}</summary>"
     if not rows.is_empty():
         yield from _cells(rows.head(MOST_ROWS))
     yield f"<p>{files}</p><pre>{escape(table.sql.strip())}</pre></details>"

@@ -36,9 +36,9 @@ class Material:
         everything = {model.name: model.built for model in choose_models(connection)}
         names = comparison.models.get_column("model").to_list()
         on = corpus_words(connection, names, comparison.corpus)
-        with on_corpus(connection, names, comparison.corpus) as shown:
-            positional = positional_neurons(shown, comparison.typology.models())
-            by_minimum = rows_of_models(shown, "detectors_by_minimum", names, "n", "layer", "least_occurrences")
+        with on_corpus(connection, names, comparison.corpus) as on_its_corpus:
+            positional = positional_neurons(on_its_corpus, comparison.typology.models())
+            by_minimum = rows_of_models(on_its_corpus, "detectors_by_minimum", names, "n", "layer", "least_occurrences")
         look = Look(model_colours(list(everything)), comparison.why_not())
         setting = Setting(look, comparison.corpus, tuple(on))
         return cls(comparison, positional, by_minimum.filter(pl.col("n") > 1), setting, everything)
@@ -54,9 +54,9 @@ class Material:
         return self.setting.look
 
     @property
-    def there(self) -> str:
-        """Where something was not measured."""
-        return self.setting.there
+    def corpus_suffix(self) -> str:
+        """The corpus that was asked for, as the end of a sentence; empty where none was."""
+        return self.setting.corpus_suffix
 
     def sizes(self) -> list[str]:
         """The models that differ in size or seed, smallest first; all, where fewer than two do."""
@@ -64,22 +64,22 @@ class Material:
         plain = [row["model"] for row in rows if row["variant"] is None or row["variant"].startswith("seed")]
         return plain if len(plain) > 1 else [row["model"] for row in rows]
 
-    def everybody(self) -> list[str]:
+    def all_models(self) -> list[str]:
         """All models, variants too, smallest first."""
         names: list[str] = self.comparison.models.get_column("model").to_list()
         return names
 
     def measured(self, rows: pl.DataFrame, models: Sequence[str] | None = None) -> list[str]:
         """Those of the models, the sizes unless given, that `rows` tells of."""
-        known = set(rows.get_column("model"))
-        return [model for model in (self.sizes() if models is None else models) if model in known]
+        present = set(rows.get_column("model"))
+        return [model for model in (self.sizes() if models is None else models) if model in present]
 
     def seen(self, models: Sequence[str]) -> str:
         """How much text of which corpus the models were run on, in words."""
-        known = dict(self.comparison.models.select("model", "n_tokens_seen").iter_rows())
+        tokens_of = dict(self.comparison.models.select("model", "n_tokens_seen").iter_rows())
         texts: dict[str, list[str]] = {}
         for model in models:
-            n_tokens = "the text" if known[model] is None else f"{known[model]:,} tokens"
+            n_tokens = "the text" if tokens_of[model] is None else f"{tokens_of[model]:,} tokens"
             texts.setdefault(f"{n_tokens} of {self.corpora([model])}", []).append(model)
         if len(texts) == 1:
             return next(iter(texts))
@@ -98,7 +98,7 @@ class Material:
 
     def not_comparable(self, models: Sequence[str]) -> list[str]:
         """What the star stands for, with the reason."""
-        return [f"* not comparable: {told}."] if (told := self.look.told(models)) else []
+        return [f"* not comparable: {reasons}."] if (reasons := self.look.not_comparable(models)) else []
 
     def without_positions(self) -> tuple[list[str], str | None]:
         """A model without position embeddings, and the plain model of its family and size; of several the first."""

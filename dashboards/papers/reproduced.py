@@ -31,7 +31,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReproducedExhibit:
     """An exhibit with what was found for these models."""
 
     exhibit: Exhibit  # which
@@ -48,7 +48,7 @@ class Reproduced:
     models: tuple[str, ...]  # of which models, smallest first
     corpus: str | None  # the corpus that was asked for; None: each model's shown one
     claims: JudgedClaims  # the paper's claims, judged
-    shown: tuple[Shown, ...]  # its exhibits, in its order
+    exhibits: tuple[ReproducedExhibit, ...]  # its exhibits, in its order
 
 
 def collect(
@@ -70,13 +70,13 @@ def collect(
     """
     paper = PAPERS[name]
     claims = judge_claims(connection, models, papers=[name], family=family, corpus=corpus)
-    names, judged = claims.everybody, {one.claim: one for one in claims.judged}
+    names, judged = claims.all_models, {one.claim: one for one in claims.judged}
     material = Material.of(connection, compare(connection, names, corpus=corpus))
-    with on_corpus(connection, names, corpus) as shown:
-        tables = {sheet: _table(shown, sheet, names) for one in paper.exhibits for sheet in one.sheets}
-        figures = {one.picture: one for one in _figures(shown, paper, material, tables)}
+    with on_corpus(connection, names, corpus) as on_its_corpus:
+        tables = {sheet: _table(on_its_corpus, sheet, names) for one in paper.exhibits for sheet in one.sheets}
+        figures = {one.picture: one for one in _figures(on_its_corpus, paper, material, tables)}
     exhibits = tuple(
-        Shown(
+        ReproducedExhibit(
             one,
             tuple(tables[sheet] for sheet in one.sheets),
             tuple(figures[picture] for picture in one.pictures),
@@ -109,8 +109,8 @@ def _figures(
 def figures_of_comparison(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> list[Figure]:
     """The figures that show how models differ: of Voita et al. 2023 by layer and size, of Din et al. 2023 all."""
     material = Material.of(connection, comparison)
-    names = material.everybody()
+    names = material.all_models()
     sheets = [sheet for one in DIN.exhibits if one.pictures for sheet in one.sheets]
-    with on_corpus(connection, names, comparison.corpus) as shown:
-        rows = {sheet: run_query(shown, sheet.sql, {"models": names}) for sheet in sheets}
+    with on_corpus(connection, names, comparison.corpus) as on_its_corpus:
+        rows = {sheet: run_query(on_its_corpus, sheet.sql, {"models": names}) for sheet in sheets}
     return [*draw_all(voita.DRAWINGS, material), *din.draw_shortcuts(rows, material.setting)]

@@ -61,16 +61,18 @@ def norms_after(material: Material) -> Drawn:
 def _circles(material: Material, models: Sequence[str], title: str, picture: Picture) -> Drawn:
     positions = material.kinds.positions
     if not models:
-        return NotDrawn(f"positions were not measured{material.there}")
+        return NotDrawn(f"positions were not measured{material.corpus_suffix}")
     sums = positions.group_by("model").agg(pl.col("n_positional").sum(), pl.col("n_positional").null_count().alias("?"))
-    known = {model: number for model, number, unknown in sums.iter_rows() if not unknown}
-    decided = [model for model in models if model in known]
+    n_positional = {model: number for model, number, unknown in sums.iter_rows() if not unknown}
+    decided = [model for model in models if model in n_positional]
     if not decided:
         return NotDrawn("the corpus has too few sequences of full length to tell which neurons are positional")
-    left_out = [f"{model}: too few sequences of full length." for model in models if model not in known]
+    left_out = [f"{model}: too few sequences of full length." for model in models if model not in n_positional]
     layers = dict(positions.group_by("model").agg(pl.col("layer").max() + 1).iter_rows())
     neurons = dict(positions.group_by("model").agg(pl.col("n_neurons").sum()).iter_rows())
-    panels = [(model, f"{known[model]:,} of {neurons[model]:,} neurons{material.mark(model)}") for model in decided]
+    panels = [
+        (model, f"{n_positional[model]:,} of {neurons[model]:,} neurons{material.mark(model)}") for model in decided
+    ]
     drawn = positions.filter(pl.col("model").is_in(decided))
     sequences = ", ".join(f"{n:,}" for n in sorted(set(drawn.get_column("n_sequences"))))
     least = thresholds("neurons")["positional_information"]
@@ -89,20 +91,22 @@ def _circles(material: Material, models: Sequence[str], title: str, picture: Pic
 def position_ranges(material: Material) -> Drawn:
     """Figure 9: the positions that the neurons of one layer cover together."""
     models = material.measured(material.kinds.positions)
-    known = material.positional.filter(pl.col("model").is_in(models) & pl.col("counts").is_not_null())
+    positional = material.positional.filter(pl.col("model").is_in(models) & pl.col("counts").is_not_null())
     for kinds, strengths, words in _TEAMS:
-        team = known.filter(pl.col("position_kind").is_in(kinds) & pl.col("position_strength").is_in(strengths))
+        team = positional.filter(pl.col("position_kind").is_in(kinds) & pl.col("position_strength").is_in(strengths))
         if not team.is_empty():
             return _team(material, models, team, words)
     return NotDrawn("no neuron fires nearly always at some positions and hardly ever at others")
 
 
-def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words: str) -> Drawn:
+def _team(material: Material, models: Sequence[str], positional: pl.DataFrame, words: str) -> Drawn:
     """The layer with the largest team, of the smallest model that has one so large."""
     place = {model: number for number, model in enumerate(models)}
-    teams = known.group_by("model", "layer").len().with_columns(pl.col("model").replace_strict(place).alias("place"))
+    teams = (
+        positional.group_by("model", "layer").len().with_columns(pl.col("model").replace_strict(place).alias("place"))
+    )
     model, layer = teams.sort(["len", "place", "layer"], descending=[True, False, False]).row(0)[:2]
-    team = known.filter((pl.col("model") == model) & (pl.col("layer") == layer))
+    team = positional.filter((pl.col("model") == model) & (pl.col("layer") == layer))
     runs = positions_charts.covered_ranges(team)
     covered = {position for start, stop in runs.select("start", "stop").iter_rows() for position in range(start, stop)}
     n_positions = len(team.get_column("counts")[0])
@@ -133,7 +137,7 @@ def _dead(material: Material) -> Drawn:
     models = material.measured(material.comparison.layers)
     rows = material.comparison.layers.filter(pl.col("model").is_in(models))
     if rows.is_empty():
-        return NotDrawn(f"no activity was measured{material.there}")
+        return NotDrawn(f"no activity was measured{material.corpus_suffix}")
     panels: list[tuple[charts.OfLayer, str]] = [("mean_frequency", "(b) activation frequency of the others")]
     if rows.get_column("dead_share").null_count() < rows.height:
         panels.insert(0, ("dead_share", "(a) dead neurons"))
@@ -155,7 +159,7 @@ def _coverage(n: int, picture: Picture) -> Callable[[Material], Drawn]:
         rows = of_layers.join(layers, on=["model", "layer"], how="semi")
         models = material.measured(rows)
         if not models:
-            return NotDrawn(f"n-grams were not counted{material.there}")
+            return NotDrawn(f"n-grams were not counted{material.corpus_suffix}")
         alive = dict(in_half.select("model", "n_alive").unique().iter_rows())
         panels = [(model, f"{alive[model]:,} alive neurons{material.mark(model)}") for model in models]
         reference = ", ".join(f"{one:,}" for one in sorted(set(rows.get_column("corpus_coverage"))))

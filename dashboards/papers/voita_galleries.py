@@ -48,12 +48,12 @@ class GalleryRows:
     @classmethod
     def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], setting: Setting) -> "GalleryRows":
         """Read them."""
-        asked = {"models": list(models)}
+        parameters = {"models": list(models)}
         strongest = statement("strongest_detectors", "dashboards")
         return cls(
-            detectors=run_query(connection, strongest, asked | {"most": MOST_DETECTORS}),
+            detectors=run_query(connection, strongest, parameters | {"most": MOST_DETECTORS}),
             counted=rows_of_models(connection, "detectors_by_layer", models, "n", "layer", order=_IN_ORDER).filter(n=1),
-            profiles=run_query(connection, statement("position_examples", "dashboards"), asked),
+            profiles=run_query(connection, statement("position_examples", "dashboards"), parameters),
             positions=rows_of_models(connection, "positions_by_layer", models, "layer", order=_IN_ORDER),
             setting=setting,
         )
@@ -89,13 +89,13 @@ def _positions(rows: GalleryRows) -> Drawn:
         return NotDrawn("the corpus has too few sequences of full length to tell which neurons are positional")
     if profiles.is_empty():
         return NotDrawn(f"no neuron of these models is positional on {corpora_in(positions)}")
-    found = {(row["position_kind"], row["position_strength"]): row for row in profiles.to_dicts()}
+    profile_of = {(row["position_kind"], row["position_strength"]): row for row in profiles.to_dicts()}
     cells = [(kind, strength) for strength in STRENGTHS for kind in KIND_COLOURS]
     panels = [
         _profile(profiles.filter(position_kind=kind, position_strength=strength), kind, strength)
         for kind, strength in cells
     ]
-    missing = [f"{strength} {kind}" for kind, strength in cells if (kind, strength) not in found]
+    missing = [f"{strength} {kind}" for kind, strength in cells if (kind, strength) not in profile_of]
     return captioned(
         # Every panel has the colour of its kind for the whole text.
         alt.concat(*panels, columns=len(KIND_COLOURS)).resolve_scale(color="independent"),

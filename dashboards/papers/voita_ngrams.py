@@ -23,7 +23,7 @@ def token_detectors(material: Material) -> Drawn:
     """Figure 3: detectors of tokens by layer, and the tokens that they detect."""
     models = material.measured(material.kinds.detectors)
     if not models:
-        return NotDrawn(f"n-grams were not counted{material.there}")
+        return NotDrawn(f"n-grams were not counted{material.corpus_suffix}")
     return captioned(
         _by_layer(material, 1),
         "Token detectors by layer",
@@ -36,9 +36,9 @@ def token_detectors(material: Material) -> Drawn:
 
 def ngram_detectors(material: Material) -> Drawn:
     """Figure 14: detectors of bigrams and trigrams by the occurrences that are asked for; labelled ones as figure 3."""
-    models = material.measured(material.by_minimum, material.everybody())
+    models = material.measured(material.by_minimum, material.all_models())
     if not models:
-        return NotDrawn(f"n-grams were not counted{material.there}")
+        return NotDrawn(f"n-grams were not counted{material.corpus_suffix}")
     longest = _longest_labelled(material)
     counted = [chart for n in _LONGER if (chart := _by_minimum(material, n, models)) is not None]
     # Occurrences have one legend for both lengths, models another.
@@ -47,7 +47,7 @@ def ngram_detectors(material: Material) -> Drawn:
     if not parts:
         return NotDrawn(_none_at_all(material, models))
     signs = " or ".join(sign for sign, is_there in (("dashed", longest), ("*", counted)) if is_there)
-    told = material.look.told(models)
+    texts = material.look.not_comparable(models)
     whole: alt.VConcatChart = alt.vconcat(*parts).resolve_scale(color="independent")
     return captioned(
         whole,
@@ -57,7 +57,7 @@ def ngram_detectors(material: Material) -> Drawn:
         _withheld(material, models),
         f"On {material.seen(models)}. {_rule(2, 'bigrams or trigrams')}",
         f"Below {_enough()} occurrences a count is a lower bound.",
-        f"Not comparable ({signs}): {told}." if told else "",
+        f"Not comparable ({signs}): {texts}." if texts else "",
         source(paper.NGRAM_DETECTORS),
     )
 
@@ -70,11 +70,11 @@ def new_tokens(material: Material) -> Drawn:
 def new_longer_ngrams(material: Material) -> Drawn:
     """Figure 15: the same of trigrams, or of bigrams where these alone can be labelled."""
     longest = _longest_labelled(material)
-    if longest is None and material.measured(material.by_minimum, material.everybody()):
+    if longest is None and material.measured(material.by_minimum, material.all_models()):
         bigrams, trigrams = (_carried(material, n, _enough()) for n in _LONGER)
         return NotDrawn(
-            f"bigrams and trigrams cannot be labelled{material.there}: bigrams that occur {_enough()} times hold"
-            f" {bigrams} of the positions and such trigrams {trigrams}, and it takes {_least_share():.0%}"
+            f"bigrams and trigrams cannot be labelled{material.corpus_suffix}: bigrams that occur {_enough()} times"
+            f" hold {bigrams} of the positions and such trigrams {trigrams}, and it takes {_least_share():.0%}"
         )
     return _new(material, longest or max(_LONGER), paper.NEW_NGRAMS)
 
@@ -98,12 +98,12 @@ def _by_minimum(material: Material, n: int, models: Sequence[str]) -> alt.Concat
     rows = _of_length(material, n)
     totals = _totals(rows)
     panels = [(model, f"{_listed(totals[model])} in all layers{material.mark(model)}") for model in models]
-    some = [(model, under) for model, under in panels if max(totals[model])]
-    if not some:
+    with_detectors = [(model, under) for model, under in panels if max(totals[model])]
+    if not with_detectors:
         return None
     title = alt.TitleParams(f"neurons that detect {NAMES[n][1]}, by occurrences", fontSize=12)
-    shown = rows.filter(pl.col("model").is_in([model for model, _ in some]))
-    chart: alt.ConcatChart = charts.detectors_by_minimum(shown, some).properties(title=title)
+    rows_of_panels = rows.filter(pl.col("model").is_in([model for model, _ in with_detectors]))
+    chart: alt.ConcatChart = charts.detectors_by_minimum(rows_of_panels, with_detectors).properties(title=title)
     return chart
 
 
@@ -114,14 +114,14 @@ def _frequent(material: Material, n: int, models: Sequence[str]) -> str:
     for model in models:
         of_model = rows.filter(model=model).sort("least_occurrences").unique("least_occurrences", maintain_order=True)
         shares.setdefault(tuple(of_model.get_column("frequent_share")), []).append(model)
-    told = [
-        ", ".join(f"{share:.1%}" for share in known) + (f" ({', '.join(alike)})" if len(shares) > 1 else "")
-        for known, alike in shares.items()
+    texts = [
+        ", ".join(f"{share:.1%}" for share in shares_of_minima) + (f" ({', '.join(alike)})" if len(shares) > 1 else "")
+        for shares_of_minima, alike in shares.items()
     ]
     minima = _listed(sorted(set(rows.get_column("least_occurrences"))))
     without = [model for model, totals in _totals(rows).items() if not max(totals)]
     none = f" No detector of any: {', '.join(model for model in models if model in without)}." if without else ""
-    return f"{NAMES[n][1].capitalize()} that occur {minima} times hold {'; '.join(told)} of the positions.{none}"
+    return f"{NAMES[n][1].capitalize()} that occur {minima} times hold {'; '.join(texts)} of the positions.{none}"
 
 
 def _withheld(material: Material, models: Sequence[str]) -> str:
@@ -134,9 +134,9 @@ def _withheld(material: Material, models: Sequence[str]) -> str:
     }
     if not lacking:
         return ""
-    told = [many if len(of) == len(models) else f"{many} (in {', '.join(of)})" for many, of in lacking.items()]
+    texts = [many if len(of) == len(models) else f"{many} (in {', '.join(of)})" for many, of in lacking.items()]
     return (
-        f"Under half of the positions carry {' or '.join(told)} that occur {_enough()} times: these are counted here"
+        f"Under half of the positions carry {' or '.join(texts)} that occur {_enough()} times: these are counted here"
         " and labelled nowhere else."
     )
 
@@ -154,7 +154,7 @@ def _new(material: Material, n: int, picture: Picture) -> Drawn:
     detected = material.kinds.detected.filter((pl.col("n") == n) & pl.col("n_detected").is_not_null())
     models = material.measured(detected)
     if not models:
-        return NotDrawn(f"n-grams were not counted{material.there}")
+        return NotDrawn(f"n-grams were not counted{material.corpus_suffix}")
     most = dict(detected.group_by("model").agg(pl.col("n_cumulative").max()).iter_rows())
     panels = [
         (model, f"{f'{most[model]:,} in all layers' if most[model] else 'none in any layer'}{material.mark(model)}")

@@ -13,7 +13,7 @@ from neurothek.ingest.jobs.job import PassJob
 from neurothek.ingest.numerics.gpu_memory import planned_gpu_bytes
 from neurothek.ingest.planning.agenda import Prepared, left_out, not_renamed, prepare_model
 from neurothek.ingest.planning.first_look import check_request
-from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
+from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan_sweep, plan_weights
 from neurothek.ingest.planning.timing import Trial, forward_flops, product_rate, projection_flops, run_trial
 from neurothek.ingest.planning.work import ModelWork, free_bytes
 from neurothek.ingest.request import IngestRequest, ModelSource
@@ -51,7 +51,7 @@ def allot(prepared: Prepared) -> Allotted:
     weights = [job.name for job, _ in agenda.weights]
     if prepared.corpus is None or not agenda.texts:
         return Allotted(None, plan_weights(work.transformer.shape, weights, budget=budget), passes_stream)
-    chosen = plan(
+    chosen = plan_sweep(
         work.transformer,
         prepared.corpus,
         batch_tokens=work.request.batch_tokens,

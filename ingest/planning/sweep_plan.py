@@ -70,7 +70,7 @@ class Budget:
     is_of_gpu: bool = False  # whether the memory is that of a GPU, which has less than a person allows
 
 
-def plan(
+def plan_sweep(
     transformer: Transformer,
     corpus: Corpus,
     *,

@@ -91,9 +91,9 @@ def _models(warehouse: Neurothek, options: dict[str, Any]) -> tuple[str, ...]:
         names_by_model = known_as(connection, names)
         existing = [name for name in names_by_model.values() if name is not None]
         if existing or not names:
-            everybody = Family.of(connection, existing, family=options["family"]).everybody
+            all_models = Family.of(connection, existing, family=options["family"]).all_models
             if not names:
-                return everybody
+                return all_models
     return tuple(names_by_model[one] or one for one in names)
 
 

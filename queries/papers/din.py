@@ -18,8 +18,8 @@ PART_NAMES = {"mat_attn": "attention", "mat_ffn": "FFN", "mat_ln1_ln2": "norms"}
 
 def paired(rows: pl.DataFrame, model: str, pair: tuple[str, str], of: str) -> pl.DataFrame:
     """One row a state and sentence, in order: `apart`, the first method minus the second."""
-    own = [rows.filter(model=model, method=method) for method in pair]
-    pairs = own[0].join(own[1], on=["state", "sentence_id"], suffix="_second", validate="1:1")
+    of_method = [rows.filter(model=model, method=method) for method in pair]
+    pairs = of_method[0].join(of_method[1], on=["state", "sentence_id"], suffix="_second", validate="1:1")
     apart = (pl.col(of) - pl.col(f"{of}_second")).alias("apart")
     return pairs.select("state", "sentence_id", apart).sort("state", "sentence_id")
 
@@ -42,15 +42,15 @@ def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Find
     def judge(family: Family) -> Finding:
         rows = family.rows("claimed_readings")
         parts: list[Interval] = []
-        wholes, told = [], {}
+        wholes, texts = [], {}
         for model in family.sizes:
             pairs = _require(paired(rows, model, (first, second), of), model, first, second)
-            found = by_state(pairs)
-            parts += found.values()
+            intervals = by_state(pairs)
+            parts += intervals.values()
             wholes.append(over_states(pairs))
-            told[model] = ", ".join(_shown(found))
+            texts[model] = ", ".join(_state_texts(intervals))
         n = sum(one.n for one in wholes)
-        return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+        return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
     return judge
 
@@ -65,30 +65,30 @@ def _require(pairs: pl.DataFrame, model: str, *methods: str) -> pl.DataFrame:
 def _parts_beat(family: Family) -> Finding:
     """From some state on is up to the last one: what is said there decides, and the first of the run is told."""
     rows = family.rows("claimed_readings")
-    parts, wholes, told = [], [], {}
+    parts, wholes, texts = [], [], {}
     for model in family.sizes:
-        at_last, own = [], []
+        at_last, of_parts = [], []
         for part, name in PART_NAMES.items():
             pairs = _require(paired(rows, model, (part, "mat"), "is_first"), model, part, "mat")
-            found = by_state(pairs)
-            last = max(found)
-            parts.append(found[last])
+            intervals = by_state(pairs)
+            last = max(intervals)
+            parts.append(intervals[last])
             at_last.append(pairs.filter(state=last))
-            own.append(f"{name} {_from(found)}, at {last} {signed(found[last])}")
+            of_parts.append(f"{name} {_from(intervals)}, at {last} {signed(intervals[last])}")
         wholes.append(over_states(pl.concat(at_last)))
-        told[model] = ", ".join(own)
+        texts[model] = ", ".join(of_parts)
     n = sum(one.n for one in wholes)
-    return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+    return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
 
-def _from(found: Mapping[int, Interval]) -> str:
+def _from(intervals: Mapping[int, Interval]) -> str:
     """The state from which on the difference is above 0."""
-    run = list(takewhile(lambda state: found[state].is_positive == "holds", sorted(found, reverse=True)))
+    run = list(takewhile(lambda state: intervals[state].is_positive == "holds", sorted(intervals, reverse=True)))
     return f"from state {run[-1]} on" if run else "from no state on"
 
 
-def _shown(found: dict[int, Interval]) -> Iterator[str]:
-    for state, one in found.items():
+def _state_texts(intervals: dict[int, Interval]) -> Iterator[str]:
+    for state, one in intervals.items():
         yield f"{state}: {signed(one)}"
 
 
@@ -96,21 +96,22 @@ def _fits(family: Family) -> Finding:
     rows = family.rows("claimed_fits").to_dicts()
     if not rows:
         raise NotApplicable("no shortcuts were fitted")
-    numbers = family.told({row["model"]: f"{row['n_above']} of {row['n']}, least {row['least']:+.3f}" for row in rows})
+    texts = {row["model"]: f"{row['n_above']} of {row['n']}, least {row['least']:+.3f}" for row in rows}
+    numbers = family.side_by_side(texts)
     return Finding("holds" if all(row["n_above"] == row["n"] for row in rows) else "does not hold", numbers)
 
 
 def _plausible(family: Family) -> Finding:
     """Judgements count as independent, though the lists of one sentence are alike."""
     rows = {(row["model"], row["method"]): row for row in family.rows("claimed_plausibility").to_dicts()}
-    found = {}
+    intervals = {}
     for model in family.sizes:
         mapped, plain = (rows.get((model, method)) for method in (MAT, ID))
         if mapped is None or plain is None:
             begin = command_line("annotate", "--plausibility", model)
             raise NotApplicable(f"nobody judged what shortcuts of {model} put first; begin with `{begin}`")
-        found[model] = share_difference((mapped["n_plausible"], mapped["n"]), (plain["n_plausible"], plain["n"]))
-    return family.in_each(found, difference)
+        intervals[model] = share_difference((mapped["n_plausible"], mapped["n"]), (plain["n_plausible"], plain["n"]))
+    return family.in_each(intervals, difference)
 
 
 def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
@@ -118,13 +119,13 @@ def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
         rows = family.view("exit_tradeoff", ("model", "method", "layers_saved_at_95"), ("size", "method"))
         saved = {(model, method): layers for model, method, layers in rows.iter_rows()}
         pairs = {model: (saved.get((model, mapped)), saved.get((model, plain))) for model in family.sizes}
-        numbers = family.told(
+        numbers = family.side_by_side(
             {model: f"{_layers(with_map)} and {_layers(without)}" for model, (with_map, without) in pairs.items()}
         )
-        known = [(one, other) for one, other in pairs.values() if one is not None and other is not None]
-        if len(known) < len(pairs):
+        complete = [(one, other) for one, other in pairs.values() if one is not None and other is not None]
+        if len(complete) < len(pairs):
             raise NotApplicable(f"a curve does not cross 95% from below: {numbers}", "undecided")
-        return Finding("holds" if all(one > other for one, other in known) else "does not hold", numbers)
+        return Finding("holds" if all(one > other for one, other in complete) else "does not hold", numbers)
 
     return judge
 

@@ -37,7 +37,7 @@ class Family:
     left_out: Mapping[str, str]  # models that may not be compared with the others, with the reason
     jobs: Mapping[str, frozenset[str]]  # model -> jobs that were run on it
     read: Read  # the rows of a statement or view by its name, the SQL that asks for them, and the values bound to it
-    everybody: tuple[str, ...] = ()  # all of its models, smallest first
+    all_models: tuple[str, ...] = ()  # all of its models, smallest first
     n_parameters: Mapping[str, int] = field(default_factory=dict)  # model -> its parameters without embeddings
 
     @classmethod
@@ -57,8 +57,8 @@ class Family:
             family: the family; None: the only one there.
             corpus: the corpus that views tell of; None: each model's shown one.
         """
-        known = choose_models(connection, models)
-        families = {model.family for model in known}
+        chosen_models = choose_models(connection, models)
+        families = {model.family for model in chosen_models}
         if family is not None and family not in families:
             raise NotFound(
                 f"no model here is of the family {named(family)}",
@@ -75,19 +75,19 @@ class Family:
                 option="--family",
             )
         name = family or next(iter(families))
-        own = [model for model in known if model.family == name]
-        why_not = _why_not(connection, own, corpus)
-        plain = [model for model in own if model.variant is None]
-        ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in own]})
+        of_family = [model for model in chosen_models if model.family == name]
+        why_not = _why_not(connection, of_family, corpus)
+        plain = [model for model in of_family if model.variant is None]
+        ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in of_family]})
         return cls(
             name=name,
             sizes=tuple(model.name for model in plain if model.name not in why_not),
-            variants=tuple(one for one in _with_plain(own) if one[1] not in why_not),
-            left_out={model.name: why_not[model.name] for model in own if model.name in why_not},
+            variants=tuple(one for one in _with_plain(of_family) if one[1] not in why_not),
+            left_out={model.name: why_not[model.name] for model in of_family if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda _, text, parameters: frame_of(connection, text, parameters),
-            everybody=tuple(model.name for model in own),
-            n_parameters={model.name: model.size for model in own},
+            all_models=tuple(model.name for model in of_family),
+            n_parameters={model.name: model.size for model in of_family},
         )
 
     def lacking(self, jobs: Iterable[str]) -> str:
@@ -172,23 +172,23 @@ class Family:
 
     def count(self, model: str, what: pl.Expr, *conditions: pl.Expr) -> tuple[int, int]:
         """How many of a model's neurons are so, and of how many."""
-        own = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
-        if own.is_empty() or own.get_column("is_so").null_count() == own.height:
+        of_model = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
+        if of_model.is_empty() or of_model.get_column("is_so").null_count() == of_model.height:
             if self.of_model(model).is_empty():
                 raise NotApplicable(f"{model} was measured on no text")
-            if not own.is_empty() and what.meta.eq(DEAD):
+            if not of_model.is_empty() and what.meta.eq(DEAD):
                 raise NotApplicable(
                     f"the neurons of {model} are never exactly 0, so that none is dead", "does not apply"
                 )
-            if not own.is_empty():
+            if not of_model.is_empty():
                 raise NotApplicable(f"that is unknown of the neurons of {model}: {', '.join(what.meta.root_names())}")
-        so = own.filter(pl.col("is_so"))
-        return int(so.get_column("n").sum()), int(own.get_column("n").sum())
+        so = of_model.filter(pl.col("is_so"))
+        return int(so.get_column("n").sum()), int(of_model.get_column("n").sum())
 
     def moments(self, model: str, of: str, *conditions: pl.Expr) -> Moments:
         """Of the `frequency` or `coverage` of a model's neurons."""
-        own = self.of_model(model, *conditions)
-        n, total, squares = (own.get_column(f"{of}_{name}").sum() for name in ("n", "sum", "squares"))
+        of_model = self.of_model(model, *conditions)
+        n, total, squares = (of_model.get_column(f"{of}_{name}").sum() for name in ("n", "sum", "squares"))
         return Moments(int(n), float(total), float(squares))
 
     def by_steps(self, step: Callable[[str, str], Interval], show: Callable[[Interval], str]) -> Finding:
@@ -197,11 +197,11 @@ class Family:
         The whole is the step from the smallest to the largest.
         """
         self.require_sizes()
-        found = {
+        intervals = {
             f"{self.short(small)} to {self.short(large)}": step(small, large) for small, large in pairwise(self.sizes)
         }
-        numbers = "; ".join(f"{name} {show(one)}" for name, one in found.items())
-        return in_all([*found.values()], numbers, show=show, whole=step(self.sizes[0], self.sizes[-1]))
+        numbers = "; ".join(f"{name} {show(one)}" for name, one in intervals.items())
+        return in_all([*intervals.values()], numbers, show=show, whole=step(self.sizes[0], self.sizes[-1]))
 
     def require_sequences(self, models: Sequence[str]) -> None:
         """Refuse models whose text has too few full sequences to say which neurons are positional."""
@@ -240,13 +240,14 @@ class Family:
         if len(self.sizes) < 2:
             raise NotApplicable("that takes two sizes at least", "does not apply")
 
-    def told(self, found: Mapping[str, str]) -> str:
-        """What was found of each model, side by side."""
-        return "; ".join(f"{self.short(model)} {numbers}" for model, numbers in found.items())
+    def side_by_side(self, texts: Mapping[str, str]) -> str:
+        """The text of each model, side by side."""
+        return "; ".join(f"{self.short(model)} {numbers}" for model, numbers in texts.items())
 
-    def in_each(self, found: Mapping[str, Interval], show: Callable[[Interval], str]) -> Finding:
+    def in_each(self, intervals: Mapping[str, Interval], show: Callable[[Interval], str]) -> Finding:
         """A claim that a quantity is above 0 in each model."""
-        return in_all([*found.values()], self.told({model: show(one) for model, one in found.items()}), show=show)
+        texts = {model: show(one) for model, one in intervals.items()}
+        return in_all([*intervals.values()], self.side_by_side(texts), show=show)
 
     def with_dead(self) -> list[str]:
         """The sizes that have dead neurons."""
@@ -273,8 +274,8 @@ def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]
     """Which of the models may not be compared with most of them."""
     names = [model.name for model in models if model.is_measured_on_text]
     chosen = choose_corpora(connection, names, corpus)
-    asked = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
-    setups = [MeasurementSetup(**row) for row in ask_records(connection, "measurement_ways", asked)]
+    parameters = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
+    setups = [MeasurementSetup(**row) for row in ask_records(connection, "measurement_ways", parameters)]
     return {model: why for model, why in why_not_comparable(setups).items() if why is not None}
 
 

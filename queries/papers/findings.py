@@ -85,13 +85,13 @@ def in_all(
         return decided(parts[0].is_positive if parts else "undecided", n, numbers)
     together = pooled(parts) if whole is None else whole
     in_favour, against = (sum(one.is_positive == verdict for one in parts) for verdict in ("holds", "does not hold"))
-    told = f"{in_favour} of {len(parts)} in favour, {against or 'none'} against, together {show(together)}"
+    counts = f"{in_favour} of {len(parts)} in favour, {against or 'none'} against, together {show(together)}"
     verdict: Verdict = "undecided"
     if against or together.is_positive == "does not hold":
         verdict = "does not hold"
     elif 2 * in_favour > len(parts):
         verdict = together.is_positive
-    return decided(verdict, n, f"{numbers}; {told}")
+    return decided(verdict, n, f"{numbers}; {counts}")
 
 
 def above_half(count: tuple[int, int]) -> Interval:
@@ -99,25 +99,25 @@ def above_half(count: tuple[int, int]) -> Interval:
     return over(share(*count), 0.5)
 
 
-def points(found: Interval) -> str:
+def points(interval: Interval) -> str:
     """A share and its interval in per cent; of nothing there is none."""
-    if math.isnan(found.value):
+    if math.isnan(interval.value):
         return "no share"
-    return f"{100 * found.value:.2f}% [{100 * found.low:.2f}, {100 * found.high:.2f}]"
+    return f"{100 * interval.value:.2f}% [{100 * interval.low:.2f}, {100 * interval.high:.2f}]"
 
 
-def difference(found: Interval) -> str:
+def difference(interval: Interval) -> str:
     """A difference of shares and its interval, in percentage points; with a share of nothing there is none."""
-    if math.isnan(found.value):
+    if math.isnan(interval.value):
         return "no shares to compare"
-    return f"{100 * found.value:+.2f} points [{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
+    return f"{100 * interval.value:+.2f} points [{100 * interval.low:+.2f}, {100 * interval.high:+.2f}]"
 
 
-def signed(found: Interval) -> str:
+def signed(interval: Interval) -> str:
     """A number and its interval, with their signs."""
-    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+    return f"{interval.value:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
 
 
-def times(found: Interval) -> str:
+def times(interval: Interval) -> str:
     """A ratio and its interval, of a difference of logarithms to base ten."""
-    return f"{10**found.value:.2f} times [{10**found.low:.2f}, {10**found.high:.2f}]"
+    return f"{10**interval.value:.2f} times [{10**interval.low:.2f}, {10**interval.high:.2f}]"

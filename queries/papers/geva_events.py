@@ -34,8 +34,8 @@ class Events:
 
     def at(self, model: str, event: str, kind: str = "dominant") -> pl.DataFrame:
         """One row an event: the largest, the mean, the smallest, and the mean absolute score."""
-        own = self.scores.filter(model=model, event=event, kind=kind)
-        return own.select("example_id", "max", "mean", "min", "size")
+        of_event = self.scores.filter(model=model, event=event, kind=kind)
+        return of_event.select("example_id", "max", "mean", "min", "size")
 
     def both(self, model: str) -> pl.DataFrame:
         """One row an example with both events: those of the elimination end in `_eliminated`."""
@@ -55,7 +55,7 @@ def settled_late(family: Family) -> Finding:
     upper = pl.col("n_saturated").filter(pl.col("depth") > 0.5).sum().alias("upper")
     sums = rows.group_by("model", maintain_order=True).agg(upper, pl.col("n_saturated").sum())
     counts = {model: (n_upper, n) for model, n_upper, n in sums.iter_rows()}
-    numbers = family.told({model: points(share(*count)) for model, count in counts.items()})
+    numbers = family.side_by_side({model: points(share(*count)) for model, count in counts.items()})
     return in_all([above_half(count) for count in counts.values()], numbers, show=difference)
 
 
@@ -64,9 +64,10 @@ def ordering(of: Callable[[Events, str], Sequence[Interval]]) -> Callable[[Famil
 
     def judge(family: Family) -> Finding:
         events = Events(family)
-        found = {model: of(events, model) for model in family.sizes}
-        numbers = family.told({model: " and ".join(map(_shown, several)) for model, several in found.items()})
-        return in_all([min(several, key=_value) for several in found.values()], numbers, show=signed)
+        intervals = {model: of(events, model) for model in family.sizes}
+        texts = {model: " and ".join(map(_sign_text, several)) for model, several in intervals.items()}
+        numbers = family.side_by_side(texts)
+        return in_all([min(several, key=_value) for several in intervals.values()], numbers, show=signed)
 
     return judge
 
@@ -75,7 +76,7 @@ def _value(one: Interval) -> float:
     return one.value
 
 
-def _shown(one: Interval) -> str:
+def _sign_text(one: Interval) -> str:
     return f"{signed(one)}, n = {one.n:,}"
 
 
@@ -111,8 +112,8 @@ def near_zero(events: Events, model: str) -> Sequence[Interval]:
     """The mean score at elimination, within bounds on either side."""
     rows = events.both(model)
     bound = NEAR_ZERO * rows.get_column("max").to_numpy()
-    own = rows.get_column("mean_eliminated").to_numpy()
-    return [mean(np.subtract(bound, own).tolist()), mean(np.add(bound, own).tolist())]
+    eliminated = rows.get_column("mean_eliminated").to_numpy()
+    return [mean(np.subtract(bound, eliminated).tolist()), mean(np.add(bound, eliminated).tolist())]
 
 
 def far_below(kind: str) -> Callable[[Events, str], Sequence[Interval]]:
@@ -158,21 +159,21 @@ def _averaged(layers: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def not_negative(family: Family) -> Finding:
     """The mean score in each layer before the last ones."""
     parts: list[Interval] = []
-    wholes, told = [], {}
+    wholes, texts = [], {}
     for model, (layers, _) in _parted(family).items():
-        found = {layer: _column(rows, "mean") for layer, rows in layers.items()}
-        parts += found.values()
+        intervals = {layer: _column(rows, "mean") for layer, rows in layers.items()}
+        parts += intervals.values()
         wholes.append(_column(_averaged([*layers.values()]), "mean"))
-        told[model] = ", ".join(f"{layer}: {signed(one)}" for layer, one in found.items())
+        texts[model] = ", ".join(f"{layer}: {signed(one)}" for layer, one in intervals.items())
     n = sum(one.n for one in wholes)
-    return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
+    return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
 
 def spreading(family: Family) -> Finding:
     """Against every earlier layer by itself; the whole is the weaker of both quantities, against these together."""
     parts: list[Interval] = []
     wholes: dict[str, list[Interval]] = {"spread": [], "minimum": []}
-    told = {}
+    texts = {}
     for model, (layers, last) in _parted(family).items():
         wider, lower = ({layer: of(last, rows) for layer, rows in layers.items()} for of in (_wider, _lower))
         earlier = _averaged([*layers.values()])
@@ -184,10 +185,10 @@ def spreading(family: Family) -> Finding:
             f"{what} {layer} {signed(one)}"
             for what, (layer, one) in (("spread over layer", _least(wider)), ("minimum under layer", _least(lower)))
         )
-        told[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {nearest}"
+        texts[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {nearest}"
     whole = min((pooled(several) for several in wholes.values()), key=_value)
     n = sum(one.n for one in wholes["spread"])
-    return in_all(parts, family.told(told), show=signed, whole=whole, n=n)
+    return in_all(parts, family.side_by_side(texts), show=signed, whole=whole, n=n)
 
 
 def _wider(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
@@ -204,5 +205,5 @@ def _numbers(rows: pl.DataFrame, name: str) -> NDArray[np.float64]:
     return rows.sort("example_id").get_column(name).to_numpy()
 
 
-def _least(found: Mapping[int, Interval]) -> tuple[int, Interval]:
-    return min(found.items(), key=lambda pair: pair[1].value)
+def _least(intervals: Mapping[int, Interval]) -> tuple[int, Interval]:
+    return min(intervals.items(), key=lambda pair: pair[1].value)

@@ -61,15 +61,15 @@ def concepts_over(control: str, *, annotator: str, of: str = "share") -> Callabl
         rows = family.rows("claimed_concepts").filter(
             (pl.col("annotator") == RULES) if annotator == RULES else (pl.col("annotator") != RULES)
         )
-        found, told = {}, {}
+        intervals, texts = {}, {}
         for model in family.sizes:
             value, other = (_moments(rows, model, condition, of) for condition in ("value", control))
             if not value.n or not other.n:
                 raise NotApplicable(_not_judged(model, annotator))
-            found[model] = difference_of_means(value, other)
+            intervals[model] = difference_of_means(value, other)
             show = difference if of == "share" else signed
-            told[model] = f"{value.n} lists against {other.n:,}, {show(found[model])}"
-        return in_all([*found.values()], family.told(told), show=show)
+            texts[model] = f"{value.n} lists against {other.n:,}, {show(intervals[model])}"
+        return in_all([*intervals.values()], family.side_by_side(texts), show=show)
 
     return judge
 
@@ -81,8 +81,8 @@ def _not_judged(model: str, annotator: str) -> str:
 
 def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments:
     """Over the lists that were judged, of the share that falls under a concept, or of the number of concepts."""
-    own = rows.filter(model=model, condition=condition)
-    numbers = own.get_column("n_concepts") if of == "concepts" else own["n_tokens"] / own["n_shown"]
+    lists = rows.filter(model=model, condition=condition)
+    numbers = lists.get_column("n_concepts") if of == "concepts" else lists["n_tokens"] / lists["n_shown"]
     numbers = numbers.cast(pl.Float64)
     return Moments(numbers.len(), float(numbers.sum()), float((numbers**2).sum()))
 
@@ -90,23 +90,23 @@ def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments
 def _overlaps(family: Family) -> dict[str, pl.DataFrame]:
     """Model -> its layers' mean overlaps."""
     rows = family.rows("claimed_overlap")
-    own = {model: rows.filter(model=model) for model in family.sizes}
-    if missing := [model for model, layers in own.items() if layers.is_empty()]:
+    layers_of = {model: rows.filter(model=model) for model in family.sizes}
+    if missing := [model for model, layers in layers_of.items() if layers.is_empty()]:
         raise NotApplicable(f"{missing[0]} has no final norm", "does not apply")
-    return own
+    return layers_of
 
 
 def norm_keeps(family: Family) -> Finding:
     """Overlaps of the highest tokens with and without the final norm."""
     means = {model: _weighted(layers) for model, layers in _overlaps(family).items()}
-    numbers = family.told(
+    numbers = family.side_by_side(
         {
-            model: f"{found['norm_overlap']:.2f}, without the norm's bias {found['without_bias']:.2f}"
-            f" (random vectors {found['random']:.2f} and {found['random_without_bias']:.2f})"
-            for model, found in means.items()
+            model: f"{overlaps['norm_overlap']:.2f}, without the norm's bias {overlaps['without_bias']:.2f}"
+            f" (random vectors {overlaps['random']:.2f} and {overlaps['random_without_bias']:.2f})"
+            for model, overlaps in means.items()
         }
     )
-    holds = all(found["norm_overlap"] > LEAST_OVERLAP for found in means.values())
+    holds = all(overlaps["norm_overlap"] > LEAST_OVERLAP for overlaps in means.values())
     return Finding("holds" if holds else "does not hold", numbers)
 
 
@@ -120,57 +120,57 @@ def _weighted(layers: pl.DataFrame) -> dict[str, float]:
 def norm_keeps_more(family: Family) -> Finding:
     """The same over that of random vectors, layer by layer."""
     apart = pl.col("norm_overlap") - pl.col("random")
-    found = {
+    intervals = {
         model: mean(layers.select(apart.alias("apart")).drop_nulls().get_column("apart").to_list())
         for model, layers in _overlaps(family).items()
     }
-    return family.in_each(found, signed)
+    return family.in_each(intervals, signed)
 
 
 def dominate(family: Family) -> Finding:
     """The share that dominant neurons hold over that of random ones."""
     rows = family.rows("claimed_dominance")
-    found, told = {}, {}
+    intervals, texts = {}, {}
     for model in family.sizes:
-        own = rows.filter(model=model)
-        if own.is_empty():
+        of_model = rows.filter(model=model)
+        if of_model.is_empty():
             raise NotApplicable(f"no sub-updates of {model} were kept")
-        found[model] = mean((own.get_column("dominant") - own.get_column("random")).to_list())
-        shares = [float(str(own.get_column(name).mean())) for name in ("dominant", "random")]
-        told[model] = f"{shares[0]:.1%} against {shares[1]:.1%}, {difference(found[model])}"
-    return in_all([*found.values()], family.told(told), show=difference)
+        intervals[model] = mean((of_model.get_column("dominant") - of_model.get_column("random")).to_list())
+        shares = [float(str(of_model.get_column(name).mean())) for name in ("dominant", "random")]
+        texts[model] = f"{shares[0]:.1%} against {shares[1]:.1%}, {difference(intervals[model])}"
+    return in_all([*intervals.values()], family.side_by_side(texts), show=difference)
 
 
 def few_clusters(family: Family) -> Finding:
     """The clusters that make half of the extreme updates, beside their share of the neurons."""
     columns = ("model", "n_extreme", "neuron_share")
     rows = family.view("extreme_clusters", columns, ("model", "n_extreme desc", "cluster_id"))
-    parts, told = [], {}
+    parts, texts = [], {}
     for model in family.sizes:
-        own = rows.filter(model=model)
-        if int(own.get_column("n_extreme").sum()) < LEAST_UPDATES:
+        of_model = rows.filter(model=model)
+        if int(of_model.get_column("n_extreme").sum()) < LEAST_UPDATES:
             raise NotApplicable(
                 f"{model} has fewer than {LEAST_UPDATES} extreme updates by clustered neurons", "needs more text"
             )
-        total = int(own.get_column("n_extreme").sum())
-        cumulative = own.get_column("n_extreme").cum_sum().to_list()
+        total = int(of_model.get_column("n_extreme").sum())
+        cumulative = of_model.get_column("n_extreme").cum_sum().to_list()
         most = next(place for place, so_far in enumerate(cumulative, start=1) if 2 * so_far >= total)
-        of_neurons = float(own.head(most).get_column("neuron_share").sum())
-        found = share(cumulative[most - 1], total)
-        parts.append(over(found, 10 * of_neurons))
-        told[model] = f"{most} clusters, {of_neurons:.2%} of the neurons, make {points(found)} of {total}"
-    return in_all(parts, family.told(told), show=difference)
+        of_neurons = float(of_model.head(most).get_column("neuron_share").sum())
+        cluster_share = share(cumulative[most - 1], total)
+        parts.append(over(cluster_share, 10 * of_neurons))
+        texts[model] = f"{most} clusters, {of_neurons:.2%} of the neurons, make {points(cluster_share)} of {total}"
+    return in_all(parts, family.side_by_side(texts), show=difference)
 
 
 def rule_stops_early(family: Family) -> Finding:
     """Over seeds: what is saved, and how often the token is the model's own."""
     rows = family.rows("claimed_exit_rules")
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     verdicts: list[Verdict] = []
     n = 0
     for model in family.sizes:
-        own = rows.filter(model=model)
-        rule = own.filter(method="cluster_ranks")
+        of_model = rows.filter(model=model)
+        rule = of_model.filter(method="cluster_ranks")
         if rule.is_empty():
             raise NotApplicable(f"early exits by clusters were not measured on {model}")
         saved = mean(rule.get_column("saved_share").to_list())
@@ -178,8 +178,8 @@ def rule_stops_early(family: Family) -> Finding:
         n += int(rule.get_column("n").sum())
         right_often = mean([one - LEAST_ACCURACY for one in rule.get_column("accuracy").to_list()])
         verdicts += [saved.is_positive, right_often.is_positive]
-        told[model] = f"{points(saved)} of the layers saved at an accuracy of {points(accuracy)}"
-    return decided(all_of(verdicts), n, family.told(told))
+        texts[model] = f"{points(saved)} of the layers saved at an accuracy of {points(accuracy)}"
+    return decided(all_of(verdicts), n, family.side_by_side(texts))
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class _Steered:
         """From the rows of one attribute."""
         first, by_method = rows[0], {row["method"]: row for row in rows}
         random = by_method.get("random", {"n_sets": 0, "share_least": 0.0})
-        known = first["perplexity"] is not None
+        is_measured = first["perplexity"] is not None
         return cls(
             name=f"{first['model']}, {first['intervention']}, {first['attribute']}",
             counts={
@@ -208,7 +208,7 @@ class _Steered:
             },
             n_sets=random["n_sets"],
             least_random=random["share_least"] or 0.0,
-            perplexity=first["perplexity"] / first["perplexity_untouched"] if known else None,
+            perplexity=first["perplexity"] / first["perplexity_untouched"] if is_measured else None,
         )
 
     @property
@@ -225,23 +225,23 @@ class _Steered:
 def _steered(family: Family) -> Iterator[_Steered]:
     """Interventions on the unwanted attribute with enough sets and texts."""
     rows = family.rows("claimed_steering").to_dicts()
-    own: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    rows_of: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        asked = json.loads(row["parameters"]).get("continuations", {}).get(row["intervention"], {})
-        if row["attribute"] == asked.get("unwanted"):
-            own.setdefault((row["model"], row["intervention"], row["scorer"]), []).append(row)
-    found = [one for one in map(_Steered.of, own.values()) if "changed" in one.counts]
+        settings = json.loads(row["parameters"]).get("continuations", {}).get(row["intervention"], {})
+        if row["attribute"] == settings.get("unwanted"):
+            rows_of.setdefault((row["model"], row["intervention"], row["scorer"]), []).append(row)
+    steered = [one for one in map(_Steered.of, rows_of.values()) if "changed" in one.counts]
     begin = command_line(
         "intervene", family.sizes[0], "--search", "WORD", "--prompts", "FILE", "--sets", str(LEAST_SETS)
     )
-    if not found:
+    if not steered:
         raise NotApplicable(f"no model continued prompts with changed neurons; begin with `{begin}`")
-    if not any(one.is_enough for one in found):
+    if not any(one.is_enough for one in steered):
         raise NotApplicable(
-            f"that takes {LEAST_SETS} random sets and {LEAST_TEXTS} texts by each method; {found[0].name} has"
-            f" {found[0].n_sets} and {found[0].counts['changed'][1]}; write more with `{begin}`"
+            f"that takes {LEAST_SETS} random sets and {LEAST_TEXTS} texts by each method; {steered[0].name} has"
+            f" {steered[0].n_sets} and {steered[0].counts['changed'][1]}; write more with `{begin}`"
         )
-    return (one for one in found if one.is_enough)
+    return (one for one in steered if one.is_enough)
 
 
 def _in_one(judged: Sequence[tuple[Verdict, str, int]]) -> Finding:
@@ -249,21 +249,21 @@ def _in_one(judged: Sequence[tuple[Verdict, str, int]]) -> Finding:
     verdicts = [verdict for verdict, _, _ in judged]
     outcomes: tuple[Verdict, ...] = ("holds", "undecided", "does not hold")
     verdict = next(one for one in outcomes if one in verdicts)
-    return decided(verdict, sum(n for _, _, n in judged), "; ".join(told for _, told, _ in judged))
+    return decided(verdict, sum(n for _, _, n in judged), "; ".join(text for _, text, _ in judged))
 
 
 def steers(family: Family) -> Finding:
     """Rarer than untouched by the interval, and than with every random set: these say what any neurons would do."""
     judged: list[tuple[Verdict, str, int]] = []
     for one in _steered(family):
-        found, changed = one.below("untouched"), share(*one.counts["changed"])
+        interval, changed = one.below("untouched"), share(*one.counts["changed"])
         is_beyond = changed.value < one.least_random
-        verdict = found.is_positive if is_beyond else "does not hold"
-        told = (
-            f"{one.name}: {points(changed)}, untouched {difference(found)} more, the least of {one.n_sets} random sets"
-            f" {one.least_random:.2%}"
+        verdict = interval.is_positive if is_beyond else "does not hold"
+        text = (
+            f"{one.name}: {points(changed)}, untouched {difference(interval)} more, the least of {one.n_sets} random"
+            f" sets {one.least_random:.2%}"
         )
-        judged.append((verdict, told, found.n))
+        judged.append((verdict, text, interval.n))
     return _in_one(judged)
 
 
@@ -275,9 +275,9 @@ def beats(method: str, *, by: float) -> Callable[[Family], Finding]:
         for one in _steered(family):
             if not one.counts.get(method, (0, 0))[1]:
                 continue
-            found = one.below(method)
-            told = f"{one.name}: {method.replace('_', ' ')} {difference(found)} more"
-            judged.append((over(found, by).is_positive, told, found.n))
+            interval = one.below(method)
+            text = f"{one.name}: {method.replace('_', ' ')} {difference(interval)} more"
+            judged.append((over(interval, by).is_positive, text, interval.n))
         if not judged:
             raise NotApplicable(f"no texts were written with {method.replace('_', ' ')}")
         return _in_one(judged)
@@ -287,9 +287,9 @@ def beats(method: str, *, by: float) -> Callable[[Family], Finding]:
 
 def keeps_language(family: Family) -> Finding:
     """The perplexity of changed models over that of untouched ones."""
-    known = [(one.name, one.perplexity) for one in _steered(family) if one.perplexity is not None]
-    if not known:
+    ratios = [(one.name, one.perplexity) for one in _steered(family) if one.perplexity is not None]
+    if not ratios:
         raise NotApplicable("the perplexity of the changed models was not measured")
-    numbers = "; ".join(f"{name}: {ratio:.3f} times" for name, ratio in known)
-    outcome: Outcome = "holds" if any(ratio < MOST_PERPLEXITY for _, ratio in known) else "does not hold"
+    numbers = "; ".join(f"{name}: {ratio:.3f} times" for name, ratio in ratios)
+    outcome: Outcome = "holds" if any(ratio < MOST_PERPLEXITY for _, ratio in ratios) else "does not hold"
     return Finding(outcome, numbers)

@@ -103,23 +103,23 @@ def difference_of_means(first: Moments, second: Moments) -> Interval:
     return Interval(value, value - half, value + half, n)
 
 
-def over(found: Interval, bound: float) -> Interval:
+def over(interval: Interval, bound: float) -> Interval:
     """How far a quantity lies above a bound."""
-    return Interval(found.value - bound, found.low - bound, found.high - bound, found.n)
+    return Interval(interval.value - bound, interval.low - bound, interval.high - bound, interval.n)
 
 
 def pooled(parts: Sequence[Interval]) -> Interval:
     """Unweighted mean of independent estimates; distances to the ends add as squares, as in Newcombe's method.
 
-    Parts with nothing behind them are left out; of nothing at all nothing is known.
+    Parts with nothing behind them are left out; without any part the interval is empty.
     """
-    known = [one for one in parts if not math.isnan(one.value)]
-    if not known:
+    filled = [one for one in parts if not math.isnan(one.value)]
+    if not filled:
         return Interval(math.nan, -math.inf, math.inf, 0)
-    value = sum(one.value for one in known) / len(known)
-    below = math.hypot(*(one.value - one.low for one in known)) / len(known)
-    above = math.hypot(*(one.high - one.value for one in known)) / len(known)
-    return Interval(value, value - below, value + above, sum(one.n for one in known))
+    value = sum(one.value for one in filled) / len(filled)
+    below = math.hypot(*(one.value - one.low for one in filled)) / len(filled)
+    above = math.hypot(*(one.high - one.value for one in filled)) / len(filled)
+    return Interval(value, value - below, value + above, sum(one.n for one in filled))
 
 
 def all_of(verdicts: Sequence[Verdict]) -> Verdict:

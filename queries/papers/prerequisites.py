@@ -39,15 +39,15 @@ def missing_jobs(
         models: names of models.
         corpus: the corpus that it is about; None: each model's shown one.
     """
-    known = [model.name for model in choose_models(connection, models)]
-    chosen = choose_corpora(connection, known, corpus)
-    ran = {row["model"]: row for row in ask_records(connection, "jobs_of_text", {"models": known})}
+    names = [model.name for model in choose_models(connection, models)]
+    chosen = choose_corpora(connection, names, corpus)
+    ran = {row["model"]: row for row in ask_records(connection, "jobs_of_text", {"models": names})}
     recipes = {
         row["corpus_id"]: row
         for row in ask_records(connection, "corpus_recipes", {"corpus_ids": [one.corpus_id for one in chosen.values()]})
     }
     lacks = []
-    for model in known:
+    for model in names:
         text = chosen[model].corpus_id if model in chosen else None
         runs = zip(ran[model]["jobs"] or (), ran[model]["corpus_ids"] or (), strict=True)
         done = {job for job, of in runs if of in (None, text)}
@@ -59,18 +59,18 @@ def missing_jobs(
     return lacks
 
 
-def known_as(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> dict[str, str | None]:
-    """What the warehouse calls models that were asked for as `ingest` takes them; None where it knows none of them.
+def known_as(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> dict[str, str | None]:
+    """Names in the warehouse of models that are given as `ingest` takes them; None where it has no such model.
 
     A model is called `NAME` of `NAME=SOURCE`, else by the last part of its hub id or folder.
     """
-    there = {str(row["name"]) for row in ask_records(connection, "models")} if asked else set()
-    names = {one: one if one in there else _name(one) for one in asked}
-    return {one: name if name in there else None for one, name in names.items()}
+    stored = {str(row["name"]) for row in ask_records(connection, "models")} if models else set()
+    names = {one: one if one in stored else _name(one) for one in models}
+    return {one: name if name in stored else None for one, name in names.items()}
 
 
-def _name(asked: str) -> str:
-    name, equals, source = asked.partition("=")
+def _name(model: str) -> str:
+    name, equals, source = model.partition("=")
     return name if equals else (source or name).rstrip("/").rpartition("/")[2]
 
 
@@ -130,6 +130,6 @@ class Unsteered:
 
 def unsteered(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[Unsteered]:
     """Plain models among these that continued no prompts with changed neurons, if their text has code and prose."""
-    asked = {"models": list(models), "most": N_PROMPTS, "length": PROMPT_TOKENS}
-    rows = ask_records(connection, "models_unsteered", asked)
+    parameters = {"models": list(models), "most": N_PROMPTS, "length": PROMPT_TOKENS}
+    rows = ask_records(connection, "models_unsteered", parameters)
     return [Unsteered(row["model"], tuple(dict.fromkeys(filter(str.strip, row["prompts"])))) for row in rows]

@@ -37,14 +37,14 @@ class JudgedClaims(TabularAnswer):
         models: its sizes, smallest first.
         judged: the claims in the order of the papers.
         left_out: models that may not be compared with the others, with the reason.
-        everybody: all models that were asked about, variants and those left out included, smallest first.
+        all_models: all models that were asked about, variants and those left out included, smallest first.
     """
 
     family: str
     models: tuple[str, ...]
     judged: tuple[JudgedClaim, ...]
     left_out: dict[str, str] = field(default_factory=dict)
-    everybody: tuple[str, ...] = ()
+    all_models: tuple[str, ...] = ()
 
     @property
     def claims(self) -> pl.DataFrame:
@@ -96,8 +96,8 @@ class JudgedClaims(TabularAnswer):
 def tally(judged: Sequence[JudgedClaim]) -> str:
     """How many claims of each verdict there are, in a sentence."""
     counts = Counter(one.finding.outcome for one in judged)
-    told = ", ".join(f"{n} {_PLURAL[outcome]}" for outcome in _PLURAL if (n := counts[outcome]))
-    return f"of {len(judged)} claims: {told}"
+    parts = ", ".join(f"{n} {_PLURAL[outcome]}" for outcome in _PLURAL if (n := counts[outcome]))
+    return f"of {len(judged)} claims: {parts}"
 
 
 _PLURAL: Mapping[Outcome, str] = {
@@ -129,8 +129,9 @@ def judge_claims(
         family: the family; None: the only one there.
         corpus: the corpus to judge on; None: each model's shown one.
     """
-    with on_corpus(connection, models, corpus) as shown:
-        own = Family.of(shown, models, family=family, corpus=corpus)
+    with on_corpus(connection, models, corpus) as on_its_corpus:
+        of_family = Family.of(on_its_corpus, models, family=family, corpus=corpus)
         chosen = [paper for name, paper in PAPERS.items() if not papers or name in papers]
-        judged = [JudgedClaim(paper, claim, claim.on(own)) for paper in chosen for claim in paper.claims]
-    return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out), own.everybody)
+        judged = [JudgedClaim(paper, claim, claim.on(of_family)) for paper in chosen for claim in paper.claims]
+    left_out = dict(of_family.left_out)
+    return JudgedClaims(of_family.name, of_family.sizes, tuple(judged), left_out, of_family.all_models)

@@ -49,19 +49,19 @@ def are_positional(family: Family) -> Finding:
         )
     family.require_sequences([*sizes, *(control[model] for model in sizes)])
     counts = {model: [family.count(one, POSITIONAL) for one in (model, control[model])] for model in sizes}
-    found = {model: [family.count(one, SMOOTH) for one in (model, control[model])] for model in sizes}
-    numbers = family.told({model: _beside_untrained(counts[model], found[model]) for model in sizes})
+    counts_smooth = {model: [family.count(one, SMOOTH) for one in (model, control[model])] for model in sizes}
+    numbers = family.side_by_side({model: _beside_untrained(counts[model], counts_smooth[model]) for model in sizes})
     if min(counts[model][0][0] for model in sizes) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    parts = [share_difference(own, untrained) for own, untrained in found.values()]
+    parts = [share_difference(trained, untrained) for trained, untrained in counts_smooth.values()]
     return in_all(parts, numbers, show=difference)
 
 
 def _beside_untrained(positional: Sequence[tuple[int, int]], smooth: Sequence[tuple[int, int]]) -> str:
-    (own, n), (other, n_other) = positional
+    (trained, n), (other, n_other) = positional
     over_untrained = share_difference(*smooth)
     return (
-        f"{own} of {n:,} positional, {smooth[0][0]} smoothly; untrained {other} of {n_other:,},"
+        f"{trained} of {n:,} positional, {smooth[0][0]} smoothly; untrained {other} of {n_other:,},"
         f" {smooth[1][0]} smoothly: {difference(over_untrained)}"
     )
 
@@ -73,11 +73,12 @@ def oscillate(family: Family) -> Finding:
         raise NotApplicable("the paper says so of models smaller than 6.7b, and there is none", "does not apply")
     family.require_sequences(small)
     counts = {model: {name: family.count(model, kind)[0] for name, kind in _KINDS.items()} for model in small}
-    numbers = family.told({model: ", ".join(f"{n} {kind}" for kind, n in of.items()) for model, of in counts.items()})
+    texts = {model: ", ".join(f"{n} {kind}" for kind, n in of.items()) for model, of in counts.items()}
+    numbers = family.side_by_side(texts)
     if min(sum(of.values()) for of in counts.values()) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
     pairs = [(of["oscillatory"], max(n for kind, n in of.items() if kind != "oscillatory")) for of in counts.values()]
-    return in_all([above_half((own, own + other)) for own, other in pairs], numbers, show=difference)
+    return in_all([above_half((n, n + n_other)) for n, n_other in pairs], numbers, show=difference)
 
 
 SMALL = 6_000_000_000
@@ -90,32 +91,32 @@ def fade_with_size(family: Family) -> Finding:
     """Kinds that tell where a position lies: oscillatory neurons, and those that switch between both extremes."""
     family.require_sizes()
     family.require_sequences(family.sizes)
-    found = {model: family.count(model, OSCILLATORY | BOTH, POSITIONAL) for model in family.sizes}
-    numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
-    if min(n for _, n in found.values()) < LEAST_OBJECTS:
+    counts = {model: family.count(model, OSCILLATORY | BOTH, POSITIONAL) for model in family.sizes}
+    numbers = family.side_by_side({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in counts.items()})
+    if min(n for _, n in counts.values()) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    steps = family.by_steps(lambda small, large: share_difference(found[small], found[large]), difference)
+    steps = family.by_steps(lambda small, large: share_difference(counts[small], counts[large]), difference)
     return Finding(steps.outcome, f"{numbers}; {steps.numbers}", steps.n)
 
 
 def two_stages(family: Family) -> Finding:
     """The deepest valley between two stages of layers."""
     family.require_sequences(family.sizes)
-    found, told = [], {}
+    intervals, texts = [], {}
     for model in family.sizes:
         if family.count(model, POSITIONAL)[0] < LEAST_OBJECTS:
-            told[model] = f"fewer than {LEAST_OBJECTS} positional neurons"
+            texts[model] = f"fewer than {LEAST_OBJECTS} positional neurons"
             continue
         valley = _valley(family, model)
         if valley is None:
-            told[model] = "no layer between two others"
+            texts[model] = "no layer between two others"
             continue
         layers, one = valley
-        found.append(one)
-        told[model] = "layer {} over {} under {}: ".format(*layers) + difference(one)
-    if not found:
-        return Finding("needs larger models", family.told(told))
-    return in_all(found, family.told(told), show=difference)
+        intervals.append(one)
+        texts[model] = "layer {} over {} under {}: ".format(*layers) + difference(one)
+    if not intervals:
+        return Finding("needs larger models", family.side_by_side(texts))
+    return in_all(intervals, family.side_by_side(texts), show=difference)
 
 
 def _valley(family: Family, model: str) -> tuple[tuple[int, int, int], Interval] | None:
@@ -143,17 +144,17 @@ def _count_or_none(family: Family, model: str, what: pl.Expr, *conditions: pl.Ex
 def weaker_later(family: Family) -> Finding:
     """Strong ones among the positional neurons of the first third, over those of the rest."""
     family.require_sequences(family.sizes)
-    found, told = [], {}
+    intervals, texts = [], {}
     for model in family.sizes:
         stages = [_count_or_none(family, model, STRONG, POSITIONAL, stage) for stage in (FIRST_THIRD, REST)]
-        told[model] = " and ".join(f"{k} of {n} strong" for k, n in stages)
+        texts[model] = " and ".join(f"{k} of {n} strong" for k, n in stages)
         if min(n for _, n in stages) >= LEAST_OBJECTS:
             one = share_difference(*stages)
-            found.append(one)
-            told[model] += f": {difference(one)}"
-    if not found:
-        return Finding("needs larger models", family.told(told))
-    return in_all(found, family.told(told), show=difference)
+            intervals.append(one)
+            texts[model] += f": {difference(one)}"
+    if not intervals:
+        return Finding("needs larger models", family.side_by_side(texts))
+    return in_all(intervals, family.side_by_side(texts), show=difference)
 
 
 def teams(family: Family) -> Finding:
@@ -174,18 +175,18 @@ def without_positions(family: Family) -> Finding:
     """Positional neurons without position embeddings."""
     model, _ = family.variant("no-position")
     family.require_sequences([model])
-    there, n = family.count(model, POSITIONAL)
-    numbers = f"{family.short(model)} {there}, {points(share(there, n))}"
-    return if_enough(there, "holds", numbers)
+    n_positional, n = family.count(model, POSITIONAL)
+    numbers = f"{family.short(model)} {n_positional}, {points(share(n_positional, n))}"
+    return if_enough(n_positional, "holds", numbers)
 
 
 def strong_without_positions(family: Family) -> Finding:
     """Strong positional neurons without position embeddings."""
     models = family.variant("no-position")
     family.require_sequences(models)
-    found = {model: family.count(model, STRONG, POSITIONAL) for model in models}
-    numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
-    without, with_positions = (found[model][0] for model in models)
+    counts = {model: family.count(model, STRONG, POSITIONAL) for model in models}
+    numbers = family.side_by_side({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in counts.items()})
+    without, with_positions = (counts[model][0] for model in models)
     if max(without, with_positions) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
     return Finding("holds" if without >= LEAST_OBJECTS else "does not hold", numbers)
@@ -196,14 +197,14 @@ def generic(family: Family) -> Finding:
     without, plain = family.variant("no-position")
     family.require_sequences((without, plain))
     first, second = (family.count(model, BOTH | OSCILLATORY, POSITIONAL) for model in (plain, without))
-    found = share_difference(first, second)
+    interval = share_difference(first, second)
     numbers = (
         f"{family.short(plain)} {first[0]} of {first[1]}, {family.short(without)} {second[0]} of {second[1]}:"
-        f" {difference(found)}"
+        f" {difference(interval)}"
     )
     if min(first[1], second[1]) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    return decided(found.is_positive, found.n, numbers)
+    return decided(interval.is_positive, interval.n, numbers)
 
 
 def training(family: Family) -> Finding:
@@ -212,59 +213,61 @@ def training(family: Family) -> Finding:
     family.require_sequences((*steps, trained))
     counts = {model: (family.count(model, POSITIONAL)[0], family.count(model, OSCILLATORY)) for model in steps}
     counts[trained] = (family.count(trained, POSITIONAL)[0], family.count(trained, OSCILLATORY))
-    numbers = family.told({model: f"{k} positional, {o[0]} oscillatory" for model, (k, o) in counts.items()})
-    found = [share_difference(counts[trained][1], counts[model][1]) for model in steps]
+    numbers = family.side_by_side({model: f"{k} positional, {o[0]} oscillatory" for model, (k, o) in counts.items()})
+    intervals = [share_difference(counts[trained][1], counts[model][1]) for model in steps]
     if counts[trained][1][0] < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
     earlier = [sum(counts[model][1][place] for model in steps) for place in (0, 1)]
     whole = share_difference(counts[trained][1], (earlier[0], earlier[1]))
-    return in_all(found, numbers, show=difference, whole=whole)
+    return in_all(intervals, numbers, show=difference, whole=whole)
 
 
 def incoherent(family: Family) -> Finding:
     """Layers count by their positional neurons; their intervals are added as those of independent means."""
     family.require_sequences(family.sizes)
     rows = family.rows("claimed_positional_values").to_dicts()
-    found = {}
+    intervals = {}
     for model in family.sizes:
-        own = [row for row in rows if row["model"] == model and row["half"] is not None]
-        n = sum(row["n"] for row in own)
+        of_model = [row for row in rows if row["model"] == model and row["half"] is not None]
+        n = sum(row["n"] for row in of_model)
         if n >= LEAST_OBJECTS:
-            value = sum(row["n"] * row["difference"] for row in own) / n
-            half = math.hypot(*(row["n"] * row["half"] / n for row in own))
-            found[model] = Interval(value, value - half, value + half, n)
-    if not found:
+            value = sum(row["n"] * row["difference"] for row in of_model) / n
+            half = math.hypot(*(row["n"] * row["half"] / n for row in of_model))
+            intervals[model] = Interval(value, value - half, value + half, n)
+    if not intervals:
         return Finding("needs larger models", f"fewer than {LEAST_OBJECTS} positional neurons of known coherence")
-    return family.in_each(found, lambda one: f"{signed(one)}, n = {one.n}")
+    return family.in_each(intervals, lambda one: f"{signed(one)}, n = {one.n}")
 
 
 def without_dead(family: Family) -> Finding:
     """Dead neurons with norms before the blocks over those with norms after them."""
     after, plain = family.variant(POST_NORM)
     counts = [family.count(model, DEAD) for model in (plain, after)]
-    found = share_difference(*counts)
+    interval = share_difference(*counts)
     numbers = (
         f"{family.short(plain)} {counts[0][0]} of {counts[0][1]:,}, {family.short(after)} {counts[1][0]} of"
-        f" {counts[1][1]:,}: {difference(found)}"
+        f" {counts[1][1]:,}: {difference(interval)}"
     )
     if not any(k for k, _ in counts):
         return Finding("needs larger models", numbers)
     if counts[1][0]:
         return Finding("does not hold", numbers)
-    return decided(found.is_positive, found.n, numbers)
+    return decided(interval.is_positive, interval.n, numbers)
 
 
 def less_sparse(family: Family) -> Finding:
     """Tokens that cover a neuron with norms after the blocks over those with norms before them."""
     after, plain = family.variant(POST_NORM)
-    found = difference_of_means(*(family.moments(model, "coverage", FIRST_HALF) for model in (after, plain)))
-    return decided(found.is_positive, found.n, f"{family.short(after)} over {family.short(plain)}: {times(found)}")
+    interval = difference_of_means(*(family.moments(model, "coverage", FIRST_HALF) for model in (after, plain)))
+    numbers = f"{family.short(after)} over {family.short(plain)}: {times(interval)}"
+    return decided(interval.is_positive, interval.n, numbers)
 
 
 def positional_after(family: Family) -> Finding:
     """Positional neurons with norms after the blocks."""
     model, _ = family.variant(POST_NORM)
     family.require_sequences([model])
-    there, n = family.count(model, SMOOTH)
-    numbers = f"{family.short(model)} {family.count(model, POSITIONAL)[0]}, smooth {there}, {points(share(there, n))}"
-    return if_enough(there, "holds", numbers)
+    n_smooth, n = family.count(model, SMOOTH)
+    n_positional = family.count(model, POSITIONAL)[0]
+    numbers = f"{family.short(model)} {n_positional}, smooth {n_smooth}, {points(share(n_smooth, n))}"
+    return if_enough(n_smooth, "holds", numbers)

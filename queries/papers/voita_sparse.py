@@ -44,12 +44,12 @@ _LEAST_FREQUENT_SHARE = thresholds("corpus_ngrams")["least_frequent_share"]
 
 def dead_grow(family: Family) -> Finding:
     """Dead shares from size to size."""
-    found = family.by_steps(
+    finding = family.by_steps(
         lambda small, large: share_difference(family.count(large, DEAD), family.count(small, DEAD)), difference
     )
     return _beside_seeds(
         family,
-        found,
+        finding,
         lambda plain, seed: difference(share_difference(family.count(seed, DEAD), family.count(plain, DEAD))),
     )
 
@@ -60,43 +60,43 @@ def rarer(family: Family) -> Finding:
     def apart(common: str, rare: str) -> str:
         return difference(_frequencies_apart(family, common, rare))
 
-    found = family.by_steps(lambda small, large: _frequencies_apart(family, small, large), difference)
-    return _beside_seeds(family, found, apart)
+    finding = family.by_steps(lambda small, large: _frequencies_apart(family, small, large), difference)
+    return _beside_seeds(family, finding, apart)
 
 
 def _frequencies_apart(family: Family, common: str, rare: str) -> Interval:
     return difference_of_means(*(family.moments(model, "frequency", ~DEAD) for model in (common, rare)))
 
 
-def _beside_seeds(family: Family, found: Finding, apart: Callable[[str, str], str]) -> Finding:
+def _beside_seeds(family: Family, finding: Finding, apart: Callable[[str, str], str]) -> Finding:
     """What was found between sizes, beside the same between two seeds of one size."""
     try:
         seed, plain = family.variant("seed")
         seeds = apart(plain, seed)
     except NotApplicable:
-        return found
-    return Finding(found.outcome, f"{found.numbers}; between two seeds {seeds}", found.n)
+        return finding
+    return Finding(finding.outcome, f"{finding.numbers}; between two seeds {seeds}", finding.n)
 
 
 def first_half(family: Family) -> Finding:
     """Dead shares of the first half of the layers over those of the second."""
-    found = {
+    intervals = {
         model: share_difference(family.count(model, DEAD, FIRST_HALF), family.count(model, DEAD, ~FIRST_HALF))
         for model in family.with_dead()
     }
-    return family.in_each(found, difference)
+    return family.in_each(intervals, difference)
 
 
 def second_half(family: Family) -> Finding:
     """Dead neurons in the second half of the layers."""
-    found = {model: share(*family.count(model, DEAD, ~FIRST_HALF)) for model in family.with_dead()}
-    numbers = family.told({model: points(one) for model, one in found.items()})
-    return Finding("holds" if all(one.value == 0 for one in found.values()) else "does not hold", numbers)
+    shares = {model: share(*family.count(model, DEAD, ~FIRST_HALF)) for model in family.with_dead()}
+    numbers = family.side_by_side({model: points(one) for model, one in shares.items()})
+    return Finding("holds" if all(one.value == 0 for one in shares.values()) else "does not hold", numbers)
 
 
 def dead_where_rare(family: Family) -> Finding:
     """How rarely neurons fire in the layer with most dead ones, beside the rarest other layer."""
-    found, told = [], {}
+    intervals, texts = [], {}
     for model in family.with_dead():
         layers = sorted(set(family.of_model(model).get_column("layer")))
         dead = {layer: share(*family.count(model, DEAD, pl.col("layer") == layer)).value for layer in layers}
@@ -107,9 +107,9 @@ def dead_where_rare(family: Family) -> Finding:
             continue
         rarest = min(others, key=lambda layer: alive[layer].mean)
         one = difference_of_means(alive[rarest], alive[deadest])
-        found.append(one)
-        told[model] = f"layer {deadest}, the rarest other {rarest}: {difference(one)}"
-    return in_all(found, family.told(told), show=difference)
+        intervals.append(one)
+        texts[model] = f"layer {deadest}, the rarest other {rarest}: {difference(one)}"
+    return in_all(intervals, family.side_by_side(texts), show=difference)
 
 
 def covered_by_fewer(family: Family) -> Finding:
@@ -126,29 +126,29 @@ def covered_by_fewer(family: Family) -> Finding:
 
 def few_tokens(family: Family) -> Finding:
     """Neurons of the first half that few tokens cover."""
-    found = {model: family.count(model, FEW, FIRST_HALF, _alive(family, model)) for model in family.sizes}
-    numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
+    counts = {model: family.count(model, FEW, FIRST_HALF, _alive(family, model)) for model in family.sizes}
+    numbers = family.side_by_side({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in counts.items()})
     largest = family.sizes[-1]
-    if found[largest][0] < LEAST_OBJECTS:
+    if counts[largest][0] < LEAST_OBJECTS:
         return family.too_few(largest, numbers)
-    return decided(over(share(*found[largest]), SUBSTANTIAL).is_positive, found[largest][1], numbers)
+    return decided(over(share(*counts[largest]), SUBSTANTIAL).is_positive, counts[largest][1], numbers)
 
 
 def _alive(family: Family, model: str) -> pl.Expr:
     """Neurons that are not dead; all, where none can be."""
-    known = family.of_model(model).get_column("is_dead").null_count() == 0
-    return ~DEAD if known else pl.lit(value=True)
+    is_known = family.of_model(model).get_column("is_dead").null_count() == 0
+    return ~DEAD if is_known else pl.lit(value=True)
 
 
 def detectors(family: Family) -> Finding:
     """Token detectors from size to size."""
-    found = {model: family.count(model, DETECTOR) for model in family.sizes}
+    counts = {model: family.count(model, DETECTOR) for model in family.sizes}
     family.require_sizes()
-    numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
-    steps = [share_difference(found[large], found[small]) for small, large in pairwise(family.sizes)]
-    if found[family.sizes[-1]][0] < LEAST_OBJECTS:
+    numbers = family.side_by_side({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in counts.items()})
+    steps = [share_difference(counts[large], counts[small]) for small, large in pairwise(family.sizes)]
+    if counts[family.sizes[-1]][0] < LEAST_OBJECTS:
         return family.too_few(family.sizes[-1], numbers)
-    whole = share_difference(found[family.sizes[-1]], found[family.sizes[0]])
+    whole = share_difference(counts[family.sizes[-1]], counts[family.sizes[0]])
     return in_all(steps, numbers, show=difference, whole=whole)
 
 
@@ -175,8 +175,8 @@ def new_tokens(family: Family) -> Finding:
     of_layers = family.view("detected_by_layer", columns, ("layer",), where=detect, models=[largest]).to_dicts()
     following = [(int(row["n_new"]), int(row["n_detected"])) for row in of_layers[1:]]
     new, detected = (sum(count[place] for count in following) for place in (0, 1))
-    told = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
-    numbers = f"{family.short(largest)}: {told or 'no layer detects any'}"
+    counts = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
+    numbers = f"{family.short(largest)}: {counts or 'no layer detects any'}"
     if detected < LEAST_OBJECTS:
         return family.too_few(largest, numbers)
     parts = [above_half(count) for count in following]
@@ -208,20 +208,20 @@ def longer(family: Family) -> Finding:
     of_models = of_layers.group_by("model", "n", maintain_order=True)
     rows = of_models.agg(pl.col("status").first(), pl.col("n_detectors", "n_neurons").sum()).to_dicts()
     counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
-    told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
+    texts = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
     most = max((int(row["n_detectors"] or 0) for key, row in counts.items() if key[0] == family.sizes[-1]), default=0)
     unlabelled = [n for n in _NAMES if (family.sizes[-1], n) not in counts]
     if most < LEAST_OBJECTS and unlabelled:
-        return Finding("needs more text", f"{family.told(told)}; {_tokens_for(family, unlabelled[0])}")
+        return Finding("needs more text", f"{family.side_by_side(texts)}; {_tokens_for(family, unlabelled[0])}")
     if most < LEAST_OBJECTS:
-        return family.too_few(family.sizes[-1], family.told(told))
+        return family.too_few(family.sizes[-1], family.side_by_side(texts))
     smallest, *_, largest = family.sizes
     parts = [_more(counts, n, *pair) for n in _NAMES for pair in pairwise(family.sizes)]
     # Bigrams and trigrams are of the same neurons: the whole is the length with the weaker case.
     ends = [one for n in _NAMES if (one := _more(counts, n, smallest, largest)) is not None]
     return in_all(
         [one for one in parts if one is not None],
-        family.told(told),
+        family.side_by_side(texts),
         show=difference,
         whole=min(ends, key=lambda one: one.low, default=None),
     )

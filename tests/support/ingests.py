@@ -21,7 +21,7 @@ from neurothek.ingest.pipeline.compare_pair import compare_pair
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
 from neurothek.ingest.planning import model_plan, pairs
-from neurothek.ingest.planning.sweep_plan import SweepPlan, plan
+from neurothek.ingest.planning.sweep_plan import SweepPlan, plan_sweep
 from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
 from neurothek.queries.views import install
 from tests.support.models import Kind, build
@@ -109,9 +109,9 @@ def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False)
     """Have every sweep go this way, whatever the memory."""
 
     def forced(*arguments: Any, **options: Any) -> SweepPlan:
-        return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
+        return dataclasses.replace(plan_sweep(*arguments, **options), order=order, is_resident=is_resident)
 
-    patch.setattr(model_plan, "plan", forced)
+    patch.setattr(model_plan, "plan_sweep", forced)
 
 
 def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.planning.sweep_plan import plan
+from neurothek.ingest.planning.sweep_plan import plan_sweep
 from neurothek.ingest.planning.work import ModelWork
 
 LANE_CHUNKS = 2
@@ -74,7 +74,7 @@ def share_for_sweep(
     transformer = work.transformer
     blocks = [transformer.block_bytes(layer) for layer in range(transformer.shape.n_layers)]
     # Chunks outside with all weights, whatever that takes.
-    whole = plan(
+    whole = plan_sweep(
         transformer,
         corpus,
         batch_tokens=work.request.batch_tokens,

@@ -39,10 +39,10 @@ def test_what_may_not_be_compared_is_dashed_and_told_with_its_reason() -> None:
     dash = drawn_as(LOOK.dash())
     assert dash["condition"] == {"test": {"field": "model", "oneOf": ["gelu"]}, "value": list(DASHED)}
     assert dash["value"] == [1, 0]
-    assert LOOK.told(["small", "gelu"]) == "gelu (another text)"
+    assert LOOK.not_comparable(["small", "gelu"]) == "gelu (another text)"
     (caption,) = LOOK.caption(NAMES)
     assert "gelu (another text)" in caption
-    assert (LOOK.told(["small"]), LOOK.caption(["small", "large"]), LOOK.caption([])) == ("", [], [])
+    assert (LOOK.not_comparable(["small"]), LOOK.caption(["small", "large"]), LOOK.caption([])) == ("", [], [])
 
 
 ROWS = pl.DataFrame({"model": ["small", "large", "small"], "x": [1, 2, 3]})

@@ -28,7 +28,7 @@ def test_the_folder_holds_every_picture_and_table(found: Found, tmp_path: Path) 
     assert files[-1].name == "index.html"
     names = {file.name for file in files}
     assert names == {file.name for file in (tmp_path / "new" / "geva").iterdir()}
-    for shown in one.shown:
+    for shown in one.exhibits:
         for table in shown.tables:
             assert {f"{table.sheet.stem}.{kind}" for kind in ("csv", "md", "sql")} <= names
             rows = list(csv.reader(io.StringIO((tmp_path / "new" / "geva" / f"{table.sheet.stem}.csv").read_text())))
@@ -44,7 +44,7 @@ def test_it_is_written_over_an_earlier_one(found: Found, tmp_path: Path) -> None
     (tmp_path / "index.html").write_text("old")
     (tmp_path / "mine.txt").write_text("mine")
     one = found["din"]
-    write_paper(replace(one, shown=one.shown[:1]), tmp_path)
+    write_paper(replace(one, exhibits=one.exhibits[:1]), tmp_path)
     assert "Din et al. 2023" in (tmp_path / "index.html").read_text("utf-8")
     assert (tmp_path / "mine.txt").read_text() == "mine"
 

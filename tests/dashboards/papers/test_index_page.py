@@ -47,13 +47,13 @@ def test_the_page_is_whole_and_links_to_its_files(case: str, found: Found) -> No
     one = found[case]
     read = Read(index_html(one))
     assert read.open == []
-    files = {f"{table.sheet.stem}.{kind}" for shown in one.shown for table in shown.tables for kind in ("csv", "md")}
-    drawn = [of.picture.slug for shown in one.shown for of in shown.figures if of.chart is not None]
+    files = {f"{table.sheet.stem}.{kind}" for shown in one.exhibits for table in shown.tables for kind in ("csv", "md")}
+    drawn = [of.picture.slug for shown in one.exhibits for of in shown.figures if of.chart is not None]
     files |= {f"{slug}.{kind}" for slug in drawn for kind in ("png", "svg")}
     linked = {address for address in read.addresses if not address.startswith("#")}
     assert linked == files | {"claims.csv"}
     assert [address[1:] for address in read.addresses if address.startswith("#")] == read.ids
-    for shown in one.shown:
+    for shown in one.exhibits:
         for judged in shown.claims:
             assert judged.claim.text in read.text
             assert judged.finding.numbers in read.text
@@ -63,7 +63,7 @@ def test_the_page_is_whole_and_links_to_its_files(case: str, found: Found) -> No
 def test_long_tables_are_cut_and_say_so(found: Found) -> None:
     one = found["din"]
     read = Read(index_html(one))
-    tables = [table for shown in one.shown for table in shown.tables if table.rows.height]
+    tables = [table for shown in one.exhibits for table in shown.tables if table.rows.height]
     assert read.rows == sum(1 + min(table.rows.height, MOST_ROWS) for table in tables)
     longest = max(tables, key=lambda table: table.rows.height)
     assert f"{longest.sheet.stem}: the first {MOST_ROWS} of {longest.rows.height:,} rows" in read.text

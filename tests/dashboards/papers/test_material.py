@@ -26,7 +26,7 @@ def test_sizes_are_the_models_that_are_no_variants_but_for_seeds(whole: Material
 
 
 def test_everybody_is_all_models_with_their_variants(whole: Material) -> None:
-    assert whole.everybody() == ALL
+    assert whole.all_models() == ALL
 
 
 def test_where_fewer_than_two_are_sizes_all_are_drawn(whole: Material) -> None:
@@ -93,5 +93,5 @@ def test_checkpoints_stand_in_the_order_of_training_beside_their_plain_model(who
 
 
 def test_where_something_is_missing_is_said_of_the_asked_corpus(whole: Material) -> None:
-    assert whole.there == ""
-    assert replace(whole, setting=Setting(whole.look, "long")).there == " on long"
+    assert whole.corpus_suffix == ""
+    assert replace(whole, setting=Setting(whole.look, "long")).corpus_suffix == " on long"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from neurothek.dashboards.papers.reproduced import Shown
+from neurothek.dashboards.papers.reproduced import ReproducedExhibit
 from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from tests.dashboards.papers.conftest import CASES, FAMILY, NAMES, Found, Readers
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.xdist_group("reproduce")
 @pytest.mark.parametrize("case", CASES)
 def test_every_exhibit_is_there_in_order(case: str, found: Found) -> None:
     one = found[case]
-    assert [shown.exhibit for shown in one.shown] == list(one.paper.exhibits)
-    for shown in one.shown:
+    assert [shown.exhibit for shown in one.exhibits] == list(one.paper.exhibits)
+    for shown in one.exhibits:
         assert tuple(figure.picture for figure in shown.figures) == shown.exhibit.pictures
         assert all((figure.chart is None) == bool(figure.why_not) for figure in shown.figures)
         assert tuple(judged.claim for judged in shown.claims) == shown.exhibit.claims
@@ -30,7 +30,7 @@ def test_the_models_are_those_that_were_named(found: Found) -> None:
 
 
 def test_most_pictures_are_drawn(found: Found) -> None:
-    figures = [figure for one in found.values() for shown in one.shown for figure in shown.figures]
+    figures = [figure for one in found.values() for shown in one.exhibits for figure in shown.figures]
     drawn = {figure.picture.slug for figure in figures if figure.chart is not None}
     missing = {figure.picture.slug for figure in figures} - drawn
     # The hand-made models have no early checkpoints, and none has norms after its blocks.
@@ -39,7 +39,7 @@ def test_most_pictures_are_drawn(found: Found) -> None:
 
 @pytest.mark.parametrize("paper", PAPER_NAMES)
 def test_statements_yield_the_rows_by_themselves(paper: PaperName, found: Found, readers: Readers) -> None:
-    for one in found[paper].shown:
+    for one in found[paper].exhibits:
         for table in one.tables:
             assert "$models" not in table.sql
             assert readers[paper].sql(table.sql).pl().height == table.rows.height
@@ -53,7 +53,7 @@ NUMBERS = (
 )
 
 
-def rows_drawn(shown: Shown) -> Iterator[Mapping[str, Any]]:
+def rows_drawn(shown: ReproducedExhibit) -> Iterator[Mapping[str, Any]]:
     for chart in (figure.chart for figure in shown.figures if figure.chart is not None):
         for data in chart.to_dict(validate=False)["datasets"].values():
             yield from (row for row in data if "model" in row)
@@ -62,7 +62,7 @@ def rows_drawn(shown: Shown) -> Iterator[Mapping[str, Any]]:
 @pytest.mark.parametrize("case", CASES)
 def test_every_number_drawn_is_one_of_the_views(case: str, found: Found) -> None:
     n_compared = 0
-    for shown in found[case].shown:
+    for shown in found[case].exhibits:
         known: dict[tuple[str, str], set[float]] = {}
         for table in shown.tables:
             for row in table.rows.to_dicts():

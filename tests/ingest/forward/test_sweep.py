@@ -22,7 +22,7 @@ from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Block, Transformer, open_transformer
-from neurothek.ingest.planning.sweep_plan import plan
+from neurothek.ingest.planning.sweep_plan import plan_sweep
 from tests.support.coefficients import corpus
 from tests.support.models import Kind, build
 
@@ -246,11 +246,11 @@ def test_bfloat16_streams_survive_the_file(folder: Path, tmp_path: Path) -> None
 
 
 def test_a_plan_needs_less_the_tighter_the_budget(transformer: Transformer, text: Corpus) -> None:
-    roomy = plan(transformer, text, batch_tokens=150, memory_bytes=1 << 40)
+    roomy = plan_sweep(transformer, text, batch_tokens=150, memory_bytes=1 << 40)
     assert (roomy.order, roomy.is_resident, roomy.disk_bytes) == ("chunks", True, 0)
-    streamed = plan(transformer, text, batch_tokens=150, memory_bytes=roomy.memory_bytes - 1)
+    streamed = plan_sweep(transformer, text, batch_tokens=150, memory_bytes=roomy.memory_bytes - 1)
     assert (streamed.order, streamed.is_resident) == ("chunks", False)
-    tightest = plan(transformer, text, batch_tokens=150, memory_bytes=streamed.memory_bytes - 1)
+    tightest = plan_sweep(transformer, text, batch_tokens=150, memory_bytes=streamed.memory_bytes - 1)
     assert (tightest.order, tightest.is_resident) == ("layers", False)
     assert tightest.disk_bytes == text.n_tokens * transformer.shape.d_model * 4
     assert roomy.memory_bytes > streamed.memory_bytes > tightest.memory_bytes

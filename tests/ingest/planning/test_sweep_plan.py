@@ -11,7 +11,7 @@ from neurothek.catalog.problems import LimitExceeded
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
-from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, plan, plan_weights
+from neurothek.ingest.planning.sweep_plan import Budget, SweepPlan, plan_sweep, plan_weights
 from tests.support.models import build
 
 GENEROUS = 1 << 40
@@ -42,7 +42,7 @@ def corpus_of(n_sequences: int, length: int = 64) -> Corpus:
 
 
 def planned(transformer: Transformer, memory_bytes: int, *, batch_tokens: int = 256) -> SweepPlan:
-    return plan(transformer, corpus_of(100), batch_tokens=batch_tokens, memory_bytes=memory_bytes)
+    return plan_sweep(transformer, corpus_of(100), batch_tokens=batch_tokens, memory_bytes=memory_bytes)
 
 
 def test_a_plan_stays_within_its_budget_and_gives_up_as_little_as_needed(transformer: Transformer) -> None:
@@ -74,7 +74,7 @@ def test_only_layers_outside_writes_streams_and_of_the_whole_corpus(transformer:
     # A float32 of 4 bytes for each of 64 numbers at each of 100 * 64 positions.
     assert layers.disk_bytes == 100 * 64 * 64 * 4
     # A full disk is enough for nothing.
-    full = plan(transformer, corpus_of(100), batch_tokens=256, memory_bytes=GENEROUS, staging=tmp_path)
+    full = plan_sweep(transformer, corpus_of(100), batch_tokens=256, memory_bytes=GENEROUS, staging=tmp_path)
     assert (full.order, full.disk_bytes) == ("chunks", 0)
 
 
@@ -94,7 +94,7 @@ def test_a_budget_below_one_layer_is_refused_with_what_is_needed(transformer: Tr
 
 def test_the_plan_does_not_grow_with_the_corpus_but_on_disk(transformer: Transformer, tmp_path: Path) -> None:
     few, many = corpus_of(10), corpus_of(5_000)
-    plans = [plan(transformer, corpus, batch_tokens=256, memory_bytes=GENEROUS) for corpus in (few, many)]
+    plans = [plan_sweep(transformer, corpus, batch_tokens=256, memory_bytes=GENEROUS) for corpus in (few, many)]
     assert plans[0].memory_bytes == plans[1].memory_bytes
 
 
