@@ -26,7 +26,7 @@ def effects(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
     axis = alt.Axis(labelLimit=260, ticks=False, domain=False, title=None)
     place = alt.Y("intervention:N", sort=rows.get_column("intervention").to_list(), axis=axis)
     base = alt.Chart(rows).encode(place, tooltip=_tooltip("intervention", "n_neurons"))
-    across = alt.X("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=6))
+    across = alt.X("effect:Q", title="effect on the loss (nats per token)", axis=alt.Axis(tickCount=6))
     layers = [
         _zero("x"),
         base.mark_rule(color=GREY, strokeWidth=6, opacity=0.45, strokeCap="round").encode(
@@ -54,7 +54,7 @@ def by_position(rows: pl.DataFrame) -> alt.LayerChart:
         xOffset=alt.XOffset("domain:N", sort=domains),
         tooltip=_tooltip("domain", "positions", "n_tokens"),
     )
-    up = alt.Y("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=5))
+    up = alt.Y("effect:Q", title="effect on the loss (nats per token)", axis=alt.Axis(tickCount=5))
     layers = [
         _zero("y"),
         base.mark_rule(strokeWidth=6, opacity=0.45, strokeCap="round").encode(
@@ -98,7 +98,7 @@ def neurons_alone(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
         .mark_circle(color=colour, size=30, opacity=0.6)
         .encode(
             layer,
-            alt.Y("effect_on_loss:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=5)),
+            alt.Y("effect_on_loss:Q", title="effect on the loss (nats per token)", axis=alt.Axis(tickCount=5)),
             tooltip=[
                 alt.Tooltip("address:N"),
                 alt.Tooltip("effect_on_loss:Q", format="+.3~g", title="effect"),
@@ -204,7 +204,7 @@ def worth_of_kinds(rows: pl.DataFrame) -> alt.LayerChart:
     zero = alt.Chart(pl.DataFrame({"nothing": [0]})).mark_rule(color=GREY, strokeDash=[3, 3]).encode(alt.Y("nothing:Q"))
     ranges = base.mark_rule(strokeWidth=6, opacity=0.45, strokeCap="round").encode(alt.Y("least:Q"), alt.Y2("most:Q"))
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        alt.Y("worth:Q", title="loss beyond random neurons (nats a token)", axis=alt.Axis(tickCount=5))
+        alt.Y("worth:Q", title="loss beyond random neurons (nats per token)", axis=alt.Axis(tickCount=5))
     )
     whole = alt.LayerChart(layer=[zero, ranges, points])
     whole.height = HEIGHT

@@ -65,7 +65,7 @@ def activations_of(neuron: str, prompt: str) -> AlongPage:
 
 
 def _answered(kind: type[Answered], method: str, model: str, arguments: Arguments) -> Answered:
-    with st.spinner(f"running {model} on the prompt, on this machine; the first run takes a few seconds"):
+    with st.spinner(f"Running {model} on the prompt, on this machine; the first run takes a few seconds"):
         try:
             answer = _cached(state(), method, arguments)
         except Unavailable as error:

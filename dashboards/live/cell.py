@@ -19,7 +19,7 @@ from neurothek.queries.trace.trace import TracePage
 SOURCE = (
     "Dominant neurons: the ten of the largest |activation| times the length of their value vector; share: of the sum "
     "over all neurons of the layer. Score: activation times value vector times unembedding. Geva et al. 2022, "
-    "sections 3 and 5. Less its mean over all tokens, which moves none: this project."
+    "sections 3 and 5. Subtracting the mean over all tokens, which changes no prediction: this project."
 )
 Order = Literal["share", "adds"]
 """Of the neurons of a cell: by their share of the update, or by what they add to the token predicted in the end."""

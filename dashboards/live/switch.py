@@ -50,7 +50,7 @@ def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: boo
         step=0.5,
         format="%g",
         key=own_key("value"),
-        help="What the neuron's activation is set to where another value is chosen.",
+        help="The activation, where another value is chosen.",
     )
     return float(other) if chosen == OTHER else VALUES[chosen or OFF]
 
@@ -119,7 +119,9 @@ def _show_grid(without: GridPage, page: GridPage) -> None:
         st.markdown(f"**{plain(f'The grid with {page.setting}')}**")
         show_files("switched_grid", page.cells)
     show_switched(page, without)
-    st.caption(plain(f"Framed: another first token than without the switch, {n_other} of {page.cells.height} cells."))
+    st.caption(
+        plain(f"Framed: the first token differs from that without the switch, {n_other} of {page.cells.height} cells.")
+    )
 
 
 def show_switch(page: SwitchPage) -> None:

@@ -193,7 +193,7 @@ def key(field: str, place: Place) -> str:
 def _save(place: Place, annotations: list[dict[str, Any]], concepts: tuple[Concept, ...]) -> None:
     problem = save_annotations(desk().warehouse.path, annotations)
     if problem is not None:
-        st.session_state[PROBLEM] = f"Nothing was saved, but what you wrote is still here: {problem}."
+        st.session_state[PROBLEM] = f"Nothing was saved; your input is still here: {problem}."
         # What stands in the fields would go with them, should the page not come to draw them now.
         _drafts()[_which(place)] = _current(place)
         return
@@ -306,7 +306,7 @@ def judge_plausibility(connection: duckdb.DuckDBPyConnection, model: str, annota
     except NotMeasured as error:
         if "shortcuts" not in error.jobs:
             raise
-        text = "Lists of next tokens come from linear shortcuts, which this model does not have yet."
+        text = "Lists of next tokens come from linear shortcuts, which have not been measured for this model yet."
         missing(connection, text, [model], jobs=("shortcuts",))
         return
     if not annotator:

@@ -24,13 +24,14 @@ from neurothek.queries.names.models import KnownModel
 
 GEVA = "Geva et al. 2022"
 SCORES_SOURCE = (
-    f"After Table 4 of {GEVA}, whose scores are raw: those stand in the table below. Taking their mean over all tokens "
-    "off, which moves none, and scores through the final norm, in units of the logit, are this project's."
+    f"After Table 4 of {GEVA}, whose scores are raw: these are in the table below. Subtracting the mean over "
+    "all tokens, which changes no prediction, and scoring through the final norm, in units of the logit, are this "
+    "project's."
 )
 LAYERS_SOURCE = (
     f"After Figure 3 of {GEVA}, whose scores are raw (the figure of `reproduce` is): there the mean is not "
-    "negative until the last layers, where scores spread and strongly negative minima appear. Taking the mean over all "
-    "tokens off, and random active sub-updates, are this project's."
+    "negative until the last layers, where scores spread and strongly negative minima appear. Subtracting the mean "
+    "over all tokens, and random active sub-updates, are this project's."
 )
 EXTREMES_SOURCE = f"Section 5.2 of {GEVA}, who sort clusters by reading them; the bounds are this project's."
 _MOST_COLUMNS = 4
@@ -139,7 +140,7 @@ def show_extremes(reader: Reading, models: Sequence[str]) -> None:
     data = data_of_models(reader, "extreme_updates", models, "kind")
     if data.frame.is_empty():
         return
-    st.subheader("Where extreme updates come from", anchor=False)
+    st.subheader("Sources of extreme updates", anchor=False)
     st.html(legend_html(events.EXTREME_COLOURS))
     having = [model for model in models if model in set(data.frame.get_column("model"))]
     for model, rows in _in_columns(having, data.frame):

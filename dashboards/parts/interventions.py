@@ -30,13 +30,13 @@ WORTH_SOURCE = "The kinds are those of Voita et al. 2023 and Geva et al. 2022; t
 ALONE_SOURCE = "Source: this project; turning neurons off: Geva et al. 2022, section 6.1."
 
 EFFECTS = (
-    "What changing the neurons adds to the loss: dots; grey: {n_sets} random sets of as many neurons, matched by layer "
-    "and frequency, from the least to the largest effect, and their mean. A dot within the grey says nothing about "
-    "these neurons. On {n_tokens} tokens of {corpus}."
+    "Dots: increase of the loss when the neurons are changed. Grey: {n_sets} random sets of the same size, matched by "
+    "layer and frequency, from the least to the largest effect, and their mean. A dot within the grey says "
+    "nothing about these neurons. On {n_tokens} tokens of {corpus}."
 )
 WORTH = (
-    "What turning off all neurons of a kind adds to the loss, less the mean of its random sets; bars: from the least "
-    "to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}."
+    "Increase of the loss when all neurons of a kind are turned off, less the mean of its random sets; bars: from the "
+    "least to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}."
 )
 PLACES = (
     "By position in the text and domain: dots, over the range of {n_sets} random sets. On {n_tokens} tokens of "
@@ -48,8 +48,8 @@ SHARES = (
 )
 WRITTEN = "{shown}random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
 ALONE = (
-    "What turning off one neuron adds to the loss; grey: up to 20 random neurons of the layer that fire. On {n_tokens} "
-    "tokens of {corpus}."
+    "Increase of the loss when one neuron is turned off; grey: up to 20 random neurons of the layer that fire. On "
+    "{n_tokens} tokens of {corpus}."
 )
 _ALONE = ("address", "effect_on_loss", "effect_percentile", "random_effect", "random_effect_most", "kl")
 
@@ -74,7 +74,12 @@ def _say_how(reader: Reading, names: Sequence[str]) -> None:
     (has_kinds,) = data_of(reader, "has_kinds", {"model": model}).frame.get_column("has_kinds")
     which = ("--each", "kind") if has_kinds else ("--where", "layer = 0")
     on = () if reader.corpus is None else ("--corpus", reader.corpus)
-    st.info(plain("No interventions on these models yet. To turn neurons off and measure the effect on the loss:"))
+    st.info(
+        plain(
+            "No interventions have been run on these models yet."
+            " To turn neurons off and measure the effect on the loss:"
+        )
+    )
     show_command(command_line("intervene", model, *which, *on))
 
 
@@ -85,7 +90,7 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
         return
     st.markdown(plain(worth_sentence(data.frame)))
     show_figure(
-        "The worth of each kind of neurons, by size",
+        "Worth of each kind of neuron, by size",
         lambda _: effects.worth_of_kinds(data.frame),
         WORTH.format(**_caption_values(data.frame)),
         data,
@@ -104,7 +109,7 @@ def worth_sentence(rows: pl.DataFrame) -> str:
     of_model = rows.filter(model=model).sort("worth", descending=True).to_dicts()
     dear = [f"{row['kind']} ({row['worth']:.2g})" for row in of_model if row["effect"] > row["random_effect_most"]]
     cheap = [row["kind"] for row in of_model if row["effect"] <= row["random_effect_most"]]
-    costs = f"cost more than any random set of as many (in nats per token beyond their mean): {', '.join(dear)}"
+    costs = f"cost more than any random set of the same size (in nats per token beyond their mean): {', '.join(dear)}"
     clauses = [f"In {model}, these kinds of neurons {costs}"] if dear else []
     if cheap:
         none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"

@@ -51,7 +51,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             raise
         missing(
             connection,
-            "Neurons are judged among random vectors and FFN updates, which this model does not have yet.",
+            "Neurons are judged among random vectors and FFN updates, which have not been measured for this model yet.",
             [model],
             jobs=("projections", "controls"),
         )

@@ -271,8 +271,10 @@ def _of_events() -> dict[str, Any]:
     return {
         "coefficient": _number("coefficient", format="%.3f"),
         "share": _share("share of the update"),
-        "score_final": _number("to the prediction, raw", format="%.3f", help="What it adds to the raw score."),
-        "centred": _number("adds", format="%+.3f", help="To the token's score, less the mean over all tokens."),
+        "score_final": _number("to the prediction, raw", format="%.3f", help="Contribution to the raw score."),
+        "centred": _number(
+            "adds", format="%+.3f", help="Contribution to the token's score, less the mean over all tokens."
+        ),
         "token_rank": _number("rank", format="localized", help="Of the token in what the neuron writes."),
         "probability_off": _share("if off", "The token's probability with that neuron set to 0."),
         "change_off": _share("change", "Of the token's probability, in percentage points."),
@@ -286,7 +288,9 @@ def _of_events() -> dict[str, Any]:
         "base_share": _share("of all examples", "Share of all examples in which it is dominant in its layer."),
         "push_gain": _share("difference", "The share minus that of all examples."),
         "mean_score": _number("mean raw score", format="%.3f"),
-        "mean_centred": _number("mean score", format="%.3f", help="Less the mean over all tokens, which moves none."),
+        "mean_centred": _number(
+            "mean score", format="%.3f", help="Less the mean over all tokens, which changes no prediction."
+        ),
         "mean_coefficient": _number("mean coefficient", format="%.3f"),
         "mean_share": _share("share of the update"),
         "event": _text("event"),
@@ -317,16 +321,18 @@ def _of_exits() -> dict[str, Any]:
 
 
 def _of_interventions() -> dict[str, Any]:
-    beside = "Random neurons, or sets of as many, changed in the same way."
+    beside = "Random neurons, or sets of the same size, changed in the same way."
     return {
         "intervention": _text("intervention", width="large"),
-        "effect": _number("effect", format="%+.4f", help="What it adds to the loss, nats a token."),
+        "effect": _number("effect", format="%+.4f", help="Increase of the loss, nats per token."),
         "percentile": _number(
             "percentile",
             format="%.0f",
             help=f"Percent of the random sets whose effect is smaller, of {LEAST_SETS} or more.",
         ),
-        "effect_on_loss": _number("effect", format="%+.5f", help="What turning it off adds to the loss, nats a token."),
+        "effect_on_loss": _number(
+            "effect", format="%+.5f", help="Increase of the loss when it is turned off, nats per token."
+        ),
         "effect_percentile": _number(
             "percentile",
             format="%.0f",

@@ -25,7 +25,7 @@ class Bar:
 BARS = (
     Bar("dead_share", "dead", True, "Never active on the tokens seen."),
     Bar("never_active_share", "never active", True, "Never active on the tokens seen."),
-    Bar("median_frequency", "median frequency", True, "Half of the neurons that fired are active at most so often."),
+    Bar("median_frequency", "median frequency", True, "Median frequency of the neurons that fired."),
     Bar("n_detectors", "token detectors", False, "Fire at few tokens, and nearly always there."),
     Bar("n_positional", "positional", False, "Fire by the position, whatever the token."),
     Bar("saturated_share", "settled here", True, "Examples whose prediction settles in this layer."),

@@ -29,10 +29,10 @@ JOBS: Mapping[str, str] = {
     "controls": "random vectors to compare with",
     "counterparts": "the nearest neurons in other models",
     "events": "which neurons decide predictions, and where these settle",
-    "shortcuts": "how well a linear map replaces the later layers",
-    "exits": "how early a prediction could be read",
-    "interventions": "what turning neurons off does",
-    "neuron_effects": "what turning off each neuron alone does",
+    "shortcuts": "accuracy of a linear map in place of the later layers",
+    "exits": "the earliest layer at which a prediction can be read",
+    "interventions": "the effect of turning neurons off",
+    "neuron_effects": "the effect of turning off each neuron alone",
 }
 """Jobs in the order in which a person reads about them, each with what it tells."""
 
@@ -122,7 +122,7 @@ def _say_missing(
     if ingested:
         show_command(*ingest_commands(connection, [model], ingested, corpus))
     if any(job.name in _INTERVENING for job in missing):
-        st.page_link(script_of("interventions"), label="How to turn neurons off", query_params={"models": model})
+        st.page_link(script_of("interventions"), label="Turn neurons off", query_params={"models": model})
 
 
 def _say_pair(ran: pl.DataFrame, missing: Sequence[Measured], model: str, others: Sequence[str]) -> None:

@@ -102,7 +102,7 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
         case "positional":
             return f"carries {number:.2f} nats about the position ({row['position_kind']})"
         case "effect":
-            return f"turning it off adds {number:.4f} nats a token to the loss"
+            return f"turning it off adds {number:.4f} nats per token to the loss"
         case "rare":
             return f"fires at {number:,.0f} of {row['n_tokens_seen']:,} tokens"
         case _:

@@ -176,7 +176,7 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
         "effective_share",
         "Mean effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, as a "
         f"share of the layer's neurons, on {examples} examples.",
-        f"By this project, after Figure 6 of {GEVA}, whose ten largest neurons are another share of every width.",
+        f"Source: this project, after Figure 6 of {GEVA}, whose ten largest neurons are another share of every width.",
         f"No update has an active neuron, on {examples} examples.",
     )
 
@@ -190,7 +190,7 @@ def _spread(sizes: Sizes) -> None:
             lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
             f"Neurons that fired at least once {sizes.on_text}; eight bins per factor of ten.",
             spread,
-            source=f"By this project; the frequency is that of {VOITA}, section 3.",
+            source=f"This project's; the frequency is that of {VOITA}, section 3.",
         )
     with right:
         curve = sizes.data("dead_by_tokens")
@@ -200,7 +200,7 @@ def _spread(sizes: Sizes) -> None:
                 lambda theme: spread_charts.dead_by_tokens(curve.frame, sizes.look(theme)),
                 "Where a curve still falls at its end, some of the dead neurons would fire on more text.",
                 curve,
-                source="By this project.",
+                source="Source: this project.",
             )
 
 
@@ -211,7 +211,7 @@ def _kinds(sizes: Sizes) -> None:
     has_positions = not positions.frame.is_empty() and bool(positions.frame.get_column("n_positional").sum())
     if not has_tokens and not has_positions:
         return
-    st.subheader("What neurons respond to", anchor=False)
+    st.subheader("Tokens that neurons respond to", anchor=False)
     figures: list[Callable[[], None]] = [lambda: _coverage(sizes)] if has_tokens else []
     if has_positions:
         figures.append(lambda: _kinds_of_positional(sizes, positions))
@@ -247,7 +247,7 @@ def _kinds_of_positional(sizes: Sizes, positions: Data) -> None:
         ),
         f"Strong and weak ones, on {sequences(positions.frame)} full-length sequences.",
         kinds,
-        source="The kinds are of this project.",
+        source="The kinds are this project's.",
     )
 
 

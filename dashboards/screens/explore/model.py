@@ -46,7 +46,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         else:
             _layers(reader, model.name, layers)
             show_striking(striking(reader, model), examples=_examples(layers.frame))
-    st.subheader("What was measured", anchor=False)
+    st.subheader("Measured jobs", anchor=False)
     show_measured(connection, model.name, corpus)
     st.caption(plain(summary(connection, model.name)))
     if _wants_spread():

@@ -51,8 +51,8 @@ PUSHED = (
     "Saturation as in Geva et al. 2022, section 5.1; counting it for neurons is this project's."
 )
 CHANGED = (
-    "What changing all neurons of each adds to the loss, beside random sets of as many neurons. After Geva et al. "
-    "2022, section 6.1; random sets: this project."
+    "Increase of the loss when all neurons of each are changed, compared with random sets of the same size. After "
+    "Geva et al. 2022, section 6.1; random sets: this project."
 )
 _JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""

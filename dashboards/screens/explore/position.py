@@ -128,7 +128,7 @@ def _say_why(reader: Reading, model: str) -> None:
         seen = f"{row['n_sequences']:,} full-length sequences of {row['corpus']}"
         st.info(plain(f"No neuron of {model} is positional on {seen}."))
     else:
-        st.info(plain(f"Cannot tell on {row['corpus']} which neurons of {model} are positional ({row['why_not']})."))
+        st.info(plain(f"The positional neurons of {model} cannot be determined on {row['corpus']} ({row['why_not']})."))
 
 
 def _map(reader: Reading, model: str, neurons: pl.DataFrame, n_found: int) -> None:

@@ -92,11 +92,11 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
         "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
         "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "
-        "tokens with fewer than 10 such examples last. Beside them what the neuron promotes where it pushes the word: "
-        "at an activation below 0 the tokens that it suppresses at one above 0.",
-        rule="By this project, on the saturation events of Geva et al. 2022, section 5. Pushing asks for more than the "
-        "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
-        "the neuron avoids the word.",
+        "tokens with fewer than 10 such examples last. Next to them the tokens that the neuron promotes where it "
+        "pushes the word: at an activation below 0 those that it suppresses at one above 0.",
+        rule="Source: this project, on the saturation events of Geva et al. 2022, section 5. Pushing requires more "
+        "than the base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not "
+        "mean that the neuron avoids the word.",
     )
     rows = events.shown_pushers(reader, choose_models(reader.shown_connection, models), data.frame)
     counts = events.saturations(data.frame)

@@ -42,10 +42,10 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
     if len(sizes) > 1:
         # The models that Compare shows by itself need no name in its address.
         names = ",".join(size.name for size in sizes) if any(size.variant for size in sizes) else ""
-        beside = link_html("Beside other sizes, on Compare", "compare", anchor=shortcuts.BESIDE_OTHERS, models=names)
+        beside = link_html("Compare with other sizes", "compare", anchor=shortcuts.BESIDE_OTHERS, models=names)
         st.html(f"{SHEET}{beside}")
     shortcuts.heat_maps(reader, model)
-    st.subheader("What it predicts from each state", anchor=False)
+    st.subheader("Predictions from each state", anchor=False)
     shortcuts.shortcuts_of_model(reader, model)
     st.subheader("Replacing parts of its blocks", anchor=False)
     shortcuts.parts(reader, model)

@@ -39,8 +39,8 @@ RAISING = (
     *("logit_off", "writes"),
 )
 RAISES = (
-    "Score: activation times value vector times unembedding, less its mean over all tokens, since what is added to "
-    "every token alike moves none; raw: that mean included; rank: of the token among all tokens in what the neuron "
+    "Score: activation times value vector times unembedding, less its mean over all tokens, which changes no "
+    "prediction; raw: with that mean; rank: of the token among all tokens in what the neuron "
     "writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, section 5; the rest: this "
     "project."
 )
@@ -169,7 +169,7 @@ def _lens(*, is_kept: bool) -> Lens:
         "Through linear shortcuts",
         wants,
         key=own_key("lens"),
-        help="What each state predicts through its map to the last one. Din et al. 2023.",
+        help="The prediction from each state through its map to the last one. Din et al. 2023.",
     )
     remember(lens="mat" if through else None)
     return "mat" if through else "id"
@@ -199,8 +199,8 @@ def _pick_order() -> Order:
         "Neurons by their contribution to the prediction",
         address_value("by") == "adds",
         key=own_key("by"),
-        help="What each of the ten adds to the score of the token predicted in the end, less the mean over all tokens; "
-        "the largest first.",
+        help="Contribution of each of the ten to the score of the token predicted in the end, less the mean over all "
+        "tokens; the largest first.",
     )
     remember(by="adds" if by_score else None)
     return "adds" if by_score else "share"

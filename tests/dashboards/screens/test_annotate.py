@@ -242,7 +242,7 @@ def test_what_is_written_stays_when_the_warehouse_is_busy(
     hand.mark(1, 2, 3, 5)
     hand.write("schools", "semantic")
     hand.press("Save")
-    assert "Nothing was saved, but what you wrote is still here: w.duckdb was still in use" in hand.words()
+    assert "Nothing was saved; your input is still here: w.duckdb was still in use" in hand.words()
     assert (hand.handle, hand.name, hand.group("marks").value) == (handle, "schools", [1, 2, 3, 5])
     # Elsewhere and back again: it is still there, also where the page could not draw its fields in between.
     hand.press("Skip")

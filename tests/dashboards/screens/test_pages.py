@@ -154,7 +154,7 @@ def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path:
     assert untold
     for model, corpus, why_not in untold:
         shown = text(page(whole_path, "position", model=model))
-        assert f"Cannot tell on {corpus} which neurons of {model} are positional ({why_not})." in shown
+        assert f"The positional neurons of {model} cannot be determined on {corpus} ({why_not})." in shown
         assert "neurothek ingest" not in shown
 
 

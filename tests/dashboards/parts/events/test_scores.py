@@ -53,7 +53,7 @@ def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Ope
         "Neurons that push a word to the top",
         "Effect of ten neurons on the token of an event",
         "By layer, for the token at the top",
-        "Where extreme updates come from",
+        "Sources of extreme updates",
     ]
     titles = [one.value.replace("\\", "").strip("*") for one in opened.markdown]
     models = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
