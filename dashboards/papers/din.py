@@ -39,7 +39,7 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
     def draw(fits: pl.DataFrame, look: Look) -> Drawing:
         return captioned(
             model_panels(fits, lambda rows: heat_map(rows, "light")),
-            f"How well a state predicts each one above it: {_HOW[method]}",
+            f"Accuracy of a state for each state above it: {_HOW[method]}",
             f"Mean r^2 of the coordinates, on {number_in(fits, 'n_validation')} sentences of {corpora_in(fits)}"
             f" held out from the {number_in(fits, 'n_fit')} to fit; below 0 is worse than predicting the mean.",
             *not_comparable(fits, look),
@@ -52,7 +52,7 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
 def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
         _side_by_side(quality, _NUMBERS, look),
-        "How often a shortcut's token is among the model's first tokens",
+        "Precision of the shortcuts",
         f"Thick lines mat, thin lines id; bands are Wilson 95% intervals, on {number_in(quality, 'n')} sentences of"
         f" {corpora_in(quality)}.",
         *look.caption(models_in(quality)),
@@ -63,7 +63,7 @@ def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
 def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
         _side_by_side(quality, (("surprisal", "mean surprisal"),), look),
-        "How surprised the model is at a shortcut's token",
+        "Surprisal of the shortcuts' tokens",
         "Thick lines mat, thin lines id; bands are 95% intervals of the mean,"
         f" on {number_in(quality, 'n')} sentences of {corpora_in(quality)}.",
         *look.caption(models_in(quality)),
@@ -91,7 +91,7 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
     chart = exit_charts.tradeoff_by_model(exits, look, orient="right")
     return captioned(
         chart.properties(width=2 * PANEL_WIDTH),
-        "What leaving early by the confidence of mat costs",
+        "The cost of early exit by the confidence of mat",
         "A point is a threshold on confidence; dotted: 95%."
         f" On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
         *look.caption(models_in(exits)),
@@ -102,7 +102,7 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
 def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
         model_panels(exits, exit_charts.tradeoff_of_model),
-        "What leaving early costs: where a shortcut is confident, or always at one state",
+        "The cost of early exit: where a shortcut is confident, or always at one state",
         f"The thin dotted rule is at 95%. On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
         *not_comparable(exits, look),
         _SOURCE,

@@ -57,7 +57,7 @@ def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
         "Top tokens that are tied to a concept, by layer and class",
         f"{number_in(concepts, 'n_judgements')} judgements for each layer and kind of vector. A token of two classes"
         " counts in both.",
-        f"Judged by the rules of a program and by no person: {', '.join(by_rules)}." if by_rules else "",
+        f"Judged only by the rules of a program, not by people: {', '.join(by_rules)}." if by_rules else "",
         *not_comparable(concepts, look),
         _source("Figure 2"),
     )
@@ -75,7 +75,7 @@ def _concept_panel(concepts: pl.DataFrame, model: str, condition: str, tallest: 
 def _candidates(candidates: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
         model_panels(candidates, candidate_scores),
-        "What ten sub-updates do to the token at the top before their FFN",
+        "Effect of ten sub-updates on the token at the top before their FFN",
         "Scores m (e . v): largest (solid), mean (dashed) and smallest (dotted) of ten, averaged over"
         f" {number_in(candidates, 'n_examples')} examples of {corpora_in(candidates)}.",
         "The paper finds a mean that is not negative until the last layers, where strongly negative minima appear.",
@@ -88,7 +88,7 @@ def _overlaps(overlaps: pl.DataFrame, look: Look) -> Drawing:
     n_value, n_random = (number_in(overlaps.filter(kind=kind), "n") for kind in ("value", "random"))
     return captioned(
         model_panels(overlaps, lambda of: against_random(of, "norm_overlap", title="overlap")),
-        "How many of the 30 highest tokens stay where vectors go through the final norm",
+        "Overlap of the 30 highest tokens with and without the final norm",
         "Intersection over union with and without the norm, mean over"
         f" {n_value} value vectors and {n_random} random ones a layer.",
         *not_comparable(overlaps, look),
@@ -101,7 +101,7 @@ def _dominant(dominant: pl.DataFrame, look: Look) -> Drawing:
         model_panels(
             shares_of_dominant(dominant), lambda rows: against_random(rows, "share", title="share of the update")
         ),
-        "How much of an FFN's update its ten dominant neurons hold, and ten random others",
+        "Share of an FFN's update held by its ten dominant neurons, and by ten random others",
         f"Contribution: |m| x value norm, mean over {number_in(dominant, 'n_examples')} examples of"
         f" {corpora_in(dominant)}; random ones over the first {number_in(dominant, 'n_random_examples')}.",
         f"Layers have {number_in(dominant, 'd_ffn')} neurons.",
@@ -116,11 +116,11 @@ def _extremes(extremes: pl.DataFrame, look: Look) -> Drawing:
     counted = ", ".join(f"{number:,} in {model}" for model, number in totals.iter_rows())
     return captioned(
         model_panels(extremes, extreme_kinds, height=PANEL_HEIGHT // 2),
-        "Which clusters of value vectors extreme updates come from",
+        "Clusters of value vectors behind extreme updates",
         f"Extreme updates on {corpora_in(extremes)}: {counted}.",
         "Specific: top tokens at most as frequent as those of the model's average neuron. Early: at least"
         f" {bounds['least_early_share']:.0%} of the firings after at most {bounds['early_ids']:.0f} ids.",
-        "The paper sorts clusters by reading them; these bounds are neurothek's.",
+        "The paper sorts clusters by reading them; these bounds are this project's.",
         *not_comparable(extremes, look),
         _source("Section 5.2"),
     )
@@ -137,7 +137,7 @@ def _not_judged(_: Setting) -> str:
 
 def _no_norm(_: Setting) -> str:
     controls = command_line("ingest", "MODEL", "--job", "controls")
-    return f"the final norm was not compared, or there is none; compare it with `{controls}`"
+    return f"the final norm has not been compared, or there is none; compare it with `{controls}`"
 
 
 def _no_events(setting: Setting) -> str:

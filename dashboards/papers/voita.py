@@ -79,7 +79,7 @@ def _circles(material: Material, models: Sequence[str], title: str, picture: Pic
     return captioned(
         positions_charts.positional(material.positional.filter(pl.col("model").is_in(decided)), panels, layers),
         title,
-        f"Each circle is a neuron whose activity tells more than {least:g} nats about the position: full colour where"
+        f"Each circle is a neuron whose activity carries more than {least:g} nats about the position: full colour where"
         " the pattern is strong, pale where weak.",
         f"On {sequences} full-length sequences of {material.corpora(decided)}.",
         *left_out,

@@ -70,7 +70,7 @@ def _detectors(rows: GalleryRows) -> Drawn:
     without = [model for model, number in totals.items() if not number]
     return captioned(
         detector_table(detectors),
-        "What token detectors fire on, promote and suppress",
+        "Tokens that token detectors fire on, promote and suppress",
         f"Detectors on {corpora_in(detectors)}: {counted}; of each model the {MOST_DETECTORS} whose tokens hold most of"
         " their activations.",
         f"There are none in {', '.join(without)}." if without else "",
@@ -99,9 +99,9 @@ def _positions(rows: GalleryRows) -> Drawn:
     return captioned(
         # Every panel has the colour of its kind for the whole text.
         alt.concat(*panels, columns=len(KIND_COLOURS)).resolve_scale(color="independent"),
-        "Kinds of positional neurons: how often each fires at every position",
-        "Of each kind and strength the neuron that tells most about the position, in nats; in brackets, how many there"
-        " are.",
+        "Kinds of positional neurons: frequency at every position",
+        "Of each kind and strength the neuron with the most information about the position, in nats; in brackets, how "
+        "many there are.",
         f"On {number_in(profiles, 'n_sequences')} full-length sequences of {corpora_in(profiles)}.",
         f"None in these models: {', '.join(missing)}." if missing else "",
         *not_comparable(profiles, rows.setting.look),

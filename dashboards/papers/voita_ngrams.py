@@ -51,7 +51,7 @@ def ngram_detectors(material: Material) -> Drawn:
     whole: alt.VConcatChart = alt.vconcat(*parts).resolve_scale(color="independent")
     return captioned(
         whole,
-        "Bigram and trigram detectors by layer, and how they change with the occurrences that are asked for",
+        "Bigram and trigram detectors by layer and by the minimum number of occurrences",
         "" if longest is None else _counted(material, longest),
         *(_frequent(material, n, models) for n in _LONGER),
         _withheld(material, models),

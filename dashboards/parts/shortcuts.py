@@ -33,7 +33,7 @@ PRECISION_BY_SIZE = (
     "intervals, on {n} sentences of {corpus}."
 )
 SURPRISAL_BY_SIZE = (
-    "How surprised the model is at a shortcut's token: thick lines mat, thin lines id; bands are 95% intervals of the "
+    "Surprisal of the shortcuts' tokens: thick lines mat, thin lines id; bands are 95% intervals of the "
     "mean, on {n} sentences of {corpus}."
 )
 PRECISION = (

@@ -109,7 +109,9 @@ def _plausible(family: Family) -> Finding:
         mapped, plain = (rows.get((model, method)) for method in (MAT, ID))
         if mapped is None or plain is None:
             begin = command_line("annotate", "--plausibility", model)
-            raise NotApplicable(f"nobody judged what shortcuts of {model} put first; begin with `{begin}`")
+            raise NotApplicable(
+                f"the first tokens of the shortcuts of {model} have not been judged; begin with `{begin}`"
+            )
         intervals[model] = share_difference((mapped["n_plausible"], mapped["n"]), (plain["n_plausible"], plain["n"]))
     return family.in_each(intervals, difference)
 
@@ -160,26 +162,26 @@ _FITS = Claim(
 EXHIBITS = (
     Exhibit(
         "Fit of mat",
-        "How well each state predicts each one above it by its least-squares map: r^2 (section 3).",
+        "Accuracy of each state's least-squares map to each state above it: r^2 (section 3).",
         (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'mat'", name="fit_mat"),),
         claims=(_FITS,),
         pictures=(FIT_MAT,),
     ),
     Exhibit(
         "Fit of id",
-        "How well each state predicts each one above it as it is: r^2 (section 3).",
+        "Accuracy of each state, as it is, for each state above it: r^2 (section 3).",
         (Sheet("shortcut_fit", ("source_state", "target_state"), "method = 'id'", name="fit_id"),),
         claims=(_FITS,),
         pictures=(FIT_ID,),
     ),
     Exhibit(
         "Precision",
-        "How often the token that a shortcut puts first is among the model's first 1, 5 and 10 (section 4).",
+        "Precision at 1, 5 and 10: how often a shortcut's first token is among the model's first ones (section 4).",
         (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="precision"),),
         claims=(
             Claim(
                 "4",
-                "From every layer mat says the model's own token more often than id.",
+                "From every layer mat predicts the model's own token more often than id.",
                 "precision@1 of mat minus that of id, at every state (paired bootstrap)",
                 _at_every_state(MAT, ID, "is_first"),
                 _SHORTCUTS,
@@ -189,12 +191,12 @@ EXHIBITS = (
     ),
     Exhibit(
         "Surprisal",
-        "How surprised the model is at the token that a shortcut puts first (section 4).",
+        "Surprisal of a shortcut's first token under the model (section 4).",
         (Sheet("shortcut_quality", _ALONG_STATES, _WHOLE, name="surprisal"),),
         claims=(
             Claim(
                 "4",
-                "What mat says surprises the model less than what id says.",
+                "The predictions of mat surprise the model less than those of id.",
                 "surprisal of id minus that of mat, at every state (paired bootstrap)",
                 _at_every_state(ID, MAT, "surprisal"),
                 _SHORTCUTS,
@@ -210,7 +212,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Plausibility",
-        "How many lists of five tokens people find plausible, judged blind (section 4).",
+        "Share of the lists of five tokens that people find plausible, judged blind (section 4).",
         (Sheet("plausibility", (*_ALONG_STATES, "annotator")),),
         claims=(
             Claim(
@@ -226,13 +228,13 @@ EXHIBITS = (
     ),
     Exhibit(
         "Early exit by size",
-        "What leaving early by the confidence of mat costs, for models of several sizes (section 5).",
+        "The cost of early exit by the confidence of mat, for models of several sizes (section 5).",
         (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), "method = 'mat'", name="exits_by_size"),),
         pictures=(EXITS_BY_SIZE,),
     ),
     Exhibit(
         "Early exit by method",
-        "What leaving early costs by the confidence of mat and id, and at one state for all (section 5).",
+        "The cost of early exit by the confidence of mat and id, and at one state for all (section 5).",
         (Sheet("exit_tradeoff", ("method", "layers_run", "parameter"), name="exits_by_method"),),
         claims=(
             Claim(
@@ -268,7 +270,7 @@ EXHIBITS = (
         claims=(
             Claim(
                 "6",
-                "From some layer on, replacing parts of the blocks says the model's own token more often than mat"
+                "From some layer on, replacing parts of the blocks predicts the model's own token more often than mat"
                 " does.",
                 "precision@1 of each part minus that of mat above 0 at the last state before the end, and so from"
                 " some state on (paired bootstrap)",

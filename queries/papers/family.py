@@ -175,13 +175,13 @@ class Family:
         of_model = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
         if of_model.is_empty() or of_model.get_column("is_so").null_count() == of_model.height:
             if self.of_model(model).is_empty():
-                raise NotApplicable(f"{model} was measured on no text")
+                raise NotApplicable(f"{model} has not been measured on any text")
             if not of_model.is_empty() and what.meta.eq(DEAD):
                 raise NotApplicable(
-                    f"the neurons of {model} are never exactly 0, so that none is dead", "does not apply"
+                    f"the neurons of {model} are never exactly 0, so none of them is dead", "does not apply"
                 )
             if not of_model.is_empty():
-                raise NotApplicable(f"that is unknown of the neurons of {model}: {', '.join(what.meta.root_names())}")
+                raise NotApplicable(f"not known for the neurons of {model}: {', '.join(what.meta.root_names())}")
         so = of_model.filter(pl.col("is_so"))
         return int(so.get_column("n").sum()), int(of_model.get_column("n").sum())
 
@@ -238,7 +238,7 @@ class Family:
     def require_sizes(self) -> None:
         """Refuse a single size."""
         if len(self.sizes) < 2:
-            raise NotApplicable("that takes two sizes at least", "does not apply")
+            raise NotApplicable("at least two sizes are needed", "does not apply")
 
     def side_by_side(self, texts: Mapping[str, str]) -> str:
         """The text of each model, side by side."""

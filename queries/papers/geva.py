@@ -47,7 +47,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Table 2",
-        "How much of a list of 30 tokens falls under a concept: value vectors, random vectors and FFN updates.",
+        "Share of a list of 30 tokens that falls under a concept: value vectors, random vectors and FFN updates.",
         (Sheet("concept_share", ("condition", "annotator"), first=_COMPARED), Sheet("annotator_agreement")),
         claims=(
             *(
@@ -82,7 +82,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Table 4",
-        "What dominant and random sub-updates do to the token of a saturation or elimination event.",
+        "Effect of dominant and random sub-updates on the token of a saturation or elimination event.",
         (Sheet("event_scores", ("event", "kind")),),
         claims=(
             Claim(
@@ -182,7 +182,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Table 5",
-        "What a model writes when neurons are turned on, beside random ones, a word filter and self-debiasing.",
+        "Continuations with neurons turned on, compared with random neurons, a word filter and self-debiasing.",
         (
             Sheet("attribute_shares", ("intervention", "scorer", "attribute", "method")),
             Sheet("interventions", ("intervention",)),
@@ -190,8 +190,8 @@ EXHIBITS = (
         claims=(
             Claim(
                 "6.1",
-                "Turning on a few neurons chosen by what they promote makes what is unwanted rarer in what the model"
-                " writes.",
+                "Turning on a few neurons, chosen by the tokens they promote, makes an unwanted attribute rarer in the"
+                " continuations.",
                 f"in one intervention with {LEAST_SETS} random sets and {vectors.LEAST_TEXTS} texts at least, the"
                 " unwanted attribute is rarer than in untouched texts (Newcombe), and than with every random set of"
                 " neurons",
@@ -200,14 +200,14 @@ EXHIBITS = (
             ),
             Claim(
                 "6.1",
-                "It does so more than a word filter does.",
+                "The effect is larger than that of a word filter.",
                 "in one of these at least, the unwanted attribute is rarer than with the word filter (Newcombe)",
                 vectors.beats("word_filter", by=0.0),
                 (),
             ),
             Claim(
                 "6.1",
-                "It does so nearly as much as self-debiasing, or more.",
+                "The effect is nearly as large as that of self-debiasing, or larger.",
                 "in one of these at least, the unwanted attribute is more frequent than with self-debiasing by less"
                 f" than {100 * vectors.NEAR:g} points (Newcombe)",
                 vectors.beats("self_debiasing", by=-vectors.NEAR),
@@ -215,7 +215,7 @@ EXHIBITS = (
             ),
             Claim(
                 "6.1",
-                "The language is kept: the perplexity grows moderately (from 21.7 to 25.3).",
+                "Fluency is preserved: the perplexity grows moderately (from 21.7 to 25.3).",
                 "in one of these at least, the perplexity as the authors' code computes it grows by less than"
                 f" {vectors.MOST_PERPLEXITY - 1:.0%} (no interval)",
                 vectors.keeps_language,
@@ -242,7 +242,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Figure 4",
-        "How far the final norm changes which tokens a value vector promotes, beside random vectors (appendix A.1).",
+        "Effect of the final norm on the tokens that value vectors and random vectors promote (appendix A.1).",
         (Sheet("norm_overlap", ("layer", "kind")),),
         claims=(
             Claim(
@@ -265,7 +265,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "Figure 6",
-        "How much of an update ten dominant neurons hold, beside ten random ones (appendix A.3).",
+        "Share of an update that ten dominant neurons hold, compared with ten random ones (appendix A.3).",
         (Sheet("dominant_share", _BY_LAYER),),
         claims=(
             Claim(

@@ -134,7 +134,7 @@ def dominate(family: Family) -> Finding:
     for model in family.sizes:
         of_model = rows.filter(model=model)
         if of_model.is_empty():
-            raise NotApplicable(f"no sub-updates of {model} were kept")
+            raise NotApplicable(f"no sub-updates of {model} are stored")
         intervals[model] = mean((of_model.get_column("dominant") - of_model.get_column("random")).to_list())
         shares = [float(str(of_model.get_column(name).mean())) for name in ("dominant", "random")]
         texts[model] = f"{shares[0]:.1%} against {shares[1]:.1%}, {difference(intervals[model])}"
@@ -235,7 +235,7 @@ def _steered(family: Family) -> Iterator[_Steered]:
         "intervene", family.sizes[0], "--search", "WORD", "--prompts", "FILE", "--sets", str(LEAST_SETS)
     )
     if not steered:
-        raise NotApplicable(f"no model continued prompts with changed neurons; begin with `{begin}`")
+        raise NotApplicable(f"no prompts have been continued with changed neurons; begin with `{begin}`")
     if not any(one.is_enough for one in steered):
         raise NotApplicable(
             f"that takes {LEAST_SETS} random sets and {LEAST_TEXTS} texts by each method; {steered[0].name} has"
@@ -279,7 +279,7 @@ def beats(method: str, *, by: float) -> Callable[[Family], Finding]:
             text = f"{one.name}: {method.replace('_', ' ')} {difference(interval)} more"
             judged.append((over(interval, by).is_positive, text, interval.n))
         if not judged:
-            raise NotApplicable(f"no texts were written with {method.replace('_', ' ')}")
+            raise NotApplicable(f"no texts were generated with {method.replace('_', ' ')}")
         return _in_one(judged)
 
     return judge

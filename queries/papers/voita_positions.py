@@ -70,7 +70,7 @@ def oscillate(family: Family) -> Finding:
     """Against the most frequent other kind of each size, as a share of both."""
     small = [model for model in family.sizes if family.n_parameters.get(model, 0) < SMALL]
     if not small:
-        raise NotApplicable("the paper says so of models smaller than 6.7b, and there is none", "does not apply")
+        raise NotApplicable("the paper's claim is about models smaller than 6.7b, and there is none", "does not apply")
     family.require_sequences(small)
     counts = {model: {name: family.count(model, kind)[0] for name, kind in _KINDS.items()} for model in small}
     texts = {model: ", ".join(f"{n} {kind}" for kind, n in of.items()) for model, of in counts.items()}

@@ -190,7 +190,12 @@ def test_what_is_unwanted_becomes_rarer() -> None:
             "holds",
         )
         asked = {"claimed_steering": rows}
-        texts = ("Turning on", "It does so more than a word", "It does so nearly", "The language is kept")
+        texts = (
+            "Turning on",
+            "The effect is larger than that of a word",
+            "The effect is nearly",
+            "Fluency is preserved",
+        )
         assert tuple(outcome(text, asked) for text in texts) == expected, counts
         seen.add(expected[0])
     assert seen == {"holds", "does not hold", "undecided"}
@@ -239,7 +244,7 @@ def test_shortcuts_at_every_state_and_parts_at_the_last() -> None:
         asked = {"claimed_readings": rows}
         expected = {
             "From every layer mat": judged("mat", "id", "is_first"),
-            "What mat says surprises": judged("id", "mat", "surprisal"),
+            "The predictions of mat surprise": judged("id", "mat", "surprisal"),
             "Attention tolerates a linear map better than the norms": judged("mat_attn", "mat_ln1_ln2", "is_first"),
             "From some layer on": several(parts, pool(wholes)),
         }

@@ -385,7 +385,7 @@ PLAIN: Mapping[tuple[str, ...], Mapping[str, Callable[[Sequence[Stored]], Judged
     ("shortcuts",): {
         "mat tells a later state": each(fits),
         "From every layer mat": at_every_state("mat", "id", "first"),
-        "What mat says surprises": at_every_state("id", "mat", "surprisal"),
+        "The predictions of mat surprise": at_every_state("id", "mat", "surprisal"),
         "From some layer on": parts_beat,
         "better than the FFN.": at_every_state("mat_attn", "mat_ffn", "first"),
         "better than the norms.": at_every_state("mat_attn", "mat_ln1_ln2", "first"),

@@ -67,7 +67,7 @@ def test_a_single_size_has_no_trend() -> None:
         {"claimed_neurons": whole.neurons.drop("in_first_half", "in_first_third", "is_positional")}, ["made-5m"]
     )
     found = SPARSE[0].on(one)
-    assert (found.outcome, found.numbers) == ("does not apply", "that takes two sizes at least")
+    assert (found.outcome, found.numbers) == ("does not apply", "at least two sizes are needed")
 
 
 def test_neurons_that_are_never_exactly_0_cannot_be_dead() -> None:
