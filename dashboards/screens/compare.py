@@ -89,9 +89,9 @@ def _headlines(comparison: Comparison) -> None:
     named = {model for one in comparison.conclusions for model in one.left_out}
     notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items() if model not in named]
     if comparison.common_corpus is not None:
-        notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
+        notes.append(f"More of these models were measured on {comparison.common_corpus}: choose it as the corpus")
     if notes:
-        st.caption(plain("; ".join(notes) + "."))
+        st.caption(plain(". ".join(notes) + "."))
 
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:

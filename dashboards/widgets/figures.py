@@ -240,7 +240,7 @@ def show_files(name: str, frame: pl.DataFrame, picture: Callable[[], Drawing] | 
         frame: the rows.
         picture: makes the chart as it stands by itself; None: there is none.
     """
-    with st.popover(MENU, type="tertiary", help="data, picture and link"):
+    with st.popover(MENU, type="tertiary", help="Data, picture and link"):
         _downloads(Data(name, "", frame), picture)
         st.caption("Link to it")
         st.code(here(anchor_of(name)), language=None)

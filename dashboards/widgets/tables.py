@@ -349,7 +349,7 @@ def _of_annotations() -> dict[str, Any]:
     return {
         "annotator": _text("annotator"),
         "other_annotator": _text("and"),
-        "condition": _text("kind", help="value: value vectors; all: of every kind together."),
+        "condition": _text("kind", help="Value: value vectors; all: of every kind together."),
         "concept": _text("concept", width="medium"),
         "class": _text("class"),
         "tokens": _text("tokens", width="large"),
