@@ -33,11 +33,8 @@ SCRIPTS = frozenset({"screens", "explore", "predictions"})
 UNTOLD = frozenset(["asked", "found", "kept", "known", "own", "said", "shown", "some", "there", "told", "wanted"])
 """Words that say nothing of what they name: no identifier is one of them, with or without underscores and digits."""
 
-NAMED = ("catalog", "dashboards", "ingest", "neurothek", "queries")
+NAMED = (*PACKAGES, "neurothek")
 """Packages whose identifiers are held to that."""
-
-UNNAMED: tuple[str, ...] = ()
-"""Rooms of theirs that are not yet."""
 
 PROMISED = frozenset({"catalog/problems.py: known", "ingest/pipeline/ingest_all.py: asked", "ingest/request.py: asked"})
 """Fields that programs and stored rows call so."""
@@ -123,8 +120,7 @@ def complaints(root: Path = ROOT) -> Iterator[str]:
         yield from _about_names(root / package, root)
     for package in NAMED:
         for path in sorted((root / package).rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            if path.is_file() and not name.startswith(tuple(f"{room}/" for room in UNNAMED)):
+            if path.is_file():
                 yield from _about_identifiers(path, root)
 
 
