@@ -142,7 +142,7 @@ def test_only_the_unwanted_attribute_of_enough_texts_and_sets_is_judged() -> Non
         # The other attribute is rarer, and nobody said that it was unwanted.
         (steered("false"), "does not hold", "made-a, i, t"),
         (steered("false", unwanted="other"), "holds", "made-a, i, other"),
-        (steered("true", unwanted="nobody's"), "not measured", "no model continued"),
+        (steered("true", unwanted="nobody's"), "not measured", "no prompts have been continued"),
         (
             steered("true", n_sets=19),
             "not measured",
