@@ -102,7 +102,7 @@ def test_the_grid_is_drawn_again_with_the_neuron_switched(page: Opener, path: Pa
     expected = [after.cell(layer, place) for layer in (1, 0) for place in range(4)]
     assert [cell["probability"] for cell in shown] == [cell["probability"] for cell in expected]
     n_other = sum(now != was for now, was in zip(after.cells["predicted"], before.cells["predicted"], strict=True))
-    assert f"another first token than without the switch, {n_other} of 8 cells." in said(opened)
+    assert f"the first token differs from that without the switch, {n_other} of 8 cells." in said(opened)
 
 
 def test_neurons_of_two_models_can_be_switched(page: Opener, path: Path) -> None:

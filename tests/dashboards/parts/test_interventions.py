@@ -144,7 +144,7 @@ def test_of_models_without_interventions_the_page_is_a_sentence_and_a_command(pa
     assert opened.get("vega_lite_chart") == []
     assert {one.label for one in opened.selectbox} <= {"Corpus"}
     (sentence,) = opened.info
-    assert "No interventions on these models yet" in sentence.value
+    assert "No interventions have been run on these models yet" in sentence.value
     (command,) = opened.code
     assert command.value.startswith("neurothek intervene tiny-1m --each kind")
 

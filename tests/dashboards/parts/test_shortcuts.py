@@ -162,7 +162,7 @@ def test_the_page_is_about_the_largest_model_or_the_one_of_the_address(page: Ope
 def test_what_compare_shows_is_not_repeated_but_linked(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "shortcuts")
     assert "by depth" not in text(opened)
-    (link,) = [part.proto.body for part in opened.get("html") if "on Compare" in part.proto.body]
+    (link,) = [part.proto.body for part in opened.get("html") if "Compare with other sizes" in part.proto.body]
     assert f'href="/#{BESIDE_OTHERS}"' in link
     # The place is one that Compare has.
     assert BESIDE_OTHERS in figures(page(whole_path))
@@ -176,11 +176,11 @@ def test_a_variant_is_compared_with_the_plain_sizes_and_itself(page: Opener, tmp
     with duckdb.connect(str(path)) as connection:
         connection.execute("update store.models set variant = 'other' where name = ?", [variant])
     opened = page(path, "shortcuts", model=variant)
-    (link,) = [part.proto.body for part in opened.get("html") if "on Compare" in part.proto.body]
+    (link,) = [part.proto.body for part in opened.get("html") if "Compare with other sizes" in part.proto.body]
     models = link.split('href="/?models=')[1].split("#")[0].split(",")
     assert sorted(models) == sorted(MEASURED)
     other = page(path, "shortcuts", model=MEASURED[0])
-    (link,) = [part.proto.body for part in other.get("html") if "on Compare" in part.proto.body]
+    (link,) = [part.proto.body for part in other.get("html") if "Compare with other sizes" in part.proto.body]
     assert f'href="/#{BESIDE_OTHERS}"' in link
 
 
