@@ -159,7 +159,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> dict[str, "Times"]:
     frequent = drawn.choices(range(4, VOCABULARY), [1 / (i + 1) for i in range(4, VOCABULARY)], k=ROUNDS)
     addresses = [_address(drawn) for _ in range(ROUNDS)]
     # Most tokens fire no neuron in the made-up text, which is told at once.
-    query = "select distinct token_ids[1] from store.triggers where model_id = 0 and n = 1 order by 1"
+    query = "select distinct token_ids[1] from store.triggers where set_id = 0 and n = 1 order by 1"
     firing = drawn.sample([token for (token,) in connection.execute(query).fetchall()], FEW)
     return {
         "one token's best 20 postings, tokens drawn uniformly": _twice(lambda t: _best(connection, t), uniform),
@@ -178,7 +178,7 @@ def alternatives(path: Path, folder: Path) -> dict[str, float]:
     with duckdb.connect(str(folder / "texts.duckdb")) as connection:
         connection.execute(f"attach '{path}' as family (read_only)")
         connection.execute(
-            "create table texts as select model_id, layer, neuron, "
+            "create table texts as select set_id as model_id, layer, neuron, "
             "' ' || array_to_string(list_transform(top_token_ids, lambda i: 'token' || i), ' ') || ' ' as tokens "
             "from family.store.projections"
         )
@@ -205,8 +205,8 @@ def _best(connection: duckdb.DuckDBPyConnection, token: int) -> object:
     # As a search asks: without `materialized` DuckDB finds the places of the best first, and reads their rows apart.
     return connection.execute(
         "with postings as materialized ("
-        "select model_id, layer, neuron, z_score from store.postings where token_id = ? and side = 'promoted'"
-        ") select model_id, layer, neuron, z_score from postings order by z_score desc limit 20",
+        "select set_id, layer, neuron, z_score from store.postings where token_id = ? and side = 'promoted'"
+        ") select set_id as model_id, layer, neuron, z_score from postings order by z_score desc limit 20",
         [token],
     ).fetchall()
 

@@ -50,7 +50,7 @@ from examples, range($layers) as layers (layer), (values ('pre'), ('post')) as m
 -- Ten dominant ones of every layer, and as many of either random kind where an event is.
 insert into store.sub_updates by name
 select
-    $model as model_id, 0 as corpus_id, example_id, layer, kind, cast(place + 1 as smallint) as rank,
+    $model as set_id, 0 as corpus_id, example_id, layer, kind, cast(place + 1 as smallint) as rank,
     cast(hash(example_id % 50, layer, kind, place) % $d_ffn as integer) as neuron, cast(1 as float) as coefficient,
     cast(1 as float) as contribution, 0.03 as share, cast(0.1 as float) as score_candidate,
     cast(0.2 as float) as score_final, cast(0.1 as float) as score_logit_candidate,

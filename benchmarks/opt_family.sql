@@ -31,7 +31,7 @@ order by layer, neuron;
 
 insert into store.projections by name
 select
-    $model as model_id, layer, neuron, 1 + chance as value_norm, 0.01 * (kind - 0.5) as score_mean,
+    $model as set_id, layer, neuron, 1 + chance as value_norm, 0.01 * (kind - 0.5) as score_mean,
     0.05 + 0.2 * width as score_sd, chance - 0.5 as score_skewness, 4 * kind as score_kurtosis,
     0.4 + 0.2 * width as score_negative_share,
     list_transform(
@@ -63,27 +63,27 @@ order by layer, neuron;
 -- A side at a time, as the table lies: both at once take twice the memory.
 insert into store.postings by name
 select
-    model_id, token_id, 'promoted' as side, layer, neuron, rank, score,
+    set_id, token_id, 'promoted' as side, layer, neuron, rank, score,
     cast((score - score_mean) / score_sd as float) as z_score, run_id,
 from (
     select
-        model_id, layer, neuron, score_mean, score_sd, run_id, unnest(top_token_ids) as token_id,
+        set_id, layer, neuron, score_mean, score_sd, run_id, unnest(top_token_ids) as token_id,
         cast(unnest(range(1, 51)) as smallint) as rank, unnest(top_scores) as score,
     from store.projections
-    where model_id = $model
+    where set_id = $model
 )
 order by /* the order of postings */ token_id;
 
 insert into store.postings by name
 select
-    model_id, token_id, 'suppressed' as side, layer, neuron, rank, score,
+    set_id, token_id, 'suppressed' as side, layer, neuron, rank, score,
     cast((score - score_mean) / score_sd as float) as z_score, run_id,
 from (
     select
-        model_id, layer, neuron, score_mean, score_sd, run_id, unnest(bottom_token_ids) as token_id,
+        set_id, layer, neuron, score_mean, score_sd, run_id, unnest(bottom_token_ids) as token_id,
         cast(unnest(range(1, 51)) as smallint) as rank, unnest(bottom_scores) as score,
     from store.projections
-    where model_id = $model
+    where set_id = $model
 )
 order by /* the order of postings */ token_id;
 
@@ -97,7 +97,7 @@ order by i, j;
 
 insert into store.activity by name
 select
-    $model as model_id, 0 as corpus_id, layer, neuron, domain, 200000 as n_positions,
+    $model as set_id, 0 as corpus_id, layer, neuron, domain, 200000 as n_positions,
     case when chance < 0.05 then 0 else cast(200000 * power(chance, 4) as bigint) end as n_active, 0 as n_active_bos,
     0.0 as activation_bos, chance * 1000 as activation_sum, chance * 1000 as activation_abs_sum,
     kind * 500 as activation_square_sum, cast(0 as float) as activation_min,
@@ -109,7 +109,7 @@ order by layer, neuron, domain;
 
 insert into store.contexts by name
 select
-    $model as model_id, 0 as corpus_id, layer, neuron, cast(i + 1 as smallint) as rank,
+    $model as set_id, 0 as corpus_id, layer, neuron, cast(i + 1 as smallint) as rank,
     cast(5 * width * (1 - 0.05 * i) as float) as activation,
     cast(hash(layer, neuron, i) % $sequences as integer) as sequence_id,
     cast(1 + hash(neuron, i, layer) % 2047 as integer) as position, $model * 5 + 2 as run_id,
@@ -119,7 +119,7 @@ order by layer, neuron, rank;
 
 insert into store.ngrams by name
 select
-    $model as model_id, 0 as corpus_id, layer, neuron, cast(n as smallint) as n, n_active,
+    $model as set_id, 0 as corpus_id, layer, neuron, cast(n as smallint) as n, n_active,
     1 + n_active // 20 * n as n_distinct, 1 + n_active // 2000 * n as n_covering_50,
     1 + n_active // 300 * n as n_covering_80, 1 + n_active // 100 * n as n_covering_90,
     case when kind < 0.03 and n = 1 then cast(1 + 150 * kind as bigint) else 1 + n_active // 50 * n end
@@ -135,7 +135,7 @@ with places as (
     from (values (1, 64), (2, 5), (3, 5)) as lengths (n, n_ranks), range(1, n_ranks + 1) as ranks (rank)
 )
 select
-    $model as model_id, 0 as corpus_id, layer, neuron, cast(n as smallint) as n, cast(rank as smallint) as rank,
+    $model as set_id, 0 as corpus_id, layer, neuron, cast(n as smallint) as n, cast(rank as smallint) as rank,
     list_transform(range(n), lambda i: cast(hash(layer, neuron, rank, i) % 5000 as integer)) as token_ids,
     1 + cast(60000 * power(chance, 4) / (rank + 1) as bigint) as n_active,
     1 + cast(60000 * power(chance, 4) / (rank + 1) * case when kind < 0.03 then 1.02 else 3 end as bigint)
@@ -165,7 +165,7 @@ create or replace temp macro made_counts(places, most, spread, chance, neuron) a
 
 insert into store.positions by name
 select
-    $model as model_id, 0 as corpus_id, layer, neuron, 'all' as domain, $sequences as n_sequences, 1 as first_position,
+    $model as set_id, 0 as corpus_id, layer, neuron, 'all' as domain, $sequences as n_sequences, 1 as first_position,
     0.2 * power(width, 16) as mutual_information, 0.2 * power(width, 16) as mutual_information_corrected,
     case when width > 0.98 then 3 else 0 end as n_switches, 0 as n_on_runs, 0 as n_off_runs, null as weakest_on,
     null as weakest_off, 0.01 * kind as roughness,

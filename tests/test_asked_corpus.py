@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 
 import neurothek
 from neurothek.catalog.problems import NeurothekError
+from neurothek.catalog.tables.registry import OWNERS
 from neurothek.dashboards.papers.reproduced import figures_of_comparison
 from neurothek.queries.compare.comparison import Comparison, together
 from tests.support import two_corpora as two
@@ -64,7 +65,7 @@ def of_shown(both: neurothek.Neurothek) -> Comparison:
 
 def rows(warehouse: neurothek.Neurothek, table: str, **of: Any) -> list[dict[str, Any]]:
     """Rows of a table of the store about the model on the asked corpus."""
-    where = {"model_id": two.MODEL_ID, "corpus_id": two.ASKED_ID, **of}
+    where = {OWNERS[table]: two.MODEL_ID, "corpus_id": two.ASKED_ID, **of}
     query = f"select * from store.{table} where {' and '.join(f'{name} = ${name}' for name in where)}"
     with warehouse.reader() as connection:
         return list(connection.sql(query, params=where).pl().to_dicts())
@@ -351,7 +352,7 @@ def test_a_corpus_that_is_not_there_is_refused(
 
 @pytest.mark.parametrize(
     "query",
-    ["select count(*) from store.neuron_facts", 'with f as (from STORE."neuron_facts") select model_id from f'],
+    ["select count(*) from store.neuron_facts", 'with f as (from STORE."neuron_facts") select set_id from f'],
 )
 def test_the_table_that_holds_shown_corpora_alone_is_not_asked_of_another(
     query: str, both: neurothek.Neurothek

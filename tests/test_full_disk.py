@@ -71,7 +71,7 @@ def test_a_full_disk_while_publishing_leaves_the_warehouse_as_it_was(folder: Pat
     assert ingest(folder, "other", warehouse)[0] == 0
     after = tables(warehouse)
     assert after["models"]["name"].to_list() == ["small", "other"]
-    assert after["projections"].filter(pl.col("model_id") == 0).equals(before["projections"])
+    assert after["projections"].filter(pl.col("set_id") == 0).equals(before["projections"])
 
 
 def assert_refused(status: int, said: str, sentence: str) -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import Conflict, NotFound, NotMeasured, Unavailable
-from neurothek.catalog.tables.registry import FACTS, JOB_TABLES
+from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, OWNERS
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
 from neurothek.ingest.pipeline.verify import Skipped
@@ -105,8 +105,8 @@ def test_what_was_measured_agrees_in_every_bit(door: Neurothek) -> None:
     agreements = [part for part in found if isinstance(part, Agreement)]
     assert [part.table for part in agreements if part.n_equal != part.n_rows or part.n_different] == []
     with door.reader() as connection:
-        query = "select count(*) from store.{} where model_id = 0"
-        counts = {name: connection.execute(query.format(name)).fetchall()[0][0] for name in FILLED}
+        query = "select count(*) from store.{} where {} = 0"
+        counts = {name: connection.execute(query.format(name, OWNERS[name])).fetchall()[0][0] for name in FILLED}
     # Every layer was asked for, so every row was measured again; the text's ids are no rows of a job.
     assert {part.table: part.n_rows for part in agreements if part.job != "tokenizer"} == counts
     assert [part.table for part in agreements if part.job == "tokenizer"] == ["sequences"]

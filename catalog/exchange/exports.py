@@ -19,7 +19,7 @@ from neurothek.catalog.publishing import summaries
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.schema import version_of
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import DIMENSIONS
+from neurothek.catalog.tables.registry import DIMENSIONS, OWNERS
 
 ROW_GROUP = 122_880
 """Rows that are in memory at a time; as many as DuckDB keeps together."""
@@ -30,7 +30,7 @@ MAPS = "shortcuts"
 INTERNAL = frozenset({"schema_versions", "installed_views"})
 """Tables that say how the file was made, and nothing of models."""
 
-_WHOLE = frozenset(table.name for table in DIMENSIONS) | {"pins", "cluster_pins"}
+_WHOLE = frozenset(table.name for table in DIMENSIONS) | {"pins", "cluster_pins", "unit_sets", "unit_layers"}
 
 
 def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
@@ -134,9 +134,10 @@ def _write_table(
 ) -> Iterator[ExportedFile]:
     (folder / "tables" / name).mkdir(parents=True)
     parts: list[tuple[str, str]] = []
-    if "model_id" in columns and name not in _WHOLE:
-        ids = connection.execute(f"select distinct model_id from store.{name} order by 1").fetchall()
-        parts = [(f"model-{model_id}", f" where model_id = {model_id}") for (model_id,) in ids]
+    owner = OWNERS.get(name)
+    if owner is not None and name not in _WHOLE:
+        ids = connection.execute(f"select distinct {owner} from store.{name} order by 1").fetchall()
+        parts = [(f"model-{number}", f" where {owner} = {number}") for (number,) in ids]
     for part, condition in parts or [("rows", "")]:
         path = f"tables/{name}/{part}.parquet"
         n_rows = _write_rows(connection, f"select {exported(columns)} from store.{name}{condition}", folder / path)

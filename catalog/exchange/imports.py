@@ -27,10 +27,13 @@ from neurothek.catalog.store.duckdb_settings import beside, literal_path
 from neurothek.catalog.store.matrices import stored_matrices, take
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables import versions
+from neurothek.catalog.tables.registry import ALL
 from neurothek.catalog.upkeep.checks import broken, of_kind
 
 _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}
 """Columns that earlier exports lack, and what tells them from the others."""
+
+_TABLES = {table.name: table for table in ALL}
 
 
 def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | None = None) -> Manifest:
@@ -86,15 +89,27 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
             if name == "neuron_facts" or not table.n_rows:
                 continue
             # Other rows have the same sum of hashes of 64 bits once in 2^64 times; neither side is held in memory.
-            query = (
-                f"select count(*), sum(hash({', '.join(table.columns)})) from (select {exported(table.columns)} from"
-            )
+            former = _names_since(name, manifest.schema_version)
+            columns = {former.get(column, column): one for column, one in table.columns.items()}
+            query = f"select count(*), sum(hash({', '.join(columns)})) from (select {exported(columns)} from"
             files = {"files": [literal_path(folder / file.path) for file in table.files]}
-            exported_sum = first_row(blank, f"{query} read_parquet($files))", files)
+            exported_sum = first_row(blank, f"{query} (select {_now(former)} from read_parquet($files)))", files)
             if first_row(connection, f"{query} store.{name})") != exported_sum:
                 _require_empty(warehouse.path, connection)
                 return False
     return True
+
+
+def _names_since(table: str, version: int) -> dict[str, str]:
+    """Names that a table's columns had in a version of the schema and have no more -> those of this release."""
+    columns = _TABLES[table].columns if table in _TABLES else {}
+    names = {column.name_in(version, name): name for name, column in columns.items()}
+    return {former: name for former, name in names.items() if former != name}
+
+
+def _now(names: Mapping[str, str]) -> str:
+    """The columns of an export under the names of this release."""
+    return f"* rename ({', '.join(f'{former} as {name}' for former, name in names.items())})" if names else "*"
 
 
 def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:
@@ -106,7 +121,8 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
         types = {column: one.type for column, one in columns_of.get(name, {}).items()}
         needed = {column for column, one in columns_of.get(name, {}).items() if not one.is_nullable}
         needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
-        exported_types = {column: one.type for column, one in table.columns.items()}
+        former = _names_since(name, manifest.schema_version)
+        exported_types = {former.get(column, column): one.type for column, one in table.columns.items()}
         if not types or not exported_types.items() <= types.items() or not needed <= exported_types.keys():
             raise invalid_export(folder, f"its table {name} is unknown to this release")
         if table.n_rows != sum(file.n_rows for file in table.files):
@@ -155,8 +171,11 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
                     for column, expression in _TOLD_BY_OTHERS.get(name, {}).items()
                     if column not in table.columns
                 )
+                everything = _now(_names_since(name, manifest.schema_version))
                 with rows_of(connection, files) as rows:
-                    connection.execute(f"insert into store.{name} by name select *{''.join(later)} from {rows}")
+                    connection.execute(
+                        f"insert into store.{name} by name select {everything}{''.join(later)} from {rows}"
+                    )
         except duckdb.ConstraintException as error:
             raise invalid_export(folder, f"the table {name} has an empty value in a required column") from error
         except duckdb.ConversionException as error:

@@ -26,6 +26,8 @@ NUMBERED: Mapping[str, str] = {
     "corpus_id": "corpora",
     "model_id": "models",
     "other_model_id": "models",
+    "set_id": "models",
+    "other_set_id": "models",
     "run_id": "runs",
     "clustering_id": "clusterings",
 }
@@ -258,7 +260,7 @@ def _refuse_other_runs(
         if run_id not in numbering.tables["runs"].new:
             continue
         model = models[model_id]
-        is_single = any(table.scope == "model" for table in JOB_TABLES.get(job, ()))
+        is_single = any(table.scope in ("model", "set") for table in JOB_TABLES.get(job, ()))
         if (job, model, corpora.get(corpus_id), models.get(other_id)) in existing or (
             is_single and (job, model) in measured
         ):
@@ -317,7 +319,7 @@ def _copy_facts(
     n_rows = 0
     for model_id in measured:
         for table in FACTS:
-            n_rows += _copy(theirs, ours, table.name, f"model_id = {model_id} and {runs}", numbering)
+            n_rows += _copy(theirs, ours, table.name, f"{table.owner} = {model_id} and {runs}", numbering)
             progress.advance(note=table.name)
     progress.finish()
     return n_rows

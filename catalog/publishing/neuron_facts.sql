@@ -85,7 +85,7 @@ listed as (
                 )
         end as bottom_log_frequency
     from store.projections as projections
-    where projections.model_id = $model_id
+    where projections.set_id = $model_id
 ),
 domains as (
     -- Domains lie one after another in a corpus: what came before a domain is counted before its first activation.
@@ -116,7 +116,7 @@ activities as (
     from store.activity as activity
     inner join shown on shown.corpus_id = activity.corpus_id
     inner join domains on domains.domain = activity.domain
-    where activity.model_id = $model_id
+    where activity.set_id = $model_id
     group by activity.layer, activity.neuron
 ),
 leaning as (
@@ -135,7 +135,7 @@ leaning as (
 unigrams as (
     select layer, neuron, n_active as unigram_active, n_covering_95 as unigrams_95
     from store.ngrams
-    where model_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
+    where set_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
 ),
 answered as (
     -- A token is detected as in the view detected_ngrams: it comes often enough, and nearly always fires the neuron.
@@ -152,7 +152,7 @@ answered as (
         and n_active::double / n_occurrences >= thresholds.least_recall as is_detected
     from store.triggers
     cross join thresholds
-    where model_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
+    where set_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
 ),
 answers as (
     select
@@ -175,8 +175,8 @@ shown_clustering as (
     select clusterings.clustering_id
     from store.clusterings as clusterings
     left join store.cluster_pins as pins
-        on pins.model_id = clusterings.model_id and pins.n_clusters_asked = clusterings.n_clusters_asked
-    where clusterings.model_id = $model_id
+        on pins.model_id = clusterings.set_id and pins.n_clusters_asked = clusterings.n_clusters_asked
+    where clusterings.set_id = $model_id
     order by pins.model_id is not null desc, clusterings.n_clusters desc, clusterings.clustering_id desc
     limit 1
 ),
@@ -188,7 +188,7 @@ clustered as (
         cluster_id,
         (count(*) over (partition by cluster_id))::integer as cluster_size
     from store.clusters
-    where model_id = $model_id and clustering_id = (select clustering_id from shown_clustering)
+    where set_id = $model_id and clustering_id = (select clustering_id from shown_clustering)
 ),
 events_measured as (
     select 1 from store.event_samples
@@ -208,14 +208,14 @@ dominated as (
         ) as times_saturating
     from store.sub_updates as sub_updates
     inner join store.examples as examples
-        on examples.model_id = sub_updates.model_id
+        on examples.model_id = sub_updates.set_id
         and examples.corpus_id = sub_updates.corpus_id
         and examples.example_id = sub_updates.example_id
     left join store.projections as projections
-        on projections.model_id = sub_updates.model_id
+        on projections.set_id = sub_updates.set_id
         and projections.layer = sub_updates.layer
         and projections.neuron = sub_updates.neuron
-    where sub_updates.model_id = $model_id
+    where sub_updates.set_id = $model_id
         and sub_updates.corpus_id = (select corpus_id from shown)
         and sub_updates.kind = 'dominant'
         and sub_updates.coefficient <> 0
@@ -224,7 +224,7 @@ dominated as (
 single as (
     select layer, neuron, is_control, (nll - nll_untouched) / n_tokens as effect
     from store.neuron_effects
-    where model_id = $model_id and corpus_id = (select corpus_id from shown)
+    where set_id = $model_id and corpus_id = (select corpus_id from shown)
 ),
 lost as (
     -- A neuron among the random ones of its layer, itself left out; of equal effects half counts.
@@ -248,7 +248,7 @@ lost as (
     group by single.layer, single.neuron
 )
 select
-    model.model_id,
+    model.model_id as set_id,
     grid.layer,
     grid.neuron,
     (select corpus_id from shown) as corpus_id,
@@ -313,11 +313,11 @@ left join leaning on leaning.layer = grid.layer and leaning.neuron = grid.neuron
 left join unigrams on unigrams.layer = grid.layer and unigrams.neuron = grid.neuron
 left join answers on answers.layer = grid.layer and answers.neuron = grid.neuron
 left join store.positions as profiles
-    on profiles.model_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'
+    on profiles.set_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'
     and profiles.layer = grid.layer and profiles.neuron = grid.neuron
 left join clustered on clustered.layer = grid.layer and clustered.neuron = grid.neuron
 left join store.coherences as coherences
-    on coherences.model_id = $model_id and coherences.corpus_id = (select corpus_id from shown)
+    on coherences.set_id = $model_id and coherences.corpus_id = (select corpus_id from shown)
     and coherences.layer = grid.layer and coherences.neuron = grid.neuron
 left join dominated on dominated.layer = grid.layer and dominated.neuron = grid.neuron
 left join lost on lost.layer = grid.layer and lost.neuron = grid.neuron

@@ -15,7 +15,7 @@ from neurothek.catalog.store.matrices import bring
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from neurothek.catalog.tables.registry import BY_NAME
-from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.table import RUN_IDS, Table
 
 _LISTS = "projections"
 """The job whose lists of tokens pairs of models are compared by."""
@@ -150,11 +150,11 @@ def _limits(memory_bytes: int | None) -> tuple[tuple[str, str], ...]:
 
 def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
     """Delete what was found between a model and others, from either side; returns the rows of `counterparts`."""
+    values = {"model_id": model_id}
+    condition = "set_id = $model_id or other_set_id = $model_id"
+    deleted = first_row(connection, f"delete from store.counterparts where {condition}", values)
     condition = "model_id = $model_id or other_model_id = $model_id"
-    deleted = first_row(connection, f"delete from store.counterparts where {condition}", {"model_id": model_id})
-    connection.execute(
-        f"delete from store.runs where other_model_id is not null and ({condition})", {"model_id": model_id}
-    )
+    connection.execute(f"delete from store.runs where other_model_id is not null and ({condition})", values)
     return int(deleted[0]) if deleted else 0
 
 
@@ -267,7 +267,7 @@ def _replace_run(
     )
     written = {}
     for table in tables:
-        files, scope = run.files[table.name], {column: ids[column] for column in table.ids}
+        files, scope = run.files[table.name], {column: ids[RUN_IDS.get(column, column)] for column in table.ids}
         _delete_replaced(connection, table, files, scope)
         written[table.name] = _insert_files(
             connection, table, files, {**scope, "run_id": run_id}, first=first.get(table.serial or "", 0)

@@ -9,6 +9,7 @@ from importlib import resources
 import duckdb
 
 from neurothek.catalog.publishing import summaries
+from neurothek.catalog.tables.registry import OWNERS
 
 PREFIX = "kept_"
 """Begins the names of tables that hold what other tables yield."""
@@ -66,7 +67,7 @@ def clear(connection: duckdb.DuckDBPyConnection) -> None:
 def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
     """Compute the rows of a view for every model and keep them; one model at a time, which bounds the memory."""
     connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) limit 0")
-    measured = f"where model_id in (select model_id from store.{view.source})"
+    measured = f"where model_id in (select {OWNERS[view.source]} from store.{view.source})"
     query = f"select model_id, name from store.models {measured} order by model_id"
     for model_id, name in connection.execute(query).fetchall():
         _compute(connection, view, model_id, name)
@@ -136,7 +137,8 @@ def _compute(connection: duckdb.DuckDBPyConnection, view: KeptView, model_id: in
 def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], model_id: int) -> set[str]:
     """Those of the tables that have rows of the model."""
     query = " union all ".join(
-        f"select '{table}' where exists (from store.{table} where model_id = $model_id)" for table in sorted(tables)
+        f"select '{table}' where exists (from store.{table} where {OWNERS[table]} = $model_id)"
+        for table in sorted(tables)
     )
     rows = connection.execute(query, {"model_id": model_id}).fetchall() if tables else []
     return {str(table) for (table,) in rows}
@@ -196,7 +198,7 @@ def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int, written:
         summaries.refresh(connection, model_id, changed)
         changed = changed.union(written) - {_RUNS}
     if changed is None or not _read_by_facts().isdisjoint(changed):
-        connection.execute("delete from store.neuron_facts where model_id = ?", [model_id])
+        connection.execute("delete from store.neuron_facts where set_id = ?", [model_id])
         connection.execute(_facts_script(), {"model_id": model_id, "corpus_id": None})
         if changed is not None:
             changed.add(_FACTS)

@@ -1,6 +1,19 @@
 """Tables that no run fills: what follows from measurements, what people chose to be shown, and what the file is."""
 
-from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, LAYER, MODEL, NEURON, TEXT, TEXTS, TIME, Column, Table
+from neurothek.catalog.tables.table import (
+    BIG,
+    DOUBLE,
+    INTEGER,
+    LAYER,
+    MODEL,
+    NEURON,
+    SET,
+    TEXT,
+    TEXTS,
+    TIME,
+    Column,
+    Table,
+)
 
 SCHEMA_VERSIONS = Table(
     "schema_versions",
@@ -47,10 +60,10 @@ CLUSTER_PINS = Table(
 NEURON_FACTS = Table(
     "neuron_facts",
     "One flat row per neuron of the shown corpus, rebuilt by every publish and pin: what the view neurons reads.",
-    scope="model",
+    scope="set",
     key=("layer", "neuron"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
         "corpus_id": Column(INTEGER, "The shown corpus; null before any text was measured.", nullable=True),

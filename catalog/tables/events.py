@@ -14,6 +14,7 @@ from neurothek.catalog.tables.table import (
     MODEL,
     NEURON,
     RUN,
+    SET,
     SMALL,
     TEXT,
     Column,
@@ -116,10 +117,10 @@ SUB_UPDATES = Table(
     "sub_updates",
     "One row per model, corpus, example, layer, kind and rank: what single neurons add to the stream at the last "
     "position; random kinds only for the event sample.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("example_id", "layer", "kind", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "example_id": Column(INTEGER, "The example."),
         "layer": LAYER,

@@ -13,6 +13,7 @@ from neurothek.catalog.tables.table import (
     MODEL,
     NEURON,
     RUN,
+    SET,
     SMALL,
     TEXT,
     Column,
@@ -177,10 +178,10 @@ NEURON_EFFECTS = Table(
     "neuron_effects",
     "One row per model, corpus and neuron that was turned off alone (0 after the non-linearity). Losses and "
     "divergences are sums over tokens.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,

@@ -139,5 +139,5 @@ BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FA
 ALL: tuple[Table, ...] = (*BY_NAME.values(), NEURON_FACTS, PINS, CLUSTER_PINS, INSTALLED_VIEWS, SCHEMA_VERSIONS, *SETS)
 """The tables of a file, but for those that hold rows of views."""
 
-OF_MODELS = frozenset(table.name for table in ALL if "model_id" in table.columns)
-"""Names of the tables that have a `model_id`, but for what is kept of views."""
+OWNERS: Mapping[str, str] = {table.name: table.owner for table in ALL if table.owner is not None}
+"""Table -> its column that says of which model or set of units a row is, but for what is kept of views."""

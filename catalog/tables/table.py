@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.versions import FIRST
 
-Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
+Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "set", "set_corpus", "pair", "none"]
 
 # A shard of examples or sentences holds all layers and methods of them, so these come first.
 _PLACES = ("intervention", "example_id", "sentence_id", "source_state", "layer", "method")
@@ -20,9 +20,14 @@ SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "corpus": ("corpus_id",),
     "model": ("model_id",),
     "model_corpus": ("model_id", "corpus_id"),
-    "pair": ("model_id", "other_model_id"),
+    "set": ("set_id",),
+    "set_corpus": ("set_id", "corpus_id"),
+    "pair": ("set_id", "other_set_id"),
     "none": (),
 }
+
+RUN_IDS: Mapping[str, str] = {"set_id": "model_id", "other_set_id": "other_model_id"}
+"""Number of a set of units -> the number at the run that measured it: the set of a model's neurons has the model's."""
 
 
 _NOT_NULL = " not null"
@@ -102,6 +107,12 @@ class Column:
     terms: pl.Expr | None = field(default=None, compare=False)
     step: pl.Expr | None = field(default=None, compare=False)
     order: Order | None = None  # what puts ids, or their ranks, in their order
+    former: str | None = None  # its name before the version `renamed`
+    renamed: int = FIRST
+
+    def name_in(self, version: int, name: str) -> str:
+        """What a column called `name` was called in a version of the schema."""
+        return name if self.former is None or version >= self.renamed else self.former
 
     @property
     def sql(self) -> str:
@@ -142,6 +153,11 @@ class Table:
         return SCOPE_IDS[self.scope]
 
     @property
+    def owner(self) -> str | None:
+        """The column that says whose rows they are: a model's, or a set's of units; None where neither is named."""
+        return next((name for name in ("model_id", "set_id") if name in self.columns), None)
+
+    @property
     def is_fact(self) -> bool:
         """Whether publishing adds the id of the run that measured the row."""
         return self.columns.get("run_id") is RUN
@@ -166,11 +182,11 @@ class Table:
         """SQL that makes the table as a version of the schema has it, with its comments."""
         if self.since > version:
             return []
-        held = {name: column for name, column in self.columns.items() if column.since <= version}
-        columns = ", ".join(f'"{name}" {column.sql}' for name, column in held.items())
+        held = [name for name, column in self.columns.items() if column.since <= version]
+        columns = ", ".join(f'"{self.columns[name].name_in(version, name)}" {self.columns[name].sql}' for name in held)
         made = [f"create table store.{self.name} ({columns})"]
         made.append(f"comment on table store.{self.name} is {_quoted(self.meaning)}")
-        return made + [self._comment(name) for name in held]
+        return made + [self._comment(name, version) for name in held]
 
     def additions(self, version: int) -> list[str]:
         """SQL that brings the table of an earlier version of the schema to the next one."""
@@ -178,16 +194,20 @@ class Table:
             return [*self.statements(version), *([self.filling] if self.filling else [])]
         added = []
         for name, column in self.columns.items():
+            if column.former is not None and column.renamed == version and column.since < version:
+                added.append(f'alter table store.{self.name} rename column "{column.former}" to "{name}"')
+                added.append(self._comment(name, version))
             if column.since == version:
                 kind = column.sql.removesuffix(_NOT_NULL)
                 added.append(f'alter table store.{self.name} add column "{name}" {kind}')
                 if not column.nullable:
                     added.append(f'alter table store.{self.name} alter column "{name}" set{_NOT_NULL}')
-                added.append(self._comment(name))
+                added.append(self._comment(name, version))
         return added
 
-    def _comment(self, column: str) -> str:
-        return f'comment on column store.{self.name}."{column}" is {_quoted(self.columns[column].meaning)}'
+    def _comment(self, name: str, version: int) -> str:
+        column = self.columns[name]
+        return f'comment on column store.{self.name}."{column.name_in(version, name)}" is {_quoted(column.meaning)}'
 
     def empty(self) -> pl.DataFrame:
         """A frame without rows and with exactly the columns that are handed over."""
@@ -238,6 +258,14 @@ SQL_TYPES: Mapping[pl.DataType, str] = {
 }
 
 MODEL = Column(INTEGER, "The model.", is_given=True)
+SET = Column(
+    INTEGER,
+    "The set of units: of the neurons of a model, the model's number.",
+    is_given=True,
+    former="model_id",
+    renamed=30,
+)
+OTHER_SET = Column(INTEGER, "The other model's set of units.", is_given=True, former="other_model_id", renamed=30)
 CORPUS = Column(INTEGER, "The corpus.", is_given=True)
 RUN = Column(INTEGER, "The run that measured it.", is_given=True)
 LAYER = Column(SMALL, "Layer, 0-based.")

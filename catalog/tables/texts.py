@@ -15,6 +15,7 @@ from neurothek.catalog.tables.table import (
     NEURON,
     RUN,
     SCORES,
+    SET,
     SMALL,
     STEPS,
     TEXT,
@@ -26,10 +27,10 @@ ACTIVITY = Table(
     "activity",
     "One row per neuron and domain: how it fired on the counted positions (Voita et al. 2023, section 3; that a "
     "prepended BOS is not counted is ours).",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "domain"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -58,10 +59,10 @@ ACTIVITY = Table(
 CONTEXTS = Table(
     "contexts",
     "One row per neuron and place of strongest activation, at most one a sequence.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -77,10 +78,10 @@ CONTEXT_WINDOWS = Table(
     "context_windows",
     "One row per neuron, band and rank: its activation at every position around a place. Windows lie within a "
     "sequence and hold counted positions only.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "band", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -115,10 +116,10 @@ CONTEXT_WINDOWS = Table(
 ACTIVATION_HISTOGRAMS = Table(
     "activation_histograms",
     "One row per neuron: how often its coefficient is of which size and sign, in bins of half a power of two.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -141,10 +142,10 @@ POSITIONS = Table(
     "positions",
     "One row per model, corpus, layer, neuron and domain, over full-length sequences: how the frequency depends "
     "on the position; a row all for every neuron, one a domain where that row has at least 0.01 nats.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "domain"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -199,10 +200,10 @@ NGRAMS = Table(
     "ngrams",
     "One row per neuron and length of n-gram (1, 2, 3): how many n-grams trigger it, and how few cover it (Voita "
     "et al. 2023, section 4).",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "n"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -223,10 +224,10 @@ TRIGGERS = Table(
     "One row per neuron, length of n-gram and frequent trigger. Where n_covering_95 <= 64: the 64 most frequent, "
     "then all others that occur at least 10 times with a recall of at least 50%; elsewhere the 10 (n = 1) or 5 "
     "most frequent.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron", "n", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
@@ -287,10 +288,10 @@ _ONE_VECTOR = pl.lit(100 / 500)
 COHERENCES = Table(
     "coherences",
     "One row per neuron and corpus: how alike the tokens are that it promotes, against random vectors.",
-    scope="model_corpus",
+    scope="set_corpus",
     key=("layer", "neuron"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,

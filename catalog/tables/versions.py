@@ -3,5 +3,5 @@
 FIRST = 28
 """The earliest that is read; what came before it was one."""
 
-VERSION = 29
+VERSION = 30
 """The one that this release reads and writes."""

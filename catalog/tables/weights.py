@@ -12,8 +12,10 @@ from neurothek.catalog.tables.table import (
     LAYER,
     MODEL,
     NEURON,
+    OTHER_SET,
     RUN,
     SCORES,
+    SET,
     SMALL,
     TEXT,
     Column,
@@ -30,10 +32,10 @@ BY_COSINE = Order("cosine", within=("layer", "neuron"))
 PROJECTIONS = Table(
     "projections",
     "One row per neuron: its value vector projected to the vocabulary (Geva et al. 2022, sections 3 and 4).",
-    scope="model",
+    scope="set",
     key=("layer", "neuron"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
         "value_norm": Column(DOUBLE, "L2 norm of the value vector."),
@@ -73,7 +75,7 @@ PROJECTIONS = Table(
 POSTINGS = Table(
     "postings",
     "One row per neuron and token of its top or bottom list: the inverted lists that answer a search by token.",
-    scope="model",
+    scope="set",
     key=("token_id", "side", "layer", "neuron"),
     # By (side, token, rank, layer, neuron), packed into two integers: sorting five columns takes 2.5 times as long.
     # With one side to a stretch, scores of one sign lie together, and a search of one side reads nothing of the other.
@@ -82,7 +84,7 @@ POSTINGS = Table(
         "layer::bigint * 1048576 + neuron",
     ),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "token_id": Column(INTEGER, "The token."),
         "side": Column(TEXT, "promoted or suppressed.", values=("promoted", "suppressed")),
         "layer": LAYER,
@@ -121,12 +123,12 @@ CLUSTERINGS = Table(
     "One row per clustering of a model's value vectors: agglomerative, by cosine distance, over all layers (Geva "
     "et al. 2022, section 5.2; complete linkage as the code that they link to has it; the number of clusters "
     "unless it was asked for, and the scalable method are ours).",
-    scope="model",
+    scope="set",
     key=("clustering_id",),
     serial="clustering_id",
     columns={
         "clustering_id": Column(INTEGER, "Number of the clustering in this file."),
-        "model_id": MODEL,
+        "set_id": SET,
         "method": Column(
             TEXT,
             "exact: complete linkage over all pairs; scalable: the first merges within parts of the vectors, "
@@ -147,12 +149,12 @@ CLUSTERINGS = Table(
 CLUSTERS = Table(
     "clusters",
     "One row per clustering and neuron: the cluster that its value vector belongs to.",
-    scope="model",
+    scope="set",
     key=("clustering_id", "layer", "neuron"),
     serial="clustering_id",
     columns={
         "clustering_id": Column(INTEGER, "The clustering."),
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
         "cluster_id": Column(INTEGER, "Cluster within the clustering, 0-based, in the order of first members."),
@@ -169,10 +171,10 @@ CLUSTERS = Table(
 NEIGHBOURS = Table(
     "neighbours",
     "One row per neuron and near neuron: the value vectors of largest cosine in the whole model.",
-    scope="model",
+    scope="set",
     key=("layer", "neuron", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
         "rank": Column(SMALL, "Place among its nearest, 1-based; ties by layer, then neuron."),
@@ -190,10 +192,10 @@ COUNTERPARTS = Table(
     scope="pair",
     key=("layer", "neuron", "rank"),
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
-        "other_model_id": Column(INTEGER, "The other model.", is_given=True),
+        "other_set_id": OTHER_SET,
         "rank": Column(
             SMALL,
             "Place among its best in the other model, 1-based, at most 5; ties by layer, then neuron. Neurons "
@@ -281,11 +283,11 @@ LOGIT_HISTOGRAMS = Table(
     "One row per model, layer and neuron: how many tokens of the vocabulary have a raw score in each bin, in "
     "standard deviations of the neuron's scores from their mean. Runs of the job projections by releases before "
     "this table have no rows.",
-    scope="model",
+    scope="set",
     key=("layer", "neuron"),
     is_later=True,
     columns={
-        "model_id": MODEL,
+        "set_id": SET,
         "layer": LAYER,
         "neuron": NEURON,
         "counts": Column(

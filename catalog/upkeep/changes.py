@@ -16,7 +16,10 @@ from neurothek.catalog.spelling import named
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
+from neurothek.catalog.tables.derived import CLUSTER_PINS, NEURON_FACTS, PINS
+from neurothek.catalog.tables.dimensions import MODELS
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, unknown_job
+from neurothek.catalog.tables.units import UNIT_SETS
 from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.variants import family_of, variant_of
 
@@ -142,8 +145,8 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
                 deleted[written.name] = int(row[0]) if row else 0
             of_model = "set_id in (select set_id from store.unit_sets where model_id = ?)"
             connection.execute(f"delete from store.unit_layers where {of_model}", [model_id])
-            for table in ("unit_sets", "neuron_facts", "pins", "cluster_pins", "models"):
-                connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
+            for table in (NEURON_FACTS, UNIT_SETS, PINS, CLUSTER_PINS, MODELS):
+                connection.execute(f"delete from store.{table.name} where {table.owner} = ?", [model_id])
             summaries.refresh(connection, model_id)
         _delete_unused(connection)
         if job is not None or corpus is not None:
@@ -240,7 +243,7 @@ def _delete_facts(
         deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
     for name in tables:
         values: dict[str, int | str] = {"model_id": model_id}
-        condition = "model_id = $model_id"
+        condition = f"{names[name].owner} = $model_id"
         if corpus_id is not None:
             values["corpus_id"] = corpus_id
             # What a job on the text found of the model alone goes with its run.
@@ -298,7 +301,7 @@ def _require(
 
 
 def _refuse_other_clusterings(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, clusters: int) -> None:
-    query = "select n_clusters_asked from store.clusterings where model_id = ? order by 1"
+    query = "select n_clusters_asked from store.clusterings where set_id = ? order by 1"
     existing = [int(n_clusters) for (n_clusters,) in connection.execute(query, [model_id]).fetchall()]
     if clusters not in existing:
         others = (

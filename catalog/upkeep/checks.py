@@ -16,7 +16,7 @@ from neurothek.catalog.store.matrices import StoredMatrix, is_unchanged, missing
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES
-from neurothek.catalog.tables.table import Table
+from neurothek.catalog.tables.table import RUN_IDS, Table
 
 _LAWS = Path(__file__).parent / "laws"
 
@@ -152,7 +152,7 @@ def _key_check(table: Table) -> Check:
 
 
 def _owner_check(table: Table) -> Check:
-    same = " and ".join(f"runs.{name} = rows.{name}" for name in table.ids)
+    same = " and ".join(f"runs.{RUN_IDS.get(name, name)} = rows.{name}" for name in table.ids)
     return Check(
         name=f"runs of {table.name}",
         law=f"Every row of {table.name} names the run that measured it, which has its model and corpus.",

@@ -14,7 +14,7 @@ from neurothek.ingest.runs.finished import EarlierRuns
 from neurothek.ingest.runs.identity import OTHER_RUN
 
 _EARLIER = """
-    select * exclude (model_id, corpus_id, run_id)
+    select {columns}
     from store.{table}
     where run_id = $run_id and {name} = $value
 """
@@ -76,7 +76,8 @@ class AdditiveJob(PassJob):
         ((name, value),) = item.items()
         frames = {}
         for table in self.tables:
-            rows = self.earlier.rows(_EARLIER.format(table=table.name, name=name), self.name, value=value)
+            query = _EARLIER.format(columns=", ".join(table.schema), table=table.name, name=name)
+            rows = self.earlier.rows(query, self.name, value=value)
             frames[table.name] = rows.select(pl.col(column).cast(dtype) for column, dtype in table.schema.items())
         return frames
 

@@ -51,14 +51,14 @@ def plan_pair(warehouse: Warehouse, request: IngestRequest, models: Sequence[Lis
 def _report(pair: PairContext, n_rows: int | None, seconds: float) -> PairReport:
     query = """
         select count_if(is_mutual), count_if(rank = 1 and overlap > null_99) from store.counterparts
-        where model_id = ? and other_model_id = ?
+        where set_id = ? and other_set_id = ?
     """
     both_ways = """
         select count(*) from store.counterparts as forth
         inner join store.counterparts as back
-            on back.model_id = forth.other_model_id and back.other_model_id = forth.model_id
+            on back.set_id = forth.other_set_id and back.other_set_id = forth.set_id
             and back.layer = forth.other_layer and back.neuron = forth.other_neuron
-        where forth.model_id = ? and forth.other_model_id = ? and forth.is_mutual and back.is_mutual
+        where forth.set_id = ? and forth.other_set_id = ? and forth.is_mutual and back.is_mutual
             and forth.overlap > forth.null_99 and back.overlap > back.null_99
     """
     ids = [pair.one.model_id, pair.other.model_id]

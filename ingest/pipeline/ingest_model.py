@@ -186,7 +186,7 @@ def _not_shown(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     statement = (
         "select corpora.name, corpora.n_tokens from store.corpora as corpora where corpora.corpus_id in"
         " (select facts.corpus_id from store.neuron_facts as facts inner join store.models as models"
-        " on models.model_id = facts.model_id where models.name = $model)"
+        " on models.model_id = facts.set_id where models.name = $model)"
     )
     with warehouse.reader() as connection:
         row = first_row(connection, statement, {"model": name})

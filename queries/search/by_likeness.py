@@ -27,15 +27,15 @@ _NEURON_POLES = """\
 -- its scores.
 select coalesce(nullif(activation_max + activation_min, 0), score_skewness) as leaning,
 from store.neuron_facts
-where model_id = $model_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and layer = $layer and neuron = $neuron
 """
 
 _ALIKE_NULLS = """\
 -- What random vectors like a layer's value vectors reach with their best neuron of each model they were compared with.
-select other_model_id, max(null_99) as null_99
+select other_set_id as other_model_id, max(null_99) as null_99
 from store.counterparts
-where model_id = $model_id and layer = $layer
-group by other_model_id
+where set_id = $model_id and layer = $layer
+group by other_set_id
 """
 
 COLUMNS: Mapping[str, pl.DataType] = {

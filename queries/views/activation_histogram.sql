@@ -19,7 +19,7 @@
 with bins as (
     select
         facts.address,
-        measured.model_id,
+        measured.set_id as model_id,
         measured.corpus_id,
         measured.layer,
         measured.neuron,
@@ -29,7 +29,7 @@ with bins as (
         unnest(generate_series(0, 68)) as place,
     from store.neuron_facts as facts
     inner join store.activation_histograms as measured
-        on measured.model_id = facts.model_id and measured.layer = facts.layer and measured.neuron = facts.neuron
+        on measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
 ),
 counts as (
     select

@@ -45,5 +45,5 @@ select
     activity.n_active_bos,
 from store.activity as activity
 inner join measured_corpora
-    on measured_corpora.model_id = activity.model_id and measured_corpora.corpus_id = activity.corpus_id
-inner join store.models as models on models.model_id = activity.model_id
+    on measured_corpora.model_id = activity.set_id and measured_corpora.corpus_id = activity.corpus_id
+inner join store.models as models on models.model_id = activity.set_id

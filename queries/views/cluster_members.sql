@@ -36,6 +36,6 @@ select
     end as pole,
 from store.clusters as clusters
 inner join store.clusterings as clusterings on clusterings.clustering_id = clusters.clustering_id
-inner join store.models as models on models.model_id = clusters.model_id
+inner join store.models as models on models.model_id = clusters.set_id
 inner join store.neuron_facts as facts
-    on facts.model_id = clusters.model_id and facts.layer = clusters.layer and facts.neuron = clusters.neuron
+    on facts.set_id = clusters.set_id and facts.layer = clusters.layer and facts.neuron = clusters.neuron

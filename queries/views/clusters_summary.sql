@@ -28,7 +28,7 @@ with thresholds as (
 poles as (
     -- At its pole a neuron writes what its cluster has in common: the one of its cosine with the cluster's centre.
     select
-        clusters.model_id,
+        clusters.set_id as model_id,
         clusters.clustering_id,
         clusters.cluster_id,
         clusters.layer,
@@ -37,11 +37,11 @@ poles as (
             as centre_cosine,
         models.activation_rule = 'gate > 0' and coalesce(clusters.centre_cosine < 0, false) as is_negative,
     from store.clusters as clusters
-    inner join store.models as models on models.model_id = clusters.model_id
+    inner join store.models as models on models.model_id = clusters.set_id
 ),
 shown as (
     select distinct
-        model_id,
+        set_id as model_id,
         clustering_id,
     from store.neuron_facts
     where clustering_id is not null
@@ -68,7 +68,7 @@ listed as (
         unnest(case when poles.is_negative then facts.bottom_tokens else facts.top_tokens end) as token,
     from poles
     inner join store.neuron_facts as facts
-        on facts.model_id = poles.model_id and facts.layer = poles.layer and facts.neuron = poles.neuron
+        on facts.set_id = poles.model_id and facts.layer = poles.layer and facts.neuron = poles.neuron
 ),
 counted as (
     select
@@ -121,8 +121,8 @@ select
     shared.n_tokens as n_shared_tokens,
     cast(shared.most_members as double) / sized.size as top_share,
 from store.clusterings as clusterings
-inner join store.models as models on models.model_id = clusterings.model_id
+inner join store.models as models on models.model_id = clusterings.set_id
 inner join sized on sized.clustering_id = clusterings.clustering_id
 cross join thresholds
-left join shown on shown.model_id = clusterings.model_id and shown.clustering_id = clusterings.clustering_id
+left join shown on shown.model_id = clusterings.set_id and shown.clustering_id = clusterings.clustering_id
 left join shared on shared.clustering_id = sized.clustering_id and shared.cluster_id = sized.cluster_id

@@ -19,7 +19,7 @@ with thresholds as (
 ),
 measured as (
     select
-        model_id,
+        set_id as model_id,
         corpus_id,
         layer,
         coherence,

@@ -24,7 +24,7 @@
 with windows as (
     select
         facts.address,
-        measured.model_id,
+        measured.set_id as model_id,
         measured.corpus_id,
         measured.layer,
         measured.neuron,
@@ -38,11 +38,11 @@ with windows as (
         measured.largest,
         measured.activations,
         count(*) over (
-            partition by measured.model_id, measured.corpus_id, measured.layer, measured.neuron, measured.band
+            partition by measured.set_id, measured.corpus_id, measured.layer, measured.neuron, measured.band
         ) as n_windows,
     from store.neuron_facts as facts
     inner join store.context_windows as measured
-        on measured.model_id = facts.model_id and measured.layer = facts.layer and measured.neuron = facts.neuron
+        on measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
 ),
 steps as (
     select

@@ -21,7 +21,7 @@
 --   after: Text of the six tokens after, fewer at the end.
 with places as (
     select
-        contexts.model_id,
+        contexts.set_id as model_id,
         contexts.corpus_id,
         contexts.layer,
         contexts.neuron,
@@ -36,10 +36,10 @@ with places as (
         unnest(generate_series(-12, 6)) as step,
     from store.neuron_facts as facts
     inner join store.contexts as contexts
-        on contexts.model_id = facts.model_id and contexts.layer = facts.layer and contexts.neuron = facts.neuron
+        on contexts.set_id = facts.set_id and contexts.layer = facts.layer and contexts.neuron = facts.neuron
     inner join store.sequences as sequences
         on sequences.corpus_id = contexts.corpus_id and sequences.sequence_id = contexts.sequence_id
-    inner join store.models as models on models.model_id = contexts.model_id
+    inner join store.models as models on models.model_id = contexts.set_id
 ),
 steps as (
     select

@@ -31,19 +31,19 @@
 with turned as (
     -- Of pairs with a gated model: those whose lists overlap more at opposite signs.
     select
-        found.model_id,
+        found.set_id as model_id,
         found.layer,
         found.neuron,
-        found.other_model_id,
+        found.other_set_id as other_model_id,
         found.rank,
     from store.counterparts as found
-    inner join store.models as models on models.model_id = found.model_id
-    inner join store.models as other_models on other_models.model_id = found.other_model_id
+    inner join store.models as models on models.model_id = found.set_id
+    inner join store.models as other_models on other_models.model_id = found.other_set_id
     inner join store.projections as mine
-        on mine.model_id = found.model_id and mine.layer = found.layer and mine.neuron = found.neuron
+        on mine.set_id = found.set_id and mine.layer = found.layer and mine.neuron = found.neuron
     inner join store.projections as theirs
         on
-            theirs.model_id = found.other_model_id
+            theirs.set_id = found.other_set_id
             and theirs.layer = found.other_layer
             and theirs.neuron = found.other_neuron
     where
@@ -119,19 +119,19 @@ select
         else 'positive'
     end as other_pole,
 from store.counterparts as found
-inner join store.models as models on models.model_id = found.model_id
-inner join store.models as other_models on other_models.model_id = found.other_model_id
+inner join store.models as models on models.model_id = found.set_id
+inner join store.models as other_models on other_models.model_id = found.other_set_id
 inner join store.neuron_facts as facts
-    on facts.model_id = found.model_id and facts.layer = found.layer and facts.neuron = found.neuron
+    on facts.set_id = found.set_id and facts.layer = found.layer and facts.neuron = found.neuron
 inner join store.neuron_facts as others
     on
-        others.model_id = found.other_model_id
+        others.set_id = found.other_set_id
         and others.layer = found.other_layer
         and others.neuron = found.other_neuron
 left join turned
     on
-        turned.model_id = found.model_id
+        turned.model_id = found.set_id
         and turned.layer = found.layer
         and turned.neuron = found.neuron
-        and turned.other_model_id = found.other_model_id
+        and turned.other_model_id = found.other_set_id
         and turned.rank = found.rank

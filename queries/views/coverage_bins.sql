@@ -49,14 +49,14 @@ bins as (
 ),
 alive as (
     select
-        ngrams.model_id,
+        ngrams.set_id as model_id,
         ngrams.corpus_id,
         ngrams.n,
         ngrams.layer,
         2 * ngrams.layer + 1 <= models.n_layers as in_first_half,
         case when ngrams.n_active >= thresholds.min_activations then ngrams.n_covering_95 else -1 end as coverage,
     from store.ngrams as ngrams
-    inner join store.models as models on models.model_id = ngrams.model_id
+    inner join store.models as models on models.model_id = ngrams.set_id
     cross join thresholds
     where ngrams.n_active > 0
 ),

@@ -37,7 +37,7 @@ shown as (
 ),
 first_times as (
     select
-        model_id,
+        set_id as model_id,
         'all' as domain,
         layer,
         n_positions,
@@ -45,18 +45,18 @@ first_times as (
         count(*) as n_neurons,
     from store.neuron_facts
     where n_positions is not null
-    group by model_id, layer, n_positions, first_active
+    group by set_id, layer, n_positions, first_active
     union all
     select
-        activity.model_id,
+        activity.set_id as model_id,
         activity.domain,
         activity.layer,
         activity.n_positions,
         activity.first_active,
         count(*) as n_neurons,
     from store.activity as activity
-    inner join shown on shown.model_id = activity.model_id and shown.corpus_id = activity.corpus_id
-    group by activity.model_id, activity.domain, activity.layer, activity.n_positions, activity.first_active
+    inner join shown on shown.model_id = activity.set_id and shown.corpus_id = activity.corpus_id
+    group by activity.set_id, activity.domain, activity.layer, activity.n_positions, activity.first_active
 ),
 all_layers as (
     select

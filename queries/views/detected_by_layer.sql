@@ -52,7 +52,7 @@ counts as (
 ),
 layers as (
     select distinct
-        model_id,
+        set_id as model_id,
         corpus_id,
         n,
         layer,

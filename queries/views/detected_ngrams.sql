@@ -42,7 +42,7 @@ with thresholds as (
 ),
 candidates as (
     select
-        ngrams.model_id,
+        ngrams.set_id as model_id,
         ngrams.corpus_id,
         ngrams.layer,
         ngrams.neuron,
@@ -54,7 +54,7 @@ candidates as (
         corpus_ngrams.min_occurrences,
     from store.ngrams as ngrams
     inner join corpus_ngrams
-        on corpus_ngrams.model_id = ngrams.model_id
+        on corpus_ngrams.model_id = ngrams.set_id
         and corpus_ngrams.corpus_id = ngrams.corpus_id
         and corpus_ngrams.n = ngrams.n
     cross join thresholds
@@ -75,7 +75,7 @@ held as (
         sum(case when triggers.rank <= candidates.n_covering_95 then 1 else 0 end) as n_covering,
     from candidates
     inner join store.triggers as triggers
-        on triggers.model_id = candidates.model_id
+        on triggers.set_id = candidates.model_id
         and triggers.corpus_id = candidates.corpus_id
         and triggers.layer = candidates.layer
         and triggers.neuron = candidates.neuron
@@ -136,7 +136,7 @@ recalls as (
         triggers.control_scores,
     from detectors
     inner join store.triggers as triggers
-        on triggers.model_id = detectors.model_id
+        on triggers.set_id = detectors.model_id
         and triggers.corpus_id = detectors.corpus_id
         and triggers.layer = detectors.layer
         and triggers.neuron = detectors.neuron

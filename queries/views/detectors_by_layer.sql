@@ -22,14 +22,14 @@
 --   corpus: The shown corpus.
 with layers as (
     select
-        ngrams.model_id,
+        ngrams.set_id as model_id,
         ngrams.corpus_id,
         ngrams.n,
         ngrams.layer,
         count(*) as n_neurons,
         count(nullif(ngrams.n_active, 0)) as n_alive,
     from store.ngrams as ngrams
-    group by ngrams.model_id, ngrams.corpus_id, ngrams.n, ngrams.layer
+    group by ngrams.set_id, ngrams.corpus_id, ngrams.n, ngrams.layer
 ),
 detectors as (
     select

@@ -38,7 +38,7 @@ minima as (
 ),
 layers as (
     select
-        ngrams.model_id,
+        ngrams.set_id as model_id,
         measured_corpora.corpus,
         ngrams.corpus_id,
         ngrams.n,
@@ -47,13 +47,13 @@ layers as (
         count(nullif(ngrams.n_active, 0)) as n_alive,
     from store.ngrams as ngrams
     inner join measured_corpora
-        on measured_corpora.model_id = ngrams.model_id and measured_corpora.corpus_id = ngrams.corpus_id
+        on measured_corpora.model_id = ngrams.set_id and measured_corpora.corpus_id = ngrams.corpus_id
     where measured_corpora.is_shown
-    group by ngrams.model_id, measured_corpora.corpus, ngrams.corpus_id, ngrams.n, ngrams.layer
+    group by ngrams.set_id, measured_corpora.corpus, ngrams.corpus_id, ngrams.n, ngrams.layer
 ),
 candidates as (
     select
-        ngrams.model_id,
+        ngrams.set_id as model_id,
         ngrams.corpus_id,
         ngrams.layer,
         ngrams.neuron,
@@ -83,7 +83,7 @@ held as (
         ) as n_held,
     from candidates
     inner join store.triggers as triggers
-        on triggers.model_id = candidates.model_id
+        on triggers.set_id = candidates.model_id
         and triggers.corpus_id = candidates.corpus_id
         and triggers.layer = candidates.layer
         and triggers.neuron = candidates.neuron

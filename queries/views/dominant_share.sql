@@ -38,15 +38,15 @@ with averaged as (
 ),
 random_sums as (
     select
-        sub_updates.model_id,
+        sub_updates.set_id as model_id,
         sub_updates.layer,
         sub_updates.example_id,
         sum(sub_updates.share) as random_share,
     from store.sub_updates as sub_updates
     inner join measured_corpora
-        on measured_corpora.model_id = sub_updates.model_id and measured_corpora.corpus_id = sub_updates.corpus_id
+        on measured_corpora.model_id = sub_updates.set_id and measured_corpora.corpus_id = sub_updates.corpus_id
     where measured_corpora.is_shown and sub_updates.kind = 'random' and sub_updates.share is not null
-    group by sub_updates.model_id, sub_updates.layer, sub_updates.example_id
+    group by sub_updates.set_id, sub_updates.layer, sub_updates.example_id
 ),
 at_random as (
     select

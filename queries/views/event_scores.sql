@@ -63,12 +63,12 @@ scored as (
         cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
     from shown
     inner join store.sub_updates as sub_updates
-        on sub_updates.model_id = shown.model_id
+        on sub_updates.set_id = shown.model_id
         and sub_updates.corpus_id = shown.corpus_id
         and sub_updates.example_id = shown.example_id
         and sub_updates.layer = shown.layer
     left join store.projections as projections
-        on projections.model_id = sub_updates.model_id
+        on projections.set_id = sub_updates.set_id
         and projections.layer = sub_updates.layer
         and projections.neuron = sub_updates.neuron
 ),

@@ -56,13 +56,13 @@ extremes as (
         case when examples.n_prefix_tokens <= shown.early_ids then 1 else 0 end as is_early,
     from shown
     inner join store.sub_updates as sub_updates
-        on sub_updates.model_id = shown.model_id and sub_updates.corpus_id = shown.corpus_id
+        on sub_updates.set_id = shown.model_id and sub_updates.corpus_id = shown.corpus_id
     inner join store.examples as examples
-        on examples.model_id = sub_updates.model_id
+        on examples.model_id = sub_updates.set_id
         and examples.corpus_id = sub_updates.corpus_id
         and examples.example_id = sub_updates.example_id
     inner join store.neuron_facts as facts
-        on facts.model_id = sub_updates.model_id
+        on facts.set_id = sub_updates.set_id
         and facts.layer = sub_updates.layer
         and facts.neuron = sub_updates.neuron
     where
@@ -91,7 +91,7 @@ fired as (
 ),
 members as (
     select
-        model_id,
+        set_id as model_id,
         cluster_id,
         count(*) as cluster_size,
         min(layer) as first_layer,
@@ -100,7 +100,7 @@ members as (
         avg(top_token_log_frequency) as mean_log_count,
     from store.neuron_facts
     where cluster_id is not null
-    group by model_id, cluster_id
+    group by set_id, cluster_id
 )
 select
     models.name as model,

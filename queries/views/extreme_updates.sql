@@ -41,10 +41,10 @@ kinds as (
 ),
 usual_neurons as (
     select
-        model_id,
+        set_id as model_id,
         avg(top_token_log_frequency) as all_log_count,
     from store.neuron_facts
-    group by model_id
+    group by set_id
 ),
 usual_examples as (
     select

@@ -185,7 +185,7 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, stored: summa
 @cache
 def _stored_view(name: str) -> summaries.KeptView:
     # Here, as whoever only reads does without the tables' types.
-    from neurothek.catalog.tables.registry import OF_MODELS  # noqa: PLC0415
+    from neurothek.catalog.tables.registry import OWNERS  # noqa: PLC0415
 
     views = all_views()
     one = views[name]
@@ -193,7 +193,7 @@ def _stored_view(name: str) -> summaries.KeptView:
         name,
         {other: view.query for other, view in views.items()},
         stored={other for other, view in views.items() if view.stored},
-        of_models=OF_MODELS,
+        owners=OWNERS,
     )
     return summaries.KeptView(name, one.key, str(one.stored), one.query, of_one_model)
 
@@ -210,7 +210,7 @@ _READ_AS = re.compile(r"\b(from|join) (store\.)?([a-z_0-9]+)\b(?![.(])( as [a-z_
 _CTE = re.compile(r"^(?:with )?([a-z_0-9]+) as \($", re.MULTILINE)
 
 
-def narrowed(name: str, queries: Mapping[str, str], *, stored: Collection[str], of_models: Collection[str]) -> str:
+def narrowed(name: str, queries: Mapping[str, str], *, stored: Collection[str], owners: Mapping[str, str]) -> str:
     """The query of the view `name` for the model `$model_id` called `$model`.
 
     DuckDB carries a condition on the final `model` down through few of the joins, windows and unions of a view that
@@ -220,18 +220,18 @@ def narrowed(name: str, queries: Mapping[str, str], *, stored: Collection[str], 
         name: a view.
         queries: name -> query of every view, without comments.
         stored: names of the views whose rows are kept, which are read where they lie.
-        of_models: names of the store's tables that have a `model_id`.
+        owners: table of the store -> its column with the number of the model or of the set of its neurons.
     """
     ctes = set(_CTE.findall(queries[name]))
 
     def narrow(match: re.Match[str]) -> str:
         word, store, read, alias = match[1], match[2], match[3], match[4] or f" as {match[3]}"
         if store:
-            return f"{word} (from store.{read} where model_id = $model_id){alias}" if read in of_models else match[0]
+            return f"{word} (from store.{read} where {owners[read]} = $model_id){alias}" if read in owners else match[0]
         if read in ctes or read not in queries:
             return match[0]
         if read in stored:
             return f"{word} (from store.{PREFIX}{read} where model = $model){alias}"
-        return f"{word} (\n{narrowed(read, queries, stored=stored, of_models=of_models)}){alias}"
+        return f"{word} (\n{narrowed(read, queries, stored=stored, owners=owners)}){alias}"
 
     return _READ_AS.sub(narrow, queries[name])

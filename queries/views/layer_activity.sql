@@ -31,7 +31,7 @@ with thresholds as (
 ),
 watched as (
     select
-        facts.model_id,
+        facts.set_id as model_id,
         facts.corpus_id,
         facts.layer,
         facts.depth,

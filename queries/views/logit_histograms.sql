@@ -20,7 +20,7 @@ with thresholds as (
 ),
 binned as (
     select
-        model_id,
+        set_id as model_id,
         layer,
         neuron,
         counts,
@@ -43,4 +43,4 @@ from binned
 cross join thresholds
 inner join store.models as models on models.model_id = binned.model_id
 inner join store.neuron_facts as facts
-    on facts.model_id = binned.model_id and facts.layer = binned.layer and facts.neuron = binned.neuron
+    on facts.set_id = binned.model_id and facts.layer = binned.layer and facts.neuron = binned.neuron

@@ -27,8 +27,8 @@ select
     others.top_tokens as other_top_tokens,
     others.bottom_tokens as other_bottom_tokens,
 from store.neighbours as near
-inner join store.models as models on models.model_id = near.model_id
+inner join store.models as models on models.model_id = near.set_id
 inner join store.neuron_facts as facts
-    on facts.model_id = near.model_id and facts.layer = near.layer and facts.neuron = near.neuron
+    on facts.set_id = near.set_id and facts.layer = near.layer and facts.neuron = near.neuron
 inner join store.neuron_facts as others
-    on others.model_id = near.model_id and others.layer = near.other_layer and others.neuron = near.other_neuron
+    on others.set_id = near.set_id and others.layer = near.other_layer and others.neuron = near.other_neuron

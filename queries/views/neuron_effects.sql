@@ -25,7 +25,7 @@ with thresholds as (
     select 20 as least_sets,
 ),
 effects as (
-    select model_id, corpus_id, layer, neuron, is_control, n_tokens, (nll - nll_untouched) / n_tokens as effect, kl / n_tokens as kl,
+    select set_id as model_id, corpus_id, layer, neuron, is_control, n_tokens, (nll - nll_untouched) / n_tokens as effect, kl / n_tokens as kl,
     from store.neuron_effects
 ),
 compared as (

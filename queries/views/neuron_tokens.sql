@@ -18,7 +18,7 @@
 --   corpus_count: Counted positions of the model's shown corpus that hold the token; null before any text was measured.
 with listed as (
     select
-        model_id,
+        set_id as model_id,
         layer,
         neuron,
         'promoted' as side,
@@ -30,7 +30,7 @@ with listed as (
     from store.projections
     union all
     select
-        model_id,
+        set_id as model_id,
         layer,
         neuron,
         'suppressed' as side,
@@ -76,9 +76,9 @@ select
     (places.score - places.score_mean) / nullif(places.score_sd, 0) as z_score,
     case when facts.corpus_id is not null then coalesce(counts.n_occurrences, 0) end as corpus_count,
 from store.neuron_facts as facts
-inner join store.models as models on models.model_id = facts.model_id
+inner join store.models as models on models.model_id = facts.set_id
 inner join places
-    on places.model_id = facts.model_id and places.layer = facts.layer and places.neuron = facts.neuron
+    on places.model_id = facts.set_id and places.layer = facts.layer and places.neuron = facts.neuron
 inner join store.tokens as tokens
     on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = places.token_id
 left join counts on counts.corpus_id = facts.corpus_id and counts.token_id = places.token_id

@@ -78,7 +78,7 @@ with thresholds as (
 ),
 measured as (
     select
-        facts.model_id,
+        facts.set_id as model_id,
         facts.corpus_id,
         facts.layer,
         facts.neuron,

@@ -27,7 +27,7 @@ with thresholds as (
 ),
 sums as (
     select
-        model_id,
+        set_id as model_id,
         corpus_id,
         layer,
         neuron,
@@ -38,7 +38,7 @@ sums as (
         cast(min(activation_min) as double) as activation_min,
         cast(max(activation_max) as double) as activation_max,
     from store.activity
-    group by model_id, corpus_id, layer, neuron
+    group by set_id, corpus_id, layer, neuron
 )
 select
     measured_corpora.model,

@@ -26,7 +26,7 @@ with thresholds as (
 ),
 watched as (
     select
-        facts.model_id,
+        facts.set_id as model_id,
         facts.n_positions,
         2 * facts.layer + 1 <= models.n_layers as in_first_half,
         facts.n_active = thresholds.dead_active_positions as never_active,
@@ -38,7 +38,7 @@ watched as (
         facts.score_kurtosis,
         facts.top_token_log_frequency,
     from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.model_id
+    inner join store.models as models on models.model_id = facts.set_id
     cross join thresholds
 ),
 sums as (

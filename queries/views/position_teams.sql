@@ -45,9 +45,9 @@ counted as (
         array_length(positions.counts) as n_positions,
     from labelled
     inner join store.neuron_facts as facts
-        on facts.model_id = labelled.model_id and facts.layer = labelled.layer and facts.neuron = labelled.neuron
+        on facts.set_id = labelled.model_id and facts.layer = labelled.layer and facts.neuron = labelled.neuron
     inner join store.positions as positions
-        on positions.model_id = facts.model_id
+        on positions.set_id = facts.set_id
         and positions.corpus_id = facts.corpus_id
         and positions.layer = facts.layer
         and positions.neuron = facts.neuron

@@ -30,7 +30,7 @@ with thresholds as (
 ),
 domains as (
     select
-        positions.model_id,
+        positions.set_id as model_id,
         positions.corpus_id,
         positions.layer,
         positions.neuron,
@@ -38,7 +38,7 @@ domains as (
     from store.positions as positions
     cross join thresholds
     where positions.domain <> 'all' and positions.n_sequences >= thresholds.least_sequences
-    group by positions.model_id, positions.corpus_id, positions.layer, positions.neuron
+    group by positions.set_id, positions.corpus_id, positions.layer, positions.neuron
 )
 select
     neurons.model,
@@ -73,9 +73,9 @@ select
 from neurons
 inner join store.models as models on models.name = neurons.model
 inner join store.neuron_facts as facts
-    on facts.model_id = models.model_id and facts.layer = neurons.layer and facts.neuron = neurons.neuron
+    on facts.set_id = models.model_id and facts.layer = neurons.layer and facts.neuron = neurons.neuron
 left join domains
-    on domains.model_id = facts.model_id
+    on domains.model_id = facts.set_id
     and domains.corpus_id = facts.corpus_id
     and domains.layer = facts.layer
     and domains.neuron = facts.neuron

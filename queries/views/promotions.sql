@@ -47,8 +47,8 @@ select
     cast(postings.z_score as double) as z_score,
     case when shown.corpus_id is not null then coalesce(counts.n_occurrences, 0) end as corpus_count,
 from store.postings as postings
-inner join store.models as models on models.model_id = postings.model_id
+inner join store.models as models on models.model_id = postings.set_id
 inner join store.tokens as tokens
     on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = postings.token_id
-left join shown on shown.model_id = postings.model_id
+left join shown on shown.model_id = postings.set_id
 left join counts on counts.corpus_id = shown.corpus_id and counts.token_id = postings.token_id

@@ -62,12 +62,12 @@ scored as (
         - cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as centred,
     from saturations
     inner join store.sub_updates as sub_updates
-        on sub_updates.model_id = saturations.model_id
+        on sub_updates.set_id = saturations.model_id
         and sub_updates.corpus_id = saturations.corpus_id
         and sub_updates.example_id = saturations.example_id
         and sub_updates.layer = saturations.saturation_layer
     left join store.projections as projections
-        on projections.model_id = sub_updates.model_id
+        on projections.set_id = sub_updates.set_id
         and projections.layer = sub_updates.layer
         and projections.neuron = sub_updates.neuron
     where sub_updates.kind = 'dominant'
@@ -113,4 +113,4 @@ inner join store.models as models on models.model_id = pushed.model_id
 inner join store.tokens as tokens
     on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = pushed.final_token
 inner join store.neuron_facts as facts
-    on facts.model_id = pushed.model_id and facts.layer = pushed.layer and facts.neuron = pushed.neuron
+    on facts.set_id = pushed.model_id and facts.layer = pushed.layer and facts.neuron = pushed.neuron

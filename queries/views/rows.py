@@ -11,11 +11,11 @@ from neurothek.queries.views.install import view
 
 _NEURONS_AT_ROWS = """\
 -- Which neurons lie in some rows of the tables that hold a row per neuron.
-select 'neuron_facts' as name, model_id, layer, neuron,
+select 'neuron_facts' as name, set_id as model_id, layer, neuron,
 from store.neuron_facts
 where rowid in (select unnest($neuron_facts::bigint[]))
 union all
-select 'projections' as name, model_id, layer, neuron,
+select 'projections' as name, set_id as model_id, layer, neuron,
 from store.projections
 where rowid in (select unnest($projections::bigint[]))
 """
@@ -30,12 +30,12 @@ with asked as (
 )
 select 'neuron_facts' as name, facts.rowid as row_number,
 from store.neuron_facts as facts
-inner join asked on asked.model_id = facts.model_id and asked.layer = facts.layer and asked.neuron = facts.neuron
+inner join asked on asked.model_id = facts.set_id and asked.layer = facts.layer and asked.neuron = facts.neuron
 union all
 select 'projections' as name, projections.rowid as row_number,
 from store.projections as projections
 inner join asked
-    on asked.model_id = projections.model_id and asked.layer = projections.layer and asked.neuron = projections.neuron
+    on asked.model_id = projections.set_id and asked.layer = projections.layer and asked.neuron = projections.neuron
 """
 
 TABLES = ("neuron_facts", "projections")

@@ -23,7 +23,7 @@
 --   corpus: The shown corpus.
 with layers as (
     select
-        model_id,
+        set_id as model_id,
         layer,
         depth,
     from store.neuron_facts

@@ -29,7 +29,7 @@ with thresholds as (
 poles as (
     -- Of a gated neuron that of its largest coefficient; without any, that of the longer tail of its scores.
     select
-        facts.model_id,
+        facts.set_id as model_id,
         facts.layer,
         facts.neuron,
         case
@@ -38,7 +38,7 @@ poles as (
             else 1
         end as pole,
     from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.model_id
+    inner join store.models as models on models.model_id = facts.set_id
 ),
 sizes as (
     select tokenizer_id, count(*) as n_tokens,

@@ -27,7 +27,7 @@
 --   corpus: The shown corpus.
 with scored as (
     select
-        sub_updates.model_id,
+        sub_updates.set_id as model_id,
         measured_corpora.corpus,
         sub_updates.layer,
         sub_updates.kind,
@@ -38,13 +38,13 @@ with scored as (
         cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
     from store.sub_updates as sub_updates
     inner join measured_corpora
-        on measured_corpora.model_id = sub_updates.model_id and measured_corpora.corpus_id = sub_updates.corpus_id
+        on measured_corpora.model_id = sub_updates.set_id and measured_corpora.corpus_id = sub_updates.corpus_id
     inner join store.examples as examples
-        on examples.model_id = sub_updates.model_id
+        on examples.model_id = sub_updates.set_id
         and examples.corpus_id = sub_updates.corpus_id
         and examples.example_id = sub_updates.example_id
     left join store.projections as projections
-        on projections.model_id = sub_updates.model_id
+        on projections.set_id = sub_updates.set_id
         and projections.layer = sub_updates.layer
         and projections.neuron = sub_updates.neuron
     where measured_corpora.is_shown and examples.in_event_sample

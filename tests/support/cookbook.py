@@ -29,7 +29,11 @@ class Store:
 
     def __getitem__(self, table: str) -> list[Row]:
         if table not in self._read:
-            self._read[table] = records(self._connection, f"select * from store.{table}")
+            rows = records(self._connection, f"select * from store.{table}")
+            # The set of a model's neurons has the model's number.
+            self._read[table] = [
+                {name.replace("set_id", "model_id"): value for name, value in row.items()} for row in rows
+            ]
         return self._read[table]
 
     @cached_property

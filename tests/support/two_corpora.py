@@ -57,7 +57,7 @@ def _create(path: Path) -> None:
                 made.insert(connection, table, rows)
         # Planted profiles hang on the neuron alone: here one of a team never fires.
         connection.execute(
-            "delete from store.positions where (model_id, corpus_id, layer, neuron) = ($1, $2, 0, 0)",
+            "delete from store.positions where (set_id, corpus_id, layer, neuron) = ($1, $2, 0, 0)",
             [MODEL_ID, ASKED_ID],
         )
         pairs = [(job, *pair) for job in ("events", "shortcuts", "exits") for pair in measured]

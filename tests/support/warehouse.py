@@ -14,6 +14,7 @@ import duckdb
 from neurothek.catalog.publishing.summaries import add_neurons
 from neurothek.catalog.store import schema
 from neurothek.catalog.tables import versions
+from neurothek.catalog.tables.registry import ALL
 from neurothek.queries.views import install
 from tests.support.activity_rows import add_activity
 from tests.support.annotations import annotation_rows
@@ -25,6 +26,14 @@ from tests.support.projection_rows import add_projections
 from tests.support.relative_rows import add_counterparts, add_relatives
 from tests.support.templates import copy_of
 from tests.support.tiny import COMPARED, MODELS, Row
+
+OF_SETS = {
+    (table.name, f"{other}model_id"): f"{other}set_id"
+    for table in ALL
+    for other in ("", "other_")
+    if f"{other}set_id" in table.columns and table.name not in ("unit_sets", "unit_layers")
+}
+"""(Table, the number of a model) -> the column that it is in."""
 
 
 @cache
@@ -92,11 +101,13 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -
     if not rows:
         return
     columns = list(rows[0])
+    # Rows made by hand name the model; what is measured of its neurons is kept under their set, which has its number.
+    stored = [OF_SETS.get((table, column), column) for column in columns]
     line = "(" + ", ".join("?" * len(columns)) + ")"
     for start in range(0, len(rows), 500):
         part = rows[start : start + 500]
         values = [row[column] for row in part for column in columns]
         lines = ", ".join([line] * len(part))
-        connection.execute(f"insert into store.{table} ({', '.join(columns)}) values {lines}", values)
+        connection.execute(f"insert into store.{table} ({', '.join(stored)}) values {lines}", values)
     if table == "models" and schema.version_of(connection) == versions.VERSION:
         add_neurons(connection)

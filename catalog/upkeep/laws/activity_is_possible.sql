@@ -1,6 +1,6 @@
 -- A neuron is active at most as often as it was measured, and its sums, extremes and counts agree with each other.
 select
-    'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron || ', domain ' || domain as place
+    'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron || ', domain ' || domain as place
 from store.activity
 where
     n_active not between 0 and n_positions

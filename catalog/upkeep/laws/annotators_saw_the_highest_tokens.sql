@@ -4,7 +4,7 @@ select 'annotation ' || annotations.annotation_id as place
 from store.annotations as annotations
 inner join store.projections as projections
     on
-        projections.model_id = annotations.model_id
+        projections.set_id = annotations.model_id
         and projections.layer = annotations.layer
         and projections.neuron = annotations.neuron
 where list_slice(projections.top_token_ids, 1, 30) <> annotations.shown_token_ids

@@ -1,12 +1,12 @@
 -- A context is a position in a sequence of its corpus; a neuron has at most one per sequence, the strongest first.
 with ordered as (
     select
-        model_id, corpus_id, layer, neuron, rank, activation, sequence_id, position,
+        set_id as model_id, corpus_id, layer, neuron, rank, activation, sequence_id, position,
         row_number() over (
-            partition by model_id, corpus_id, layer, neuron
+            partition by set_id, corpus_id, layer, neuron
             order by abs(activation) desc, sequence_id, position
         ) as place_by_strength,
-        count(*) over (partition by model_id, corpus_id, layer, neuron, sequence_id) as n_of_sequence
+        count(*) over (partition by set_id, corpus_id, layer, neuron, sequence_id) as n_of_sequence
     from store.contexts
 )
 select

@@ -13,7 +13,7 @@ begun as (
     group by sequences.corpus_id, sequences.domain
 )
 select
-    'model ' || activity.model_id || ', layer ' || activity.layer || ', neuron ' || activity.neuron
+    'model ' || activity.set_id || ', layer ' || activity.layer || ', neuron ' || activity.neuron
     || ', domain ' || activity.domain as place
 from store.activity as activity
 left join tokens on tokens.corpus_id = activity.corpus_id and tokens.domain = activity.domain

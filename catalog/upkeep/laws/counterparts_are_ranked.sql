@@ -1,16 +1,16 @@
 -- Counterparts of two models are found from either side, ranked by overlap, and mutual where each is the other's first.
 with ranked as (
     select
-        model_id, layer, neuron, other_model_id, rank, other_layer, other_neuron, overlap, null_99, is_mutual,
-        'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron
-        || ', model ' || other_model_id || ', rank ' || rank as place,
+        set_id as model_id, layer, neuron, other_set_id as other_model_id, rank, other_layer, other_neuron, overlap, null_99, is_mutual,
+        'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron
+        || ', model ' || other_set_id || ', rank ' || rank as place,
         lag(overlap) over same as overlap_before,
         row_number() over same as place_by_rank
     from store.counterparts
-    window same as (partition by model_id, layer, neuron, other_model_id order by rank)
+    window same as (partition by set_id, layer, neuron, other_set_id order by rank)
 ),
 firsts as (
-    select model_id, layer, neuron, other_model_id, other_layer, other_neuron
+    select set_id as model_id, layer, neuron, other_set_id as other_model_id, other_layer, other_neuron
     from store.counterparts
     where rank = 1
 )

@@ -2,18 +2,18 @@
 with pairs as (
     select
         row_number() over () as pair,
-        'model ' || found.model_id || ', layer ' || found.layer || ', neuron ' || found.neuron
-        || ', model ' || found.other_model_id as place,
-        found.model_id, found.other_model_id,
+        'model ' || found.set_id || ', layer ' || found.layer || ', neuron ' || found.neuron
+        || ', model ' || found.other_set_id as place,
+        found.set_id as model_id, found.other_set_id as other_model_id,
         found.overlap,
         mine.top_token_ids, mine.bottom_token_ids,
         theirs.top_token_ids as other_top_token_ids, theirs.bottom_token_ids as other_bottom_token_ids
     from store.counterparts as found
     left join store.projections as mine
-        on mine.model_id = found.model_id and mine.layer = found.layer and mine.neuron = found.neuron
+        on mine.set_id = found.set_id and mine.layer = found.layer and mine.neuron = found.neuron
     left join store.projections as theirs
         on
-            theirs.model_id = found.other_model_id
+            theirs.set_id = found.other_set_id
             and theirs.layer = found.other_layer
             and theirs.neuron = found.other_neuron
     where found.rank = 1

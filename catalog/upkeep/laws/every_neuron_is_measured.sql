@@ -3,21 +3,21 @@ with sizes as (
     select model_id, n_layers, d_ffn, n_layers::bigint * d_ffn as n_neurons from store.models
 ),
 measured as (
-    select 'projections' as name, model_id, null::integer as corpus_id, '' as part, layer, neuron
+    select 'projections' as name, set_id as model_id, null::integer as corpus_id, '' as part, layer, neuron
     from store.projections
     union all
-    select 'activity' as name, model_id, corpus_id, domain as part, layer, neuron from store.activity
+    select 'activity' as name, set_id as model_id, corpus_id, domain as part, layer, neuron from store.activity
     union all
-    select 'ngrams' as name, model_id, corpus_id, n::varchar as part, layer, neuron from store.ngrams
+    select 'ngrams' as name, set_id as model_id, corpus_id, n::varchar as part, layer, neuron from store.ngrams
     union all
-    select 'positions' as name, model_id, corpus_id, domain as part, layer, neuron
+    select 'positions' as name, set_id as model_id, corpus_id, domain as part, layer, neuron
     from store.positions
     where domain = 'all'
     union all
-    select 'clusters' as name, model_id, null as corpus_id, clustering_id::varchar as part, layer, neuron
+    select 'clusters' as name, set_id as model_id, null as corpus_id, clustering_id::varchar as part, layer, neuron
     from store.clusters
     union all
-    select 'coherences' as name, model_id, corpus_id, '' as part, layer, neuron from store.coherences
+    select 'coherences' as name, set_id as model_id, corpus_id, '' as part, layer, neuron from store.coherences
 ),
 counted as (
     select

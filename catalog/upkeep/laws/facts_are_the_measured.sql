@@ -1,41 +1,41 @@
 -- The flat table of neurons agrees with the tables that it is made of, as far as these have one row per neuron.
 with fired as (
     select
-        model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active,
+        set_id as model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active,
         sum(n_active_bos) as n_active_bos
     from store.activity
-    group by model_id, corpus_id, layer, neuron
+    group by set_id, corpus_id, layer, neuron
 )
-select 'model ' || facts.model_id || ', layer ' || facts.layer || ', neuron ' || facts.neuron as place
+select 'model ' || facts.set_id || ', layer ' || facts.layer || ', neuron ' || facts.neuron as place
 from store.neuron_facts as facts
-inner join store.models as models on models.model_id = facts.model_id
+inner join store.models as models on models.model_id = facts.set_id
 left join store.projections as projections
     on
-        projections.model_id = facts.model_id
+        projections.set_id = facts.set_id
         and projections.layer = facts.layer
         and projections.neuron = facts.neuron
 left join fired
     on
-        fired.model_id = facts.model_id
+        fired.model_id = facts.set_id
         and fired.corpus_id = facts.corpus_id
         and fired.layer = facts.layer
         and fired.neuron = facts.neuron
 left join store.ngrams as unigrams
     on
-        unigrams.model_id = facts.model_id
+        unigrams.set_id = facts.set_id
         and unigrams.corpus_id = facts.corpus_id
         and unigrams.layer = facts.layer
         and unigrams.neuron = facts.neuron
         and unigrams.n = 1
 left join store.clusters as clusters
     on
-        clusters.model_id = facts.model_id
+        clusters.set_id = facts.set_id
         and clusters.clustering_id = facts.clustering_id
         and clusters.layer = facts.layer
         and clusters.neuron = facts.neuron
 left join store.neuron_effects as effects
     on
-        effects.model_id = facts.model_id
+        effects.set_id = facts.set_id
         and effects.corpus_id = facts.corpus_id
         and effects.layer = facts.layer
         and effects.neuron = facts.neuron

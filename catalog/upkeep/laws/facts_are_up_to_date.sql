@@ -1,8 +1,8 @@
 -- The flat table of neurons has one row per neuron of every model that was measured.
 with counted as (
-    select model_id, count(*) as n_rows, count(distinct layer::bigint * 1048576 + neuron) as n_neurons
+    select set_id as model_id, count(*) as n_rows, count(distinct layer::bigint * 1048576 + neuron) as n_neurons
     from store.neuron_facts
-    group by model_id
+    group by set_id
 )
 select 'model ' || models.model_id || ', ' || models.name as place
 from store.models as models

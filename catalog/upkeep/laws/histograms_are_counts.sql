@@ -1,14 +1,14 @@
 -- A histogram counts every position once, from the first bin with any to the last, and there is one for every neuron.
 with places as (
     select
-        'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron as place,
-        model_id, corpus_id, n_positions, first_bin, counts
+        'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron as place,
+        set_id as model_id, corpus_id, n_positions, first_bin, counts
     from store.activation_histograms
 ),
 rows_of_models as (
-    select measured.model_id, measured.corpus_id, count(*) as n_rows
+    select measured.set_id as model_id, measured.corpus_id, count(*) as n_rows
     from store.activation_histograms as measured
-    group by measured.model_id, measured.corpus_id
+    group by measured.set_id, measured.corpus_id
 )
 select places.place
 from places

@@ -1,6 +1,6 @@
 -- Every token that a neuron promotes, suppresses or is near to belongs to the model's tokenizer.
 with named as (
-    select model_id, token_id from store.postings
+    select set_id as model_id, token_id from store.postings
     union
     select model_id, token_id from store.token_neighbours
     union

@@ -1,5 +1,5 @@
 -- The scores of a neuron's top tokens fall, those of its bottom tokens rise, and each score has its token.
-select 'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron as place
+select 'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron as place
 from store.projections
 where
     top_scores is distinct from list_sort(top_scores, 'desc')

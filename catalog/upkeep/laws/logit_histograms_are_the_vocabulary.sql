@@ -6,16 +6,16 @@ with vocabularies as (
     group by models.model_id
 ),
 wrong as (
-    select histograms.model_id, histograms.layer, histograms.neuron
+    select histograms.set_id as model_id, histograms.layer, histograms.neuron
     from store.logit_histograms as histograms
-    left join vocabularies on vocabularies.model_id = histograms.model_id
+    left join vocabularies on vocabularies.model_id = histograms.set_id
     where
         array_length(histograms.counts) <> 66
         or list_min(histograms.counts) < 0
         or list_sum(histograms.counts) is distinct from vocabularies.n_tokens
 ),
 absent as (
-    select projections.model_id, projections.layer, projections.neuron
+    select projections.set_id as model_id, projections.layer, projections.neuron
     from store.projections as projections
     anti join store.logit_histograms as histograms
         on

@@ -9,11 +9,11 @@ with tokens as (
 ),
 neurons as (
     select
-        'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron || ', rank ' || rank as place,
+        'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron || ', rank ' || rank as place,
         rank, cosine,
         other_layer = layer and other_neuron = neuron as is_itself,
-        lag(cosine) over (partition by model_id, layer, neuron order by rank) as cosine_before,
-        row_number() over (partition by model_id, layer, neuron order by rank) as place_by_rank
+        lag(cosine) over (partition by set_id, layer, neuron order by rank) as cosine_before,
+        row_number() over (partition by set_id, layer, neuron order by rank) as place_by_rank
     from store.neighbours
 )
 select place from tokens

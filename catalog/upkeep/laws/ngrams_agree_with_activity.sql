@@ -1,15 +1,15 @@
 -- Coverage rises with the share covered, and tokens trigger a neuron about as often as it is active.
 with active as (
-    select model_id, corpus_id, layer, neuron, sum(n_active) as n_active, sum(n_positions) as n_positions
+    select set_id as model_id, corpus_id, layer, neuron, sum(n_active) as n_active, sum(n_positions) as n_positions
     from store.activity
-    group by model_id, corpus_id, layer, neuron
+    group by set_id, corpus_id, layer, neuron
 )
-select 'model ' || ngrams.model_id || ', layer ' || ngrams.layer || ', neuron ' || ngrams.neuron
+select 'model ' || ngrams.set_id || ', layer ' || ngrams.layer || ', neuron ' || ngrams.neuron
     || ', n ' || ngrams.n as place
 from store.ngrams as ngrams
 left join active
     on
-        active.model_id = ngrams.model_id
+        active.model_id = ngrams.set_id
         and active.corpus_id = ngrams.corpus_id
         and active.layer = ngrams.layer
         and active.neuron = ngrams.neuron

@@ -2,26 +2,26 @@
 -- Scores are kept to 24 bits, which matters where the mean is far from 0.
 with listed as (
     select
-        model_id, layer, neuron, 'promoted' as side,
+        set_id as model_id, layer, neuron, 'promoted' as side,
         unnest(top_token_ids) as token_id, unnest(top_scores) as score,
         generate_subscripts(top_token_ids, 1) as rank, score_mean, score_sd
     from store.projections
     union all
     select
-        model_id, layer, neuron, 'suppressed' as side,
+        set_id as model_id, layer, neuron, 'suppressed' as side,
         unnest(bottom_token_ids) as token_id, unnest(bottom_scores) as score,
         generate_subscripts(bottom_token_ids, 1) as rank, score_mean, score_sd
     from store.projections
 )
 select
-    'model ' || coalesce(listed.model_id, postings.model_id)
+    'model ' || coalesce(listed.model_id, postings.set_id)
     || ', layer ' || coalesce(listed.layer, postings.layer)
     || ', neuron ' || coalesce(listed.neuron, postings.neuron)
     || ', token ' || coalesce(listed.token_id, postings.token_id) as place
 from listed
 full join store.postings as postings
     on
-        postings.model_id = listed.model_id
+        postings.set_id = listed.model_id
         and postings.token_id = listed.token_id
         and postings.side = listed.side
         and postings.layer = listed.layer

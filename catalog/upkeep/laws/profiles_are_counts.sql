@@ -22,7 +22,7 @@ corrections as (
     from profiles
 )
 select
-    'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron || ', domain ' || domain as place
+    'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron || ', domain ' || domain as place
 from corrections
 where
     array_length(counts_64) <> least(64, n_positions)

@@ -1,5 +1,5 @@
 -- Norms and standard deviations are not negative, shares lie between 0 and 1, and the mean lies between the extremes.
-select 'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron as place
+select 'model ' || set_id || ', layer ' || layer || ', neuron ' || neuron as place
 from store.projections
 where
     value_norm < 0

@@ -6,9 +6,9 @@ with single as (
 ),
 ordered as (
     select
-        model_id, corpus_id, layer, neuron, n, rank, token_ids, n_active, n_occurrences,
-        lag(n_active) over (partition by model_id, corpus_id, layer, neuron, n order by rank) as n_active_before,
-        row_number() over (partition by model_id, corpus_id, layer, neuron, n order by rank) as place_by_rank
+        set_id as model_id, corpus_id, layer, neuron, n, rank, token_ids, n_active, n_occurrences,
+        lag(n_active) over (partition by set_id, corpus_id, layer, neuron, n order by rank) as n_active_before,
+        row_number() over (partition by set_id, corpus_id, layer, neuron, n order by rank) as place_by_rank
     from store.triggers
 )
 select

@@ -1,13 +1,13 @@
 -- A window lies in its sequence and is as wide as that lets it be, its integers are what its bits and its largest |m| say, and the strongest are around the strongest contexts.
 with ordered as (
     select
-        model_id, corpus_id, layer, neuron, band, rank, sequence_id, position, n_before, n_after, nonzero, largest,
+        set_id as model_id, corpus_id, layer, neuron, band, rank, sequence_id, position, n_before, n_after, nonzero, largest,
         activations,
         row_number() over (
-            partition by model_id, corpus_id, layer, neuron, band order by rank
+            partition by set_id, corpus_id, layer, neuron, band order by rank
         ) as number,
         row_number() over (
-            partition by model_id, corpus_id, layer, neuron, band order by largest desc, sequence_id
+            partition by set_id, corpus_id, layer, neuron, band order by largest desc, sequence_id
         ) as place_by_strength
     from store.context_windows
 )
@@ -21,7 +21,7 @@ left join store.corpora as corpora on corpora.corpus_id = ordered.corpus_id
 left join store.tokenizers as tokenizers on tokenizers.tokenizer_id = corpora.tokenizer_id
 left join store.contexts as contexts
     on
-        contexts.model_id = ordered.model_id
+        contexts.set_id = ordered.model_id
         and contexts.corpus_id = ordered.corpus_id
         and contexts.layer = ordered.layer
         and contexts.neuron = ordered.neuron

@@ -33,7 +33,7 @@ select
 from ranked
 inner join measured_corpora as shown on shown.model = ranked.model and shown.is_shown
 inner join store.positions as positions
-    on positions.model_id = shown.model_id
+    on positions.set_id = shown.model_id
     and positions.corpus_id = shown.corpus_id
     and positions.layer = ranked.layer
     and positions.neuron = ranked.neuron

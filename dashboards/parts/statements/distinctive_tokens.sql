@@ -15,7 +15,7 @@ neurons as (
         clusters.neuron,
         named.is_gated and coalesce(clusters.centre_cosine < 0, false) as is_negative,
     from store.clusters as clusters
-    inner join named on named.model_id = clusters.model_id
+    inner join named on named.model_id = clusters.set_id
     where clusters.clustering_id = $clustering_id
 ),
 members as (
@@ -39,7 +39,7 @@ listed as (
     from members
     cross join named
     inner join store.projections as projections
-        on projections.model_id = named.model_id
+        on projections.set_id = named.model_id
         and projections.layer = members.layer
         and projections.neuron = members.neuron
 ),
@@ -56,7 +56,7 @@ wanted as (
 everywhere as (
     select postings.token_id, count(*) as n_listing
     from store.postings as postings
-    inner join named on named.model_id = postings.model_id
+    inner join named on named.model_id = postings.set_id
     inner join wanted on wanted.token_id = postings.token_id
     inner join neurons on neurons.layer = postings.layer and neurons.neuron = postings.neuron
     where postings.rank <= 10 and (postings.side = 'suppressed') = neurons.is_negative

@@ -17,7 +17,7 @@ members as (
         clusters.neuron,
         named.is_gated and coalesce(clusters.centre_cosine < 0, false) as is_negative,
     from store.clusters as clusters
-    inner join named on named.model_id = clusters.model_id
+    inner join named on named.model_id = clusters.set_id
     where clusters.clustering_id = $clustering_id and list_contains($cluster_ids::integer[], clusters.cluster_id)
 ),
 listed as (
@@ -33,7 +33,7 @@ listed as (
     from members
     cross join named
     inner join store.projections as projections
-        on projections.model_id = named.model_id
+        on projections.set_id = named.model_id
         and projections.layer = members.layer
         and projections.neuron = members.neuron
 ),

@@ -20,7 +20,7 @@ select
 from found
 inner join measured_corpora as text on text.model = found.model and text.is_shown
 inner join store.positions as profiles
-    on profiles.model_id = text.model_id
+    on profiles.set_id = text.model_id
     and profiles.corpus_id = text.corpus_id
     and profiles.layer = found.layer
     and profiles.neuron = found.neuron

@@ -40,7 +40,7 @@ class ListedModel:
         """[n_layers d_ffn 2 k] the tokens that each neuron promotes and suppresses, best first."""
         query = """
             select top_token_ids, bottom_token_ids from store.projections
-            where model_id = $model_id order by layer, neuron
+            where set_id = $model_id order by layer, neuron
         """
         with warehouse.current_reader() as connection:
             rows = connection.sql(query, params={"model_id": self.model_id}).pl()

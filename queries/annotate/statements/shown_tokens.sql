@@ -11,8 +11,8 @@ leaning as (
         starts_with(models.activation_rule, 'gate')
         and coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 as is_negative,
     from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.model_id
-    where facts.model_id = $model_id
+    inner join store.models as models on models.model_id = facts.set_id
+    where facts.set_id = $model_id
 ),
 listed as (
     select
@@ -25,7 +25,7 @@ listed as (
         end as token_ids
     from wanted
     inner join store.projections as measured
-        on measured.model_id = $model_id and measured.layer = wanted.layer and measured.neuron = wanted.number
+        on measured.set_id = $model_id and measured.layer = wanted.layer and measured.neuron = wanted.number
     left join leaning on leaning.layer = wanted.layer and leaning.neuron = wanted.number
     where wanted.condition = 'value'
     union all

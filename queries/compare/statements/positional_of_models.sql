@@ -14,7 +14,7 @@ select
 from positional_neurons
 inner join measured_corpora as shown on shown.model = positional_neurons.model and shown.is_shown
 left join store.positions as positions
-    on positions.model_id = shown.model_id
+    on positions.set_id = shown.model_id
     and positions.corpus_id = shown.corpus_id
     and positions.layer = positional_neurons.layer
     and positions.neuron = positional_neurons.neuron

@@ -4,7 +4,7 @@ select
     12 as n_before, 6 as n_after, null as nonzero, null as activations,
     null as n_positions, null as first_bin, null as counts,
 from store.contexts
-where model_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
 union all
 select
     windows.band, windows.rank, windows.largest::double as activation, windows.sequence_id, windows.position,
@@ -13,12 +13,12 @@ select
 from store.context_windows as windows
 left join store.activation_histograms as histograms
     on
-        histograms.model_id = $model_id
+        histograms.set_id = $model_id
         and histograms.corpus_id = $corpus_id
         and histograms.layer = $layer
         and histograms.neuron = $neuron
 where
-    windows.model_id = $model_id
+    windows.set_id = $model_id
     and windows.corpus_id = $corpus_id
     and windows.layer = $layer
     and windows.neuron = $neuron

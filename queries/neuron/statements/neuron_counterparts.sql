@@ -6,9 +6,9 @@ with others as (
     inner join store.models as models on models.model_id = runs.model_id
     where runs.job = 'counterparts' and models.name = $model
     union
-    select found.other_model_id as model_id
+    select found.other_set_id as model_id
     from store.counterparts as found
-    inner join store.models as models on models.model_id = found.model_id
+    inner join store.models as models on models.model_id = found.set_id
     where models.name = $model and found.layer = $layer and found.neuron = $neuron
 )
 select

@@ -9,4 +9,4 @@ select
     activation_max::double as activation_max,
     first_active,
 from store.activity
-where model_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron

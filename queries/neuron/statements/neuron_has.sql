@@ -2,11 +2,11 @@
 -- compared: whether its model was compared with another, in which it may share a token with no neuron.
 select 'neighbours' as name
 from store.neighbours
-where model_id = $model_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and layer = $layer and neuron = $neuron
 union
 select 'counterparts' as name
 from store.counterparts
-where model_id = $model_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and layer = $layer and neuron = $neuron
 union
 select 'compared' as name
 from store.runs

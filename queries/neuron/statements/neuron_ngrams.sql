@@ -13,7 +13,7 @@ from store.ngrams as ngrams
 left join corpus_ngrams as allowed
     on allowed.n = ngrams.n and allowed.model_id = $model_id and allowed.corpus_id = $corpus_id
 where
-    ngrams.model_id = $model_id
+    ngrams.set_id = $model_id
     and ngrams.corpus_id = $corpus_id
     and ngrams.layer = $layer
     and ngrams.neuron = $neuron

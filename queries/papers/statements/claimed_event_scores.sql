@@ -11,7 +11,7 @@ inner join measured_corpora as corpora
     on corpora.model_id = events.model_id and corpora.corpus_id = events.corpus_id and corpora.is_shown
 inner join store.models as models on models.model_id = events.model_id
 inner join store.sub_updates as sub_updates
-    on sub_updates.model_id = events.model_id and sub_updates.corpus_id = events.corpus_id
+    on sub_updates.set_id = events.model_id and sub_updates.corpus_id = events.corpus_id
     and sub_updates.example_id = events.example_id and sub_updates.layer = events.layer
 where list_contains($models::varchar[], models.name) and events.by_ffn
 group by models.name, models.n_parameters, events.example_id, events.kind, sub_updates.kind

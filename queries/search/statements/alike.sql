@@ -44,11 +44,11 @@ hits as (
         1 / log2(1 + greatest(own.rank, postings.rank)) as weight,
     from (
         -- Tokens of one side are looked for in the groups of rows; a join with two keys would read all of these groups.
-        select model_id, token_id, 'promoted' as side, layer, neuron, rank,
+        select set_id as model_id, token_id, 'promoted' as side, layer, neuron, rank,
         from store.postings
         where side = 'promoted' and token_id in (select token_id from own where side = 'promoted')
         union all
-        select model_id, token_id, 'suppressed' as side, layer, neuron, rank,
+        select set_id as model_id, token_id, 'suppressed' as side, layer, neuron, rank,
         from store.postings
         where side = 'suppressed' and token_id in (select token_id from own where side = 'suppressed')
     ) as postings

@@ -4,7 +4,7 @@ select
     (
         select counts
         from store.logit_histograms
-        where model_id = $model_id and layer = $layer and neuron = $neuron
+        where set_id = $model_id and layer = $layer and neuron = $neuron
     ) as logit_counts,
 from store.projections
-where model_id = $model_id and layer = $layer and neuron = $neuron
+where set_id = $model_id and layer = $layer and neuron = $neuron

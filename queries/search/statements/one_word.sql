@@ -4,26 +4,26 @@ with hits as materialized (
     -- See queries/ask/one_query.py.
     /* where tokens are few */
     /* for each token_id */
-    select model_id, layer, neuron, token_id, side, rank, score, z_score,
+    select set_id as model_id, layer, neuron, token_id, side, rank, score, z_score,
     from store.postings
     where
         token_id = $token_id
-        and model_id between $first_model and $last_model
-        and list_contains($models_by_name::integer[], model_id)
+        and set_id between $first_model and $last_model
+        and list_contains($models_by_name::integer[], set_id)
         /* where one side is asked */
-        and (side = $side or list_contains($signed_models::integer[], model_id))
+        and (side = $side or list_contains($signed_models::integer[], set_id))
         /* end of one side is asked */
     /* end */
     /* end of tokens are few */
     /* where tokens are many */
-    select model_id, layer, neuron, token_id, side, rank, score, z_score,
+    select set_id as model_id, layer, neuron, token_id, side, rank, score, z_score,
     from store.postings
     where
         token_id in (select unnest($all_token_ids::integer[]))
-        and model_id between $first_model and $last_model
-        and list_contains($models_by_name::integer[], model_id)
+        and set_id between $first_model and $last_model
+        and list_contains($models_by_name::integer[], set_id)
         /* where one side is asked */
-        and (side = $side or list_contains($signed_models::integer[], model_id))
+        and (side = $side or list_contains($signed_models::integer[], set_id))
         /* end of one side is asked */
     /* end of tokens are many */
 )

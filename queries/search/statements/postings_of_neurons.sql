@@ -19,5 +19,5 @@ inner join asked
     on asked.token_id = postings.token_id and asked.side = postings.side
     and asked.layer = postings.layer and asked.neuron = postings.neuron
 where
-    postings.model_id = $model_id
+    postings.set_id = $model_id
     and postings.token_id in (select unnest($distinct_token_ids::integer[]))

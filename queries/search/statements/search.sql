@@ -49,17 +49,17 @@ postings as materialized (
     -- See queries/ask/one_query.py.
     /* where tokens are few */
     /* for each token_id */
-    select model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
+    select set_id as model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
     from store.postings
-    where token_id = $token_id and model_id between $first_model and $last_model
+    where token_id = $token_id and set_id between $first_model and $last_model
     /* end */
     /* end of tokens are few */
     /* where tokens are many */
-    select model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
+    select set_id as model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
     from store.postings
     where
         token_id in (select unnest($all_token_ids::integer[]))
-        and model_id between $first_model and $last_model
+        and set_id between $first_model and $last_model
     /* end of tokens are many */
 ),
 -- At its negative pole a neuron of a signed model writes its lists the other way round.

@@ -11,7 +11,7 @@ with asked as (
 ),
 begun as materialized (
     -- The first id alone tells most apart, in half the time of comparing lists with those asked for.
-    select model_id, corpus_id, layer, neuron, n, token_ids, n_active, n_occurrences,
+    select set_id as model_id, corpus_id, layer, neuron, n, token_ids, n_active, n_occurrences,
     from store.triggers
     where list_contains($first_ids::integer[], token_ids[1]) and n_active > 0
 ),
@@ -45,7 +45,7 @@ words as (
         sum(hits.n_active)::double / any_value(ngrams.n_active) as share,
     from hits
     inner join store.ngrams as ngrams
-        on ngrams.model_id = hits.model_id and ngrams.corpus_id = hits.corpus_id
+        on ngrams.set_id = hits.model_id and ngrams.corpus_id = hits.corpus_id
         and ngrams.layer = hits.layer and ngrams.neuron = hits.neuron and ngrams.n = hits.n
     group by hits.model_id, hits.layer, hits.neuron, hits.word_number
 ),

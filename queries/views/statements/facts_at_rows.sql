@@ -10,7 +10,7 @@ select
     facts.activation_min,
     facts.activation_max,
 from (
-    select model_id, layer, neuron, corpus_id, n_active, n_positions, activation_min, activation_max,
+    select set_id as model_id, layer, neuron, corpus_id, n_active, n_positions, activation_min, activation_max,
     from store.neuron_facts
     where rowid in (select unnest($rows::bigint[]))
 ) as facts

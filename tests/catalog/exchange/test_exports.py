@@ -53,7 +53,7 @@ def test_polars_pandas_and_datasets_read_it(
     n_rows = len(tables(full)["postings"])
     frame = pl.read_parquet(folder)
     assert frame.height == n_rows
-    assert frame.filter(pl.col("model_id") == 1).height == pl.read_parquet(folder / "model-1.parquet").height
+    assert frame.filter(pl.col("set_id") == 1).height == pl.read_parquet(folder / "model-1.parquet").height
     assert len(pd.read_parquet(folder)) == n_rows
     import datasets  # noqa: PLC0415 - takes a second, for this test only
 

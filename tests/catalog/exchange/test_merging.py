@@ -12,7 +12,7 @@ from neurothek.catalog.exchange.exports import store_tables
 from neurothek.catalog.exchange.merging import _OWNED, merge
 from neurothek.catalog.problems import Conflict, Damaged, Invalid, Unavailable, Unreadable
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
+from neurothek.catalog.tables.registry import FACTS, OWNERS, WRITTEN_BY_PEOPLE
 from neurothek.catalog.upkeep import checks
 from neurothek.catalog.upkeep.changes import pin, remove, rename
 from neurothek.catalog.upkeep.checks import check
@@ -24,7 +24,16 @@ from tests.support.models import build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("merging")]
 
-NUMBERS = ("model_id", "corpus_id", "run_id", "tokenizer_id", "clustering_id", "other_model_id")
+NUMBERS = (
+    "model_id",
+    "corpus_id",
+    "run_id",
+    "tokenizer_id",
+    "clustering_id",
+    "other_model_id",
+    "set_id",
+    "other_set_id",
+)
 REBUILT = {"neuron_facts", "unit_sets", "unit_layers"}
 
 
@@ -73,7 +82,7 @@ def by_name(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:
         numbers = [column for column in store_tables(connection)[table] if column in NUMBERS]
         query = f"""
             select models.name, rows.* exclude ({", ".join(numbers)})
-            from store.{table} as rows join store.models as models on models.model_id = rows.model_id
+            from store.{table} as rows join store.models as models on models.model_id = rows.{OWNERS[table]}
         """
         found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
     return sorted(found, key=lambda row: row[0])

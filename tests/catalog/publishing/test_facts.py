@@ -16,7 +16,7 @@ from tests.support import ingests, tiny
 from tests.support import warehouse as made
 from tests.support.models import build
 
-QUERY = "select * from store.neuron_facts order by model_id, layer, neuron"
+QUERY = "select * from store.neuron_facts order by set_id, layer, neuron"
 
 
 def test_rebuilt_facts_are_those_computed_by_hand(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import BY_NAME, FACTS
+from neurothek.catalog.tables.registry import BY_NAME, FACTS, OWNERS
 from tests.support import publications as made
 
 
@@ -41,7 +41,7 @@ def test_every_row_arrives_with_its_ids(warehouse: Warehouse) -> None:
         columns = ", ".join(BY_NAME[name].schema)
         with warehouse.reader() as connection:
             stored = connection.sql(f"select {columns} from store.{name}").pl()
-            ids = connection.execute(f"select distinct model_id, run_id from store.{name}").fetchall()
+            ids = connection.execute(f"select distinct {OWNERS[name]}, run_id from store.{name}").fetchall()
         assert stored.equals(frame)
         assert ids == [(0, 0)]
 
@@ -56,11 +56,11 @@ def test_publishing_again_replaces_the_rows_and_takes_a_new_run_id(warehouse: Wa
 
 def test_rows_of_other_models_and_corpora_stay(warehouse: Warehouse) -> None:
     made.publish_everything(warehouse)
-    before = rows(warehouse, "select * from store.activity where model_id = 0 and corpus_id = 0")
+    before = rows(warehouse, "select * from store.activity where set_id = 0 and corpus_id = 0")
     made.publish_job(warehouse, "activity", made.activity_frames(5), text=made.corpus(sha256="c1", n_sequences=4))
     made.publish_job(warehouse, "activity", made.activity_frames(6), record=made.model("other"), text=made.corpus())
-    assert rows(warehouse, "select * from store.activity where model_id = 0 and corpus_id = 0") == before
-    assert rows(warehouse, "select count(distinct corpus_id) from store.activity where model_id = 0") == [(2,)]
+    assert rows(warehouse, "select * from store.activity where set_id = 0 and corpus_id = 0") == before
+    assert rows(warehouse, "select count(distinct corpus_id) from store.activity where set_id = 0") == [(2,)]
     assert rows(warehouse, "select name, tokenizer_id from store.models") == [("tiny", 0), ("other", 0)]
     assert rows(warehouse, "select count(*) from store.corpora") == [(2,)]
 
@@ -89,7 +89,7 @@ def test_every_fact_names_a_run_of_its_own_model_and_job(warehouse: Warehouse) -
         orphans = rows(
             warehouse,
             f"select count(*) from store.{table.name} as facts left join store.runs as runs"
-            " on runs.run_id = facts.run_id and runs.model_id = facts.model_id where runs.run_id is null",
+            f" on runs.run_id = facts.run_id and runs.model_id = facts.{table.owner} where runs.run_id is null",
         )
         assert orphans == [(0,)], table.name
 

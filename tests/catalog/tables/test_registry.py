@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.store import schema as tables
-from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OF_MODELS
+from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OWNERS
 from neurothek.catalog.tables.table import Table
 
 DUCKDB_TYPES = {
@@ -55,7 +55,14 @@ def test_publishing_adds_the_ids_and_the_run() -> None:
     for table in ALL:
         given = {name for name, column in table.columns.items() if column.is_given}
         assert {*table.ids} <= given, table.name
-        assert given - {*table.ids} <= {"run_id", "tokenizer_id", "model_id", "corpus_id", "other_model_id"}, table.name
+        assert given - {*table.ids} <= {
+            "run_id",
+            "tokenizer_id",
+            "model_id",
+            "corpus_id",
+            "other_model_id",
+            "set_id",
+        }, table.name
         assert table.is_fact == (table in FACTS), table.name
 
 
@@ -74,6 +81,9 @@ def test_jobs_fill_every_fact_table_once() -> None:
     assert len([name for name in filled if name not in shared]) == len(FACTS) - len(shared)
 
 
-def test_tables_of_models_are_those_with_a_model_s_number(schema: duckdb.DuckDBPyConnection) -> None:
-    query = "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
-    assert {name for (name,) in schema.execute(query).fetchall()} == OF_MODELS
+def test_rows_are_of_the_model_or_the_set_of_units_whose_number_they_have(schema: duckdb.DuckDBPyConnection) -> None:
+    query = """
+        select table_name, min(column_name)
+        from duckdb_columns() where schema_name = 'store' and column_name in ('model_id', 'set_id') group by table_name
+    """
+    assert dict(schema.execute(query).fetchall()) == OWNERS

@@ -14,7 +14,8 @@ TABLES = {name: value for name, value in {**vars(texts), **vars(events)}.items()
 def test_each_is_of_a_model_and_a_corpus_and_some_job_fills_it(subtests: pytest.Subtests) -> None:
     for table in TABLES.values():
         with subtests.test(table=table):
-            assert table.ids == ("model_id", "corpus_id")
+            assert table.ids in (("model_id", "corpus_id"), ("set_id", "corpus_id"))
+            assert ("set_id" in table.ids) == ("neuron" in table.schema)
             assert not {*table.ids} & {*table.schema}
             assert sum(table in filled for filled in JOB_TABLES.values()) == 1
 

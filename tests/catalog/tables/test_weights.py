@@ -43,7 +43,7 @@ def test_clusters_are_numbered_with_their_clusterings() -> None:
 
 
 def test_weights_alone_have_no_corpus() -> None:
-    assert {table.scope for table in TABLES.values()} == {"model", "pair"}
+    assert {table.scope for table in TABLES.values()} == {"model", "set", "pair"}
     assert all("domain" not in table.schema and "corpus_id" not in table.schema for table in TABLES.values())
 
 

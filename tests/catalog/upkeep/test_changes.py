@@ -78,7 +78,7 @@ def test_a_tokenizer_is_renamed_with_the_model_that_it_is_called_after_and_with_
 def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: Warehouse) -> None:
     other = made.model("other", weights="w1", tokenizer="t1")
     made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)
-    before = rows(warehouse, "select * from store.postings where model_id = 1")
+    before = rows(warehouse, "select * from store.postings where set_id = 1")
     deleted = {name: n for name, n in remove(warehouse, "tiny").items() if n}
     from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20, "logit_histograms": 12}
     from_weights |= {"token_indicators": 20}
@@ -90,7 +90,7 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
         assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
     assert rows(warehouse, "select * from store.postings") == before
     assert rows(warehouse, "select sha256 from store.tokenizers") == [("t1",)]
-    assert rows(warehouse, "select distinct model_id from store.neuron_facts") == [(1,)]
+    assert rows(warehouse, "select distinct set_id as model_id from store.neuron_facts") == [(1,)]
 
 
 def test_annotations_go_with_their_model_alone(warehouse: Warehouse) -> None:

@@ -330,7 +330,7 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
         select neuron, sum(n_active) / sum(n_positions) as frequency, sum(n_positions) as seen, sum(n_active) as active
         from store.activity
         inner join store.corpora using (corpus_id)
-        where model_id = 1 and layer = 2 and corpora.name = '{corpus}'
+        where set_id = 1 and layer = 2 and corpora.name = '{corpus}'
         group by neuron order by neuron
     """
     with duckdb.connect(str(full_path), read_only=True) as connection:
@@ -363,11 +363,11 @@ def test_neurons_on_a_corpus_have_all_that_is_known_of_it(full_path: Path, corpu
             table: connection.execute(f"select {columns} from store.{table} where {where}", ids[0]).fetchall()
             for table, columns, where in (
                 ("sequences", "domain, tokens, sequence_id", "corpus_id = ? order by sequence_id"),
-                ("activity", "layer, neuron, domain, first_active", "model_id = 1 and corpus_id = ?"),
+                ("activity", "layer, neuron, domain, first_active", "set_id = 1 and corpus_id = ?"),
                 ("token_counts", "token_id, n_occurrences", "corpus_id = ?"),
             )
         }
-        listed = connection.execute("select layer, neuron, top_token_ids from store.projections where model_id = 1")
+        listed = connection.execute("select layer, neuron, top_token_ids from store.projections where set_id = 1")
         tops = {(layer, neuron): ids for layer, neuron, ids in listed.fetchall()}
     assert found.columns == shown.columns
     assert found["address"].to_list() == shown["address"].to_list()

@@ -29,13 +29,13 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 
 def lists_of(warehouse: Warehouse, model_id: int) -> dict[tuple[int, int], Lists]:
-    rows = ingests.table(warehouse, "projections", f"model_id = {model_id}")
+    rows = ingests.table(warehouse, "projections", f"set_id = {model_id}")
     places = rows.select("layer", "neuron").rows()
     return dict(zip(places, rows.select("top_token_ids", "bottom_token_ids").rows(), strict=True))
 
 
 def counterparts_of(warehouse: Warehouse, model_id: int, other_id: int) -> dict[tuple[int, int, int], dict[str, Any]]:
-    found = ingests.table(warehouse, "counterparts", f"model_id = {model_id} and other_model_id = {other_id}")
+    found = ingests.table(warehouse, "counterparts", f"set_id = {model_id} and other_set_id = {other_id}")
     return {(row["layer"], row["neuron"], row["rank"]): row for row in found.iter_rows(named=True)}
 
 

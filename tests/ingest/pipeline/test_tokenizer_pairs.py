@@ -106,7 +106,7 @@ def counts(warehouse: Warehouse, model: str) -> np.ndarray:
     """[n_layers d_ffn] how often each neuron was active."""
     query = """
         select n_active from store.activity as activity
-        inner join store.models as models on models.model_id = activity.model_id
+        inner join store.models as models on models.model_id = activity.set_id
         where models.name = ? order by layer, neuron
     """
     with warehouse.reader() as connection:

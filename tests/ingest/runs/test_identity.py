@@ -178,7 +178,7 @@ def test_a_name_with_other_weights_is_refused_and_another_name_is_not(
     earlier = ingests.everything(warehouse)
     report = ingests.measure(warehouse, f"second={other}", asked)
     assert report.jobs == ingests.JOBS
-    first = ingests.table(warehouse, "projections", "model_id = 0")
+    first = ingests.table(warehouse, "projections", "set_id = 0")
     assert first.equals(earlier["projections"])
     assert ingests.table(warehouse, "models")["name"].to_list() == ["tiny", "second"]
     # One tokenizer and one text serve both.
@@ -191,7 +191,7 @@ def test_the_same_weights_under_two_names_are_two_models(
 ) -> None:
     ingests.measure(warehouse, f"twin={model}", dataclasses.replace(asked, jobs=("activity",)))
     activity = ingests.table(warehouse, "activity").drop("run_id")
-    first, second = (activity.filter(pl.col("model_id") == number).drop("model_id") for number in (0, 1))
+    first, second = (activity.filter(pl.col("set_id") == number).drop("set_id") for number in (0, 1))
     assert first.equals(second)
 
 
@@ -301,8 +301,8 @@ def test_settings_of_gpt2_beside_known_weights_are_refused(
     assert ingests.measure(warehouse, f"other={folder}", activity).jobs == ("activity",)
     runs = ingests.table(warehouse, "runs").filter(pl.col("job") == "activity")
     assert runs["run_key"].n_unique() == runs.height == 2
-    rows = ingests.table(warehouse, "activity").select("model_id", "activation_sum")
-    first, second = (rows.filter(pl.col("model_id") == number)["activation_sum"] for number in (0, 1))
+    rows = ingests.table(warehouse, "activity").select("set_id", "activation_sum")
+    first, second = (rows.filter(pl.col("set_id") == number)["activation_sum"] for number in (0, 1))
     assert not first.equals(second)
 
 

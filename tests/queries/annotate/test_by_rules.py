@@ -151,9 +151,9 @@ def test_the_kinds_of_vectors_cannot_be_seen(warehouse: Warehouse, monkeypatch: 
         connection.execute(
             """
             create temp table lists as
-            select layer, neuron as number, top_token_ids from store.projections where model_id = 1 and neuron = 0;
+            select layer, neuron as number, top_token_ids from store.projections where set_id = 1 and neuron = 0;
             update store.projections set top_token_ids = controls.top_token_ids from store.controls as controls
-            where projections.model_id = 1 and controls.model_id = 1 and projections.neuron = 0
+            where projections.set_id = 1 and controls.model_id = 1 and projections.neuron = 0
                 and controls.layer = projections.layer and controls.kind = 'random' and controls.control_id = 0;
             update store.controls set top_token_ids = lists.top_token_ids from lists
             where model_id = 1 and kind = 'random' and control_id = 0 and controls.layer = lists.layer;

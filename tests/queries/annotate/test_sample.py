@@ -119,7 +119,7 @@ def test_a_handle_changes_with_what_is_shown(full_path: Path, tmp_path: Path) ->
         before = {vector.key: vector for vector in draw_sample(connection, MODEL).vectors}
         connection.execute(
             "update store.projections set top_token_ids = list_reverse(top_token_ids)"
-            " where model_id = 1 and layer = 0 and neuron = 0"
+            " where set_id = 1 and layer = 0 and neuron = 0"
         )
         after = {vector.key: vector for vector in draw_sample(connection, MODEL).vectors}
     changed = {key for key in before if before[key].handle != after[key].handle}

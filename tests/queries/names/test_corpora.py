@@ -88,7 +88,7 @@ def test_the_shown_corpus_is_one_rule_wherever_it_is_written(
     try:
         rows = measured_corpora(blank, ["tiny-1m"])
         assert [row.corpus_id for row in rows if row.is_shown] == [expected]
-        facts = blank.execute("select distinct corpus_id from store.neuron_facts where model_id = 0").fetchall()
+        facts = blank.execute("select distinct corpus_id from store.neuron_facts where set_id = 0").fetchall()
         assert facts == [(expected,)]
         if not is_pinned:
             # Without what the view says, Python orders them alike.

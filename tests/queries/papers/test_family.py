@@ -92,7 +92,7 @@ def test_smooth_neurons_are_those_of_their_profiles(
     full: duckdb.DuckDBPyConnection, names: dict[str, list[str]]
 ) -> None:
     rough = full.execute(
-        "select models.name, layer, neuron, roughness from store.neuron_facts join store.models using (model_id)"
+        "select models.name, layer, neuron, roughness from store.neuron_facts join store.models on model_id = set_id"
     ).fetchall()
     smooth = {row[:3] for row in rough if row[3] is not None and row[3] <= 0.02}
     labels = full.execute("select model, layer, neuron, position_kind from neurons").fetchall()

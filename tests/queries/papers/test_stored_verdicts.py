@@ -18,6 +18,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.registry import OWNERS
 from neurothek.queries.annotate.by_rules import annotate_by_rules
 from neurothek.queries.papers.family import POSITIONAL, Family
 from neurothek.queries.papers.findings import Outcome
@@ -68,7 +69,7 @@ class Stored:
     def rows(self, table: str, **of: object) -> list[Row]:
         """Those that are so; of the shown corpus where the table knows corpora."""
         found = [
-            row for row in self._rows(table, "model_id", self.id) if row.get("corpus_id", self.corpus) == self.corpus
+            row for row in self._rows(table, OWNERS[table], self.id) if row.get("corpus_id", self.corpus) == self.corpus
         ]
         return [row for row in found if all(row[name] == one for name, one in of.items())]
 

@@ -326,7 +326,7 @@ def test_a_tokens_rows_are_found_without_reading_the_others(tmp_path: Path) -> N
             {"n": per_token},
         )
         connection.execute(
-            "insert into store.neuron_facts (model_id, layer, neuron, address, depth, top_tokens, bottom_tokens)"
+            "insert into store.neuron_facts (set_id, layer, neuron, address, depth, top_tokens, bottom_tokens)"
             f" select 0, 0, i, 'tiny-1m/L0N' || i, 0.5, ['a'], ['b'] from range({per_token}) as numbers(i)"
         )
         from neurothek.queries.views import install  # noqa: PLC0415

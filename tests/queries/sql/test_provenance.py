@@ -47,10 +47,10 @@ def test_names_are_known_as_duckdb_knows_them(full: duckdb.DuckDBPyConnection, q
 
 
 def test_a_table_is_known_whatever_its_case(full: duckdb.DuckDBPyConnection) -> None:
-    found = provenance(full, "select p.model_id, count(*) as n from STORE.Postings as p group by 1")
+    found = provenance(full, "select p.set_id, count(*) as n from STORE.Postings as p group by 1")
     assert found.relations["relation"].to_list() == ["store.postings"]
     assert set(found.runs["job"]) == {"projections"}
-    assert found.columns["made_of"].to_list()[0] == ["store.postings.model_id"]
+    assert found.columns["made_of"].to_list()[0] == ["store.postings.set_id"]
 
 
 @pytest.mark.long

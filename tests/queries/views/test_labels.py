@@ -113,7 +113,7 @@ def test_labels_are_those_of_the_view(drawn_facts: duckdb.DuckDBPyConnection, mo
     (name,) = connection.execute("select name from store.models where model_id = ?", [model_id]).fetchone() or ("",)
     model = choose_model(connection, name)
     corpora = dict(connection.execute("select corpus_id, name from store.corpora").fetchall())
-    asked = connection.execute("select * from store.neuron_facts where model_id = ?", [model_id])
+    asked = connection.execute("select * from store.neuron_facts where set_id = ?", [model_id])
     columns = [one[0] for one in asked.description]
     flat = [dict(zip(columns, row, strict=True)) for row in asked.fetchall()]
     expected = of_view(connection, f"model = '{name}'")

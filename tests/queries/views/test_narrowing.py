@@ -7,19 +7,20 @@ from neurothek.queries.views.install import narrowed
 
 QUERIES = {
     "outer": "with tokens as (\n    select 1\n)\nfrom inner as a\njoin summed on true\njoin tokens on true",
-    "inner": "select * from store.postings\njoin store.tokens as tokens on true",
+    "inner": "select * from store.postings\njoin store.examples as shown on true\njoin store.tokens as tokens on true",
     "summed": "select 1",
     "tokens": "select 2",
 }
 
 
 def one_model(name: str) -> str:
-    return narrowed(name, QUERIES, stored={"summed"}, of_models={"postings"})
+    return narrowed(name, QUERIES, stored={"summed"}, owners={"postings": "set_id", "examples": "model_id"})
 
 
 def test_tables_of_models_are_narrowed_and_others_are_not() -> None:
     assert one_model("inner") == (
-        "select * from (from store.postings where model_id = $model_id) as postings\n"
+        "select * from (from store.postings where set_id = $model_id) as postings\n"
+        "join (from store.examples where model_id = $model_id) as shown on true\n"
         "join store.tokens as tokens on true"
     )
 

@@ -120,7 +120,7 @@ def test_a_query_that_reads_the_flat_table_is_refused(
 
 
 def test_a_statement_on_the_flat_table_reads_the_asked_corpus(full: duckdb.DuckDBPyConnection) -> None:
-    text = f"select address, n_positions from {FACTS} where model_id = 0"
+    text = f"select address, n_positions from {FACTS} where set_id = 0"
     with on_corpus(full, ["tiny-1m"], "long") as asked:
         rows = dict(asked.execute(of_facts(text)).fetchall())
     assert rows == {place: n for place, (_, n, _) in counted(0, 1, "long").items()}

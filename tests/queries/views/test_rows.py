@@ -14,7 +14,7 @@ EVERY = [neuron for model_id in range(len(tiny.MODELS)) for neuron in tiny.neuro
 
 
 def neurons_at(connection: duckdb.DuckDBPyConnection, table: str, rows: list[int]) -> list[tuple[int, int, int]]:
-    query = f"select model_id, layer, neuron from store.{table} where list_contains($rows::bigint[], rowid)"
+    query = f"select set_id, layer, neuron from store.{table} where list_contains($rows::bigint[], rowid)"
     return sorted(connection.execute(query, {"rows": rows}).fetchall())
 
 
@@ -38,7 +38,7 @@ def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[
     read = at_rows(connection, "facts_at_rows", "neuron_facts", asked, firsts)
     assert sorted(read) == sorted(asked)
     for neuron, row in read.items():
-        query = "select n_active, n_positions from store.neuron_facts where (model_id, layer, neuron) = (?, ?, ?)"
+        query = "select n_active, n_positions from store.neuron_facts where (set_id, layer, neuron) = (?, ?, ?)"
         assert connection.execute(query, neuron).fetchall() == [(row["n_active"], row["n_positions"])]
     lists = at_rows(connection, "suppressed_at_rows", "projections", asked, firsts)
     for row in made.hand_made().rows["projections"]:
@@ -50,7 +50,7 @@ def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[
 def test_a_table_without_the_model_has_no_rows_of_it(tmp_path: Path) -> None:
     made.create(tmp_path / "w.duckdb", tables=frozenset({"models", "tokenizers", "tokens", "projections"}))
     with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
-        connection.execute("delete from store.projections where model_id = 0")
+        connection.execute("delete from store.projections where set_id = 0")
         rows = rows_of(connection, [(0, 0, 1), (1, 0, 1)])
         assert rows["neuron_facts"] == []
         assert neurons_at(connection, "projections", rows["projections"]) == [(1, 0, 1)]

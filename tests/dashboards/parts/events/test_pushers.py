@@ -139,7 +139,7 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
             f" where {ids} and example_id < 12"
         )
         connection.execute(f"update store.examples set final_token = {another} where {ids} and example_id >= 12")
-        connection.execute(f"delete from store.sub_updates where {ids} and layer = 0")
+        connection.execute(f"delete from store.sub_updates where {ids.replace('model_id', 'set_id')} and layer = 0")
         for neuron, examples in {0: range(40), 1: range(6)}.items():
             planted = [
                 {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "example_id": example, "layer": 0}

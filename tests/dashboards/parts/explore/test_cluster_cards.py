@@ -33,7 +33,7 @@ def lists_of(
 ) -> tuple[dict[Place, list[int]], dict[int, list[Place]]]:
     """The first ten tokens of every neuron, and the neurons of every cluster of the shown clustering."""
     tops = connection.execute(
-        "select layer, neuron, top_token_ids from store.projections inner join store.models using (model_id) "
+        "select layer, neuron, top_token_ids from store.projections inner join store.models on model_id = set_id "
         "where name = ?",
         [model],
     ).fetchall()
@@ -113,7 +113,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
             own[place % 5 + 2] = ids[" school"] if place else ids[" Café"]
             own[8] = ids[" coffee"] if place < 2 else ids[" teach"] if place == 2 else ids["School"]
             connection.execute(
-                "update store.projections set top_token_ids = ? where model_id = ? and layer = ? and neuron = ?",
+                "update store.projections set top_token_ids = ? where set_id = ? and layer = ? and neuron = ?",
                 [own, model_id, layer, neuron],
             )
     return path

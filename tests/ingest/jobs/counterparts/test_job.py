@@ -90,7 +90,7 @@ def warehouse(folder: Path, tmp_path: Path) -> Warehouse:
 
 
 def lists_of(warehouse: Warehouse, model_id: int) -> dict[tuple[int, int], Lists]:
-    rows = ingests.table(warehouse, "projections", f"model_id = {model_id}")
+    rows = ingests.table(warehouse, "projections", f"set_id = {model_id}")
     return {
         (row["layer"], row["neuron"]): (row["top_token_ids"], row["bottom_token_ids"])
         for row in rows.iter_rows(named=True)
@@ -109,7 +109,7 @@ def random_lists(folder: Path, layer: int) -> Sequence[Lists]:
 
 
 def rows(warehouse: Warehouse, model_id: int, other_id: int) -> dict[tuple[int, int, int], dict[str, Any]]:
-    found = ingests.table(warehouse, "counterparts", f"model_id = {model_id} and other_model_id = {other_id}")
+    found = ingests.table(warehouse, "counterparts", f"set_id = {model_id} and other_set_id = {other_id}")
     return {(row["layer"], row["neuron"], row["rank"]): row for row in found.iter_rows(named=True)}
 
 
@@ -184,13 +184,13 @@ def test_three_models_are_three_pairs(warehouse: Warehouse) -> None:
     reports = ingests.compare(warehouse, "third", "small", "large")
     assert [report.models for report in reports] == [("small", "third"), ("large", "third"), ("small", "large")]
     assert check(warehouse) == []
-    mutual = ingests.table(warehouse, "counterparts", "is_mutual").group_by("model_id", "other_model_id").len()
+    mutual = ingests.table(warehouse, "counterparts", "is_mutual").group_by("set_id", "other_set_id").len()
     found = {(one, other): n for one, other, n in mutual.rows()}
     assert all(found[one, other] == found[other, one] > 0 for one, other in found)
     assert [report.n_mutual for report in reports] == [found[0, 2], found[1, 2], found[0, 1]]
     rows = ingests.table(warehouse, "counterparts").filter(pl.col("is_mutual")).to_dicts()
     beyond = {
-        (row["model_id"], row["layer"], row["neuron"], row["other_model_id"], row["other_layer"], row["other_neuron"])
+        (row["set_id"], row["layer"], row["neuron"], row["other_set_id"], row["other_layer"], row["other_neuron"])
         for row in rows
         if row["overlap"] > row["null_99"]
     }
