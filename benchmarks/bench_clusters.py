@@ -16,6 +16,7 @@ from neurothek.ingest.jobs.clusters.job import Linking, all_directions
 from neurothek.ingest.minis import folder as mini_folder
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.models.units import FfnNeurons
 from neurothek.ingest.numerics.unit_vectors import directions_of
 
 CASES = {"GPT-2 small": (12, 3072, 768, 6_200_000_000), "GPT-2 medium": (24, 4096, 1024, 7_000_000_000)}
@@ -58,7 +59,7 @@ of its length. *Cosine* is the mean over all pairs within a cluster: what a clus
 def _quality() -> list[tuple[str, ...]]:
     mini = mini_folder("mini-opt-5m")
     assert mini is not None
-    learned = all_directions(open_transformer(find(str(mini))))[:N_QUALITY]
+    learned = all_directions(FfnNeurons(open_transformer(find(str(mini)))))[:N_QUALITY]
     rows = []
     for name, vectors in {"made, as above": made(N_QUALITY, 256), "neurons of mini-opt-5m": learned}.items():
         noise = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(1)) / vectors.shape[1] ** 0.5

@@ -13,7 +13,7 @@ from neurothek.catalog.problems import (
     Unsupported,
 )
 from neurothek.catalog.suggestions import nearest
-from neurothek.ingest.units import in_words
+from neurothek.ingest.amounts import in_words
 
 # Requests
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound, Unreadable
-from neurothek.ingest.units import in_words
+from neurothek.ingest.amounts import in_words
 
 COLUMNS_SHOWN = 20
 

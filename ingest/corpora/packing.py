@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from neurothek.catalog.problems import LimitExceeded
+from neurothek.ingest.amounts import in_words
 from neurothek.ingest.corpora.text_memory import BYTES_A_TEXT, TextMemory
 from neurothek.ingest.models.tokenizer import Tokenizer
-from neurothek.ingest.units import in_words
 
 # Where a tokenizer has no EOS, documents are separated by a blank line.
 BLANK_LINE = "\n\n"

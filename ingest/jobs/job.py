@@ -16,6 +16,7 @@ from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Shape, Transformer
+from neurothek.ingest.models.units import FfnNeurons, Units
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 from neurothek.ingest.runs.finished import EarlierRuns
 
@@ -42,11 +43,17 @@ class JobContext:
     text: Corpus | None = None  # the corpus; None before it is chosen, and for jobs that read none
     batch_tokens: int = DEFAULT_BATCH_TOKENS  # padded ids that a batch holds at most
     runs: EarlierRuns | None = None  # finished runs of the jobs that the job works on; None before they are known
+    kind: Callable[[Transformer], Units] = FfnNeurons  # which units of the model are measured
 
     @property
     def shape(self) -> Shape:
         """What the model is like."""
         return self.transformer.shape
+
+    @property
+    def units(self) -> Units:
+        """The units that are measured."""
+        return self.kind(self.transformer)
 
     @property
     def corpus(self) -> Corpus:

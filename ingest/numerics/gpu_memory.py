@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 
 from neurothek.catalog.problems import LimitExceeded
-from neurothek.ingest.units import in_words
+from neurothek.ingest.amounts import in_words
 
 OF_A_GPU = 0.9
 """Share of a GPU's memory that work plans with: its driver and the allocator take the rest."""

@@ -23,7 +23,7 @@ from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack
 from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
 from neurothek.ingest.models.families.shapes import Shape
-from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.models.units import Units, addresses
 from neurothek.ingest.numerics.unit_vectors import directions_of, without_self
 from neurothek.ingest.request import IngestRequest
 
@@ -102,7 +102,7 @@ class ClustersJob(WeightsJob):
     @classmethod
     def of(cls, context: JobContext, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
         """The job for a model: exact where the distances of all pairs fit into memory."""
-        n, d_model = context.shape.n_layers * context.shape.d_ffn, context.shape.d_model
+        n, d_model = sum(map(context.units.width, context.units.layers)), context.shape.d_model
         for size in sizes:
             if not 1 <= size <= n:
                 raise Invalid(
@@ -116,12 +116,12 @@ class ClustersJob(WeightsJob):
 
     def parameters(self) -> dict[str, Any]:
         """The sizes, and how they are obtained."""
-        signs = {"signs": "either"} if self.context.shape.is_gated else {}
+        signs = {"signs": "either"} if self.context.units.is_signed else {}
         return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters(), **signs}
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for all clusterings and one per layer for its neighbours."""
-        layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(self.context.shape.n_layers)}
+        layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in self.context.units.layers}
         return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
 
     def apart(self) -> tuple[str, ...]:
@@ -131,26 +131,25 @@ class ClustersJob(WeightsJob):
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
         """What measures all clusterings, or a layer's neighbours."""
-        transformer = self.context.transformer
+        units = self.context.units
 
         def measure(shard: str) -> Frames:
             if shard == _CLUSTERS:
-                return self._clusterings(transformer)
+                return self._clusterings(units)
             layer = int(shard.removeprefix(_NEIGHBOURS))
-            return {NEIGHBOURS.name: value_neighbours_frame(transformer, layer, k=self.neighbours)}
+            return {NEIGHBOURS.name: value_neighbours_frame(units, layer, k=self.neighbours)}
 
         yield measure
 
-    def _clusterings(self, transformer: Transformer) -> Frames:
-        directions = all_directions(transformer)
-        is_gated = transformer.shape.is_gated
-        cut = self.linking.cut(directions, either_sign=is_gated)
+    def _clusterings(self, units: Units) -> Frames:
+        directions, unembedding = all_directions(units), self.context.transformer.unembedding()
+        cut = self.linking.cut(directions, either_sign=units.is_signed)
         clusterings, clusters = [], []
         for number, size in enumerate(self.sizes):
             labels = cut(size)
-            signs = agglomeration.turned(directions, labels, transformer.unembedding()) if is_gated else None
+            signs = agglomeration.turned(directions, labels, unembedding) if units.is_signed else None
             cosines = agglomeration.centre_cosines(directions, labels, signs=signs)
-            clusters.append(_members_frame(number, labels, cosines, d_ffn=transformer.shape.d_ffn))
+            clusters.append(_members_frame(number, labels, cosines, units))
             clusterings.append((number, self.linking.method, "complete", size, int(labels.max()) + 1))
         return {
             CLUSTERINGS.name: pl.DataFrame(clusterings, schema=CLUSTERINGS.schema, orient="row"),
@@ -167,12 +166,12 @@ def default_sizes(n_neurons: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(max(1, min(n_neurons, size)) for size in (many, few)))
 
 
-def _members_frame(clustering_id: int, labels: np.ndarray, cosines: np.ndarray, *, d_ffn: int) -> pl.DataFrame:
-    places = np.arange(len(labels))
+def _members_frame(clustering_id: int, labels: np.ndarray, cosines: np.ndarray, units: Units) -> pl.DataFrame:
+    layers, numbers = addresses(units)
     columns = {
         "clustering_id": np.full(len(labels), clustering_id, dtype=np.int32),
-        "layer": (places // d_ffn).astype(np.int16),
-        "neuron": (places % d_ffn).astype(np.int32),
+        "layer": layers,
+        "neuron": numbers,
         "cluster_id": labels.astype(np.int32),
         "centre_cosine": cosines,
     }
@@ -184,34 +183,34 @@ _BLOCK = 512
 """Neurons whose cosines with a whole layer are held at once."""
 
 
-def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> pl.DataFrame:
-    """Rows of `neighbours`: for each neuron of the layer the `k` others of the model with the largest cosine.
+def value_neighbours_frame(units: Units, layer: int, *, k: int) -> pl.DataFrame:
+    """Rows of `neighbours`: for each unit of the layer the `k` others of the set with the largest cosine.
 
     In a gated model, where signs are a convention, with the largest |cosine|. Ties go to the lower layer, then the
-    lower neuron. Two layers are in memory at once.
+    lower unit. Two layers are in memory at once.
     """
-    shape = transformer.shape
-    n_kept = min(k, shape.n_layers * shape.d_ffn - 1)
+    layers, numbers = addresses(units)
+    n_kept, width = min(k, len(layers) - 1), units.width(layer)
     if n_kept < 1:
         return NEIGHBOURS.empty()
-    mine = directions_of(transformer.value_vectors(layer))
-    cosines: np.ndarray = np.empty((shape.d_ffn, 0), dtype=np.float32)
-    places: np.ndarray = np.empty((shape.d_ffn, 0), dtype=np.int64)
-    for other in range(shape.n_layers):
-        theirs = mine if other == layer else directions_of(transformer.value_vectors(other))
-        # One more than asked for among its own layer, where a neuron is usually its own nearest.
-        n_nearest = min(n_kept + (other == layer), shape.d_ffn)
-        nearest = _aligned(theirs, mine, k=n_nearest) if shape.is_gated else _nearest(theirs, mine, k=n_nearest)
+    mine = directions_of(units.write_vectors(layer))
+    cosines: np.ndarray = np.empty((width, 0), dtype=np.float32)
+    places: np.ndarray = np.empty((width, 0), dtype=np.int64)
+    for other in units.layers:
+        theirs = mine if other == layer else directions_of(units.write_vectors(other))
+        # One more than asked for among its own layer, where a unit is usually its own nearest.
+        n_nearest = min(n_kept + (other == layer), len(theirs))
+        nearest = _aligned(theirs, mine, k=n_nearest) if units.is_signed else _nearest(theirs, mine, k=n_nearest)
         rows, values = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
         if other == layer:
             chosen = without_self(rows)
-            rows, values = (part[chosen].reshape(shape.d_ffn, -1) for part in (rows, values))
+            rows, values = (part[chosen].reshape(width, -1) for part in (rows, values))
         cosines = np.concatenate([cosines, values], axis=1)
-        places = np.concatenate([places, other * shape.d_ffn + rows], axis=1)
-        sizes = np.abs(cosines) if shape.is_gated else cosines
+        places = np.concatenate([places, np.searchsorted(layers, other) + rows], axis=1)
+        sizes = np.abs(cosines) if units.is_signed else cosines
         best = np.argsort(-sizes, axis=1, kind="stable")[:, :n_kept]
         cosines, places = (np.take_along_axis(part, best, axis=1) for part in (cosines, places))
-    return _frame(layer, shape.d_ffn, cosines, places)
+    return _frame(layer, layers[places], numbers[places], cosines)
 
 
 def _nearest(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"], *, k: int) -> Extremes:
@@ -235,23 +234,28 @@ def _aligned(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"
     return Extremes.joined(parts)
 
 
-def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> pl.DataFrame:
-    n, width = places.shape
+def _frame(layer: int, layers: np.ndarray, numbers: np.ndarray, cosines: np.ndarray) -> pl.DataFrame:
+    n, width = cosines.shape
     columns = {
         "layer": np.full(n * width, layer, dtype=np.int16),
         "neuron": np.repeat(np.arange(n, dtype=np.int32), width),
         "rank": np.tile(np.arange(1, width + 1, dtype=np.int16), n),
-        "other_layer": (places.ravel() // d_ffn).astype(np.int16),
-        "other_neuron": (places.ravel() % d_ffn).astype(np.int32),
+        "other_layer": layers.ravel(),
+        "other_neuron": numbers.ravel(),
         "cosine": np.clip(cosines.ravel(), -1, 1),
     }
     return pl.DataFrame(columns, schema=NEIGHBOURS.schema)
 
 
-def all_directions(transformer: Transformer) -> Float[Tensor, "n_neurons d_model"]:
-    """[n_layers * d_ffn, d_model] the directions of all value vectors, by layer, then neuron."""
-    shape = transformer.shape
-    filled = torch.empty(shape.n_layers * shape.d_ffn, shape.d_model, device=transformer.device)
-    for layer in range(shape.n_layers):
-        filled[layer * shape.d_ffn : (layer + 1) * shape.d_ffn] = directions_of(transformer.value_vectors(layer))
+def all_directions(units: Units) -> Float[Tensor, "units d_model"]:
+    """[units d_model] the directions of all that is written, by layer, then unit."""
+    filled: Tensor | None = None
+    n, start = sum(map(units.width, units.layers)), 0
+    for layer in units.layers:
+        directions = directions_of(units.write_vectors(layer))
+        if filled is None:
+            filled = directions.new_empty(n, directions.shape[1])
+        filled[start : start + len(directions)] = directions
+        start += len(directions)
+    assert filled is not None
     return filled

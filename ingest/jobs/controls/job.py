@@ -217,7 +217,7 @@ class _Layers:
         )
 
     def measure(self, layer: int) -> Frames:
-        job, values = self.job, self.job.context.transformer.value_vectors(layer)
+        job, values = self.job, self.job.context.units.write_vectors(layer)
         either_sign = job.context.shape.is_gated
         drawn = random_vectors(values, n=job.n_random, seed=job.seed, layer=layer, either_sign=either_sign)
         null = self.coherence.of(drawn)

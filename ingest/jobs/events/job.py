@@ -184,9 +184,8 @@ class ModelReadings:
     @cached_property
     def value_norms(self) -> Sequence[Float[Tensor, " d_ffn"]]:
         """[d_ffn] a layer: the lengths of its value vectors."""
-        transformer = self.context.transformer
-        layers = range(transformer.shape.n_layers)
-        return [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in layers]
+        units = self.context.units
+        return [torch.linalg.vector_norm(units.write_vectors(layer), dim=1) for layer in units.layers]
 
     def rows_of(self, tokens: Sequence[int | None]) -> Tensor:
         """[examples] the tokens as rows of the vocabulary; 0 where there is none."""

@@ -22,7 +22,6 @@ from neurothek.ingest.lens.scorer import Scored, Scorer, ScorerOptions, workspac
 from neurothek.ingest.lens.top_k import Extremes
 from neurothek.ingest.lens.vocabulary import LEAST_UNUSED, BytePieces, Vocabulary
 from neurothek.ingest.models.families.shapes import Shape
-from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.numerics.unit_vectors import unit_rows, without_self
 from neurothek.ingest.request import IngestRequest
 
@@ -73,7 +72,7 @@ class ProjectionsJob(WeightsJob):
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for the tokens and one per layer."""
         of_layer = (PROJECTIONS.name, POSTINGS.name, LOGIT_HISTOGRAMS.name)
-        layers = [f"{_LAYER}{layer:04d}" for layer in range(self.context.shape.n_layers)]
+        layers = [f"{_LAYER}{layer:04d}" for layer in self.context.units.layers]
         return {_TOKENS: (TOKEN_NEIGHBOURS.name, TOKEN_INDICATORS.name), **dict.fromkeys(layers, of_layer)}
 
     def apart(self) -> tuple[str, ...]:
@@ -122,32 +121,16 @@ class _Layers:
         return Scorer(self.vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k, moments=True, histogram=True))
 
     def measure(self, layer: int) -> Frames:
-        transformer = self.context.transformer
-        values = transformer.value_vectors(layer)
+        units = self.context.units
+        values = units.write_vectors(layer)
         scored = self.scorer.score(values)
         norms = torch.linalg.vector_norm(values.double(), dim=1)
-        bounds = preactivation_bounds(transformer, layer)
+        bounds = units.bound(layer)
         return {
             PROJECTIONS.name: projections_frame(scored, self.vocabulary, layer=layer, norms=norms, bounds=bounds),
             POSTINGS.name: postings_frame(scored, self.vocabulary, layer=layer),
             LOGIT_HISTOGRAMS.name: histograms_frame(scored, layer=layer),
         }
-
-
-def preactivation_bounds(transformer: Transformer, layer: int) -> Float[Tensor, " d_ffn"] | None:
-    """[d_ffn] float64: what no input can lift each neuron's pre-activation above; None for post-norm blocks [ours].
-
-    A normalized vector has mean 0 and a norm of at most sqrt(d), so gamma * k - mean(gamma * k) meets it at best in its
-    own direction: |gamma * k - mean(gamma * k)| * sqrt(d) + beta . k + bias. An RMS norm takes off no mean, and neither
-    does its bound: |gamma * k| * sqrt(d) + bias. In a gated FFN it is the gate's pre-activation that is bounded.
-    """
-    norm = transformer.ffn_norm(layer)
-    if norm is None:
-        return None
-    keys = transformer.key_vectors(layer).double()
-    bounds = keys @ norm.beta.double() + transformer.key_bias(layer)
-    bounds += torch.linalg.vector_norm(norm.readers_(keys), dim=1) * keys.shape[1] ** 0.5
-    return bounds
 
 
 MARGIN = 2.0

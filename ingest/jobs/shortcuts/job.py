@@ -20,6 +20,7 @@ from neurothek.catalog.tables.shortcuts import (
     SUB_MODULE_FITS,
 )
 from neurothek.catalog.tables.table import Table
+from neurothek.ingest.amounts import in_words
 from neurothek.ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
 from neurothek.ingest.corpora.sentences import splitter
 from neurothek.ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
@@ -33,7 +34,6 @@ from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.families.sub_modules import PARTS
 from neurothek.ingest.numerics.least_squares import LEAST_SINGULAR
 from neurothek.ingest.request import IngestRequest, Keep
-from neurothek.ingest.units import in_words
 
 _SAMPLE, _CONCLUSION = "sample", "conclusion"
 

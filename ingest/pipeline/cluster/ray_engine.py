@@ -13,6 +13,7 @@ import torch
 
 from neurothek.catalog.files import temporary
 from neurothek.catalog.publishing.staging import StagedRun
+from neurothek.ingest.amounts import in_number
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
@@ -29,7 +30,6 @@ from neurothek.ingest.planning.sweep_plan import SweepPlan
 from neurothek.ingest.planning.work import ModelWork, Work
 from neurothek.ingest.request import IngestRequest, default_memory
 from neurothek.ingest.runs.identity import versions
-from neurothek.ingest.units import in_number
 
 
 @dataclass(frozen=True)

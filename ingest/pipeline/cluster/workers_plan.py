@@ -2,12 +2,12 @@
 
 import torch
 
+from neurothek.ingest.amounts import in_number
 from neurothek.ingest.numerics.gpu_memory import OF_A_GPU
 from neurothek.ingest.pipeline.cluster.placement import Placement, share_for_sweep
 from neurothek.ingest.planning.agenda import Prepared
 from neurothek.ingest.planning.model_plan import Estimate, in_gb, in_hours
 from neurothek.ingest.request import IngestRequest, default_memory
-from neurothek.ingest.units import in_number
 
 
 def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str, str], ...]:

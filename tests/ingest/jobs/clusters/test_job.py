@@ -12,6 +12,7 @@ from neurothek.ingest.jobs.job import JobContext
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.models.units import FfnNeurons
 from neurothek.ingest.request import IngestRequest
 from tests.support import ingests, jobs, models
 from tests.support.models import Kind
@@ -43,7 +44,7 @@ def test_neighbours_equal_a_plain_sort(opened: tuple[Transformer, Tokenizer]) ->
     # Of a gated model the sign of a value vector is a convention.
     nearness = np.abs(cosines) if transformer.shape.is_gated else cosines
     for layer in range(N_LAYERS):
-        frame = value_neighbours_frame(transformer, layer, k=10)
+        frame = value_neighbours_frame(FfnNeurons(transformer), layer, k=10)
         for neuron in range(D_FFN):
             me = layer * D_FFN + neuron
             expected = [other for other in np.argsort(-nearness[me], kind="stable").tolist() if other != me][:10]
@@ -77,7 +78,7 @@ def test_twins_and_vectors_without_length(tmp_path: Path) -> None:
 
     folder = models.build(tmp_path / "m", "opt", n_layers=2, d_ffn=30, d_model=8, n_heads=2)
     transformer = open_transformer(find(str(models.edit_tensors(folder, plant))))
-    nearest = value_neighbours_frame(transformer, 0, k=3)
+    nearest = value_neighbours_frame(FfnNeurons(transformer), 0, k=3)
     twin = nearest.row(0, named=True)
     assert (twin["other_layer"], twin["other_neuron"]) == (1, 0)
     assert twin["cosine"] == pytest.approx(1, abs=1e-6)
