@@ -187,7 +187,7 @@ def changes_chart(changes: pl.DataFrame, colours: tuple[str, str], *, largest: f
         largest: the end of the axis on either side, so that two charts can be compared.
         on: the page's theme.
     """
-    labels = _told_apart([visible(token) for token in changes["token"]])
+    labels = _distinct_labels([visible(token) for token in changes["token"]])
     rows = changes.with_columns(pl.Series("label", labels, dtype=pl.String), points=100 * pl.col("change"))
     axis = alt.Axis(labelFont="monospace", labelLimit=130, labelOverlap=False, ticks=False, domain=False)
     end = 100 * largest or 1.0
@@ -241,7 +241,7 @@ def _sized(chart: alt.LayerChart, height: int) -> alt.LayerChart:
     return chart
 
 
-def _told_apart(labels: list[str]) -> list[str]:
+def _distinct_labels(labels: list[str]) -> list[str]:
     """The labels, each once: tokens of the same look are told apart by what cannot be seen."""
     seen: dict[str, int] = {}
     apart = []

@@ -50,7 +50,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
     if data.frame.is_empty():
         return
     st.subheader("Effect of ten neurons on the token of an event", anchor=False)
-    st.markdown(plain(told_scores(data.frame, subject)))
+    st.markdown(plain(scores_sentence(data.frame, subject)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(models, data.frame):
@@ -67,7 +67,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
         show_source(data)
 
 
-def told_scores(rows: pl.DataFrame, model: str) -> str:
+def scores_sentence(rows: pl.DataFrame, model: str) -> str:
     """The median scores of a model's dominant sub-updates, and of random ones, in a sentence.
 
     Args:
@@ -104,7 +104,7 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
         return
     st.subheader("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
-    st.markdown(plain(told_shares(shares.frame, subject)))
+    st.markdown(plain(shares_sentence(shares.frame, subject)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in data_of_model.values()])
@@ -119,7 +119,7 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
     )
 
 
-def told_shares(rows: pl.DataFrame, model: str) -> str:
+def shares_sentence(rows: pl.DataFrame, model: str) -> str:
     """How much of an update ten dominant neurons of a model hold, beside ten random ones, in a sentence.
 
     Args:
@@ -230,7 +230,7 @@ _PUSHERS_SHEET = """
 """
 
 
-def told_pushers(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
+def pushers_sentence(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
     """How often FFNs bring a word to the top, and which neuron exceeds its base rate most in pushing it.
 
     Args:

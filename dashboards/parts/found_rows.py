@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.dashboards.parts.muted import Muted, muted_at, told_reasons
+from neurothek.dashboards.parts.muted import Muted, muted_at, reasons_caption
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html, token_link
 from neurothek.queries.search.poles import listed_side
@@ -50,7 +50,7 @@ def measure_of(neurons: pl.DataFrame) -> str:
     return next(name for name in MEASURES if name in neurons.columns)
 
 
-def found_html(
+def search_rows_html(
     neurons: pl.DataFrame, parameters: Mapping[str, str], *, colour: str, muted: Mapping[str, Muted] | None = None
 ) -> str:
     """The neurons of an answer under each other.
@@ -110,10 +110,10 @@ def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def told_muted(neurons: pl.DataFrame, muted: Mapping[str, Muted]) -> str:
+def muted_caption(neurons: pl.DataFrame, muted: Mapping[str, Muted]) -> str:
     """How many of the tokens beside the found neurons are muted, and why."""
     rows = neurons.to_dicts()
-    return told_reasons(
+    return reasons_caption(
         reasons[token]
         for row in rows
         for reasons in (_of(row, muted).reasons,)

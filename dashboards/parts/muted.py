@@ -34,10 +34,10 @@ class Muted:
 
     def caption(self, tokens: Iterable[str]) -> str:
         """How many of these are muted, and why; nothing where none is."""
-        return told_reasons(self.reasons[token] for token in tokens if token in self.reasons)
+        return reasons_caption(self.reasons[token] for token in tokens if token in self.reasons)
 
 
-def told_reasons(reasons: Iterable[str]) -> str:
+def reasons_caption(reasons: Iterable[str]) -> str:
     """How many tokens are muted for which reason, in words."""
     counts = Counter(reasons)
     if not counts:

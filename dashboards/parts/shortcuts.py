@@ -89,7 +89,7 @@ def sizes_beside(model: KnownModel, measured: Sequence[KnownModel]) -> list[Know
     return [other for other in measured if other.variant is None or other == model]
 
 
-def told_shortcuts(rows: pl.DataFrame, model: str) -> str:
+def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:
     """How often a model's own token is read off its states, in a sentence: early, and just before the end.
 
     Args:

@@ -38,7 +38,7 @@ def tails(logits: pl.DataFrame) -> tuple[int, int]:
     return int(below), int(above)
 
 
-def told_logits(logits: pl.DataFrame, facts: Mapping[str, Any]) -> str:
+def logits_sentence(logits: pl.DataFrame, facts: Mapping[str, Any]) -> str:
     """What the tails hold, beside what a normal distribution would; nothing without bins."""
     if logits.is_empty():
         return ""

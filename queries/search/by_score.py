@@ -138,13 +138,13 @@ def scorings(connection: duckdb.DuckDBPyConnection, question: Question) -> list[
     question.require_only("exact scores", *HONOURED)
     models = models_asked(connection, question).models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
-    terms = asked_terms(connection, question, tokenizer_ids)
+    terms = terms_of(connection, question, tokenizer_ids)
     if not is_one(terms):
         raise one_word_only(question.all_words)
     return scorings_of(question, models, terms)
 
 
-def asked_terms(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
+def terms_of(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
     """What the question's words and classes of tokens mean in each tokenizer."""
     words = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     return words + [term for one in question.classes for term in find_class(connection, one, tokenizer_ids)]

@@ -21,11 +21,11 @@ from neurothek.queries.search.by_score import (
     HONOURED,
     AtHand,
     OpenWeights,
-    asked_terms,
     by_score_title,
     is_one,
     scored_words,
     scorings_of,
+    terms_of,
 )
 from neurothek.queries.search.by_trigger import STORED_TRIGGERS, read_for_triggers, triggered_neurons
 from neurothek.queries.search.condition import filtered_records, null_labels
@@ -166,7 +166,7 @@ def _search(
     asked_models = models_asked(connection, question)
     models = asked_models.models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
-    terms = asked_terms(connection, question, tokenizer_ids)
+    terms = terms_of(connection, question, tokenizer_ids)
     opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
     banned = _banned(connection, question, tokenizer_ids)
     near = _near(connection, question, models, terms)

@@ -47,7 +47,7 @@ class Effects(TabularAnswer):
     def summary(self) -> str:
         """What is said above the tables."""
         if self.neurons is not None:
-            return told_of_neurons(self.model, self.neurons)
+            return neurons_sentence(self.model, self.neurons)
         if self.interventions.is_empty():
             return f"{self.model}: these interventions were measured on a corpus that is not its shown one"
         first = self.interventions.row(0, named=True)
@@ -155,7 +155,7 @@ def neurons_turned_off(
     return measured.join(chosen, on=["layer", "neuron"], how="semi", maintain_order="left")
 
 
-def told_of_neurons(model: str, neurons: pl.DataFrame) -> str:
+def neurons_sentence(model: str, neurons: pl.DataFrame) -> str:
     """What is said above the table of single neurons."""
     if neurons.is_empty():
         return f"{model}: these neurons were turned off on a corpus that is not its shown one"

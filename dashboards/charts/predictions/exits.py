@@ -41,7 +41,7 @@ def tradeoff_by_model(rows: pl.DataFrame, look: Look, *, orient: LegendPlace = "
             tooltip=[alt.Tooltip("model:N"), *_tooltip()],
         )
     )
-    return _over_the_wanted(lines)
+    return _over_target(lines)
 
 
 def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
@@ -79,7 +79,7 @@ def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
     points = base.mark_point(size=24, filled=True, opacity=1).encode(
         tooltip=[alt.Tooltip("shortcut:N"), alt.Tooltip("left:N"), *_tooltip()]
     )
-    return _over_the_wanted(lines, points)
+    return _over_target(lines, points)
 
 
 def _run(column: str, title: str, *, share: bool) -> alt.X:
@@ -104,7 +104,7 @@ def _tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def _over_the_wanted(*layers: alt.Chart) -> alt.LayerChart:
+def _over_target(*layers: alt.Chart) -> alt.LayerChart:
     rule = alt.Chart(pl.DataFrame({"wanted": [TARGET_PRECISION]})).mark_rule(strokeDash=[2, 4], color=_GREY)
     whole = alt.LayerChart(layer=[rule.encode(alt.Y("wanted:Q")), *layers])
     whole.height = HEIGHT

@@ -69,10 +69,10 @@ def cards_html(
         number = str(cluster["cluster_id"])
         name = link_html(f"cluster {number}", "clusters", css="nt-row", **links, cluster=number)
         listing = f"; {cluster['n_listing']:,} of {cluster['size']:,} list “{word}”" if word else ""
-        aside = f"{size_told(cluster)}, {layers_told(cluster)}"
-        sentence = f"{cohesion_told(cluster)}{listing}"
+        aside = f"{size_text(cluster)}, {layers_text(cluster)}"
+        sentence = f"{cohesion_text(cluster)}{listing}"
         body = " ".join(
-            token_html(row["token"], title=share_told(row), is_asked=reads(row["token"], word), muted=muted)
+            token_html(row["token"], title=share_text(row), is_asked=reads(row["token"], word), muted=muted)
             for row in by_cluster.get(cluster["cluster_id"], [])
         )
         cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no distinctive token</span>'))
@@ -95,13 +95,13 @@ def shares_html(tokens: pl.DataFrame, colour: str, muted: Muted | None = None) -
     rows = []
     for row in tokens.to_dicts():
         inside, expected = 100 * row["share_inside"], 100 * row["share_expected"]
-        title = html.escape(share_told(row))
+        title = html.escape(share_text(row))
         bar = f'<i title="{title}"><b style="width: {inside:.1f}%"></b><u style="width: {expected:.1f}%"></u></i>'
         rows.append(f"<span>{token_html(row['token'], muted=muted)}</span>{bar}<span>{title}</span>")
     return f'{STYLE}{_STYLE}<div class="nt-shares" style="--nt-bar: {colour}">{"".join(rows)}</div>'
 
 
-def share_told(row: Mapping[str, Any]) -> str:
+def share_text(row: Mapping[str, Any]) -> str:
     """How many of a cluster's neurons list a token, and what that is held against.
 
     "6 of 9 neurons; 0.4% of all", or "6 of 9 neurons; 6.7% of their lists, 0.12% of the corpus".
@@ -113,18 +113,18 @@ def share_told(row: Mapping[str, Any]) -> str:
     return f"{inside}; {row['share_of_lists']:.1%} of their lists, {elsewhere}"
 
 
-def size_told(cluster: Mapping[str, Any]) -> str:
+def size_text(cluster: Mapping[str, Any]) -> str:
     """How many neurons a cluster has."""
     return f"{cluster['size']:,} neuron{'' if cluster['size'] == 1 else 's'}"
 
 
-def layers_told(cluster: Mapping[str, Any]) -> str:
+def layers_text(cluster: Mapping[str, Any]) -> str:
     """Which layers its neurons come from."""
     first, last = cluster["first_layer"], cluster["last_layer"]
     return f"layer {first}" if first == last else f"layers {first} to {last}"
 
 
-def cohesion_told(cluster: Mapping[str, Any]) -> str:
+def cohesion_text(cluster: Mapping[str, Any]) -> str:
     """How tight it is."""
     return "one neuron alone" if cluster["cohesion"] is None else f"cohesion {cluster['cohesion']:.2f}"
 

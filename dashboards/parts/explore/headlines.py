@@ -121,7 +121,7 @@ def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> st
     )
 
 
-def team_told(teams: pl.DataFrame, layer: int) -> str:
+def team_sentence(teams: pl.DataFrame, layer: int) -> str:
     """What the largest team of a layer covers, in a sentence; empty where it has none.
 
     Args:

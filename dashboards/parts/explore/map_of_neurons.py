@@ -51,7 +51,7 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
         missing(reader.shown_connection, what, [model.name], jobs=("projections",))
         return
     if model.d_ffn * n_layers <= MOST_TOLD:
-        cells = with_told(with_promoted_at_pole(reader, model, cells))
+        cells = with_token_text(with_promoted_at_pole(reader, model, cells))
     chosen = show_figure(
         "All of its neurons",
         lambda theme: neuron_map.neuron_map(cells, by, theme),
@@ -104,7 +104,7 @@ def caption(by: By, n_held: int, *, has_layers: bool) -> str:
     return f"{what}; click one to open it. {neuron_map.ORDERS[by]}"
 
 
-def with_told(cells: pl.DataFrame) -> pl.DataFrame:
+def with_token_text(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells with the first tokens that their neurons promote in a line, `told`, in place of the list.
 
     Args:

@@ -131,7 +131,7 @@ def rows_html(neurons: pl.DataFrame, columns: Mapping[str, tuple[str, str]], mut
     return f'{SHEET}{STYLE}{_SHEET}<div class="nt-rows"><table class="nt-table">{table}</table></div>'
 
 
-def told_muted(neurons: pl.DataFrame, muted: Muted) -> str:
+def muted_caption(neurons: pl.DataFrame, muted: Muted) -> str:
     """How many of the tokens that the rows show are muted, and why; nothing where none is."""
     lists: Sequence[Sequence[str] | None] = neurons.get_column(_TOKENS).to_list()
     return muted.caption(token for tokens in lists for token in tokens or [])

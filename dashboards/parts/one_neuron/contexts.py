@@ -79,14 +79,14 @@ def show_histogram(page: NeuronPage, neuron: NeuronAddress) -> None:
     show_figure(
         "Activations by size",
         partial(_drawn, bins),
-        told_of(bins),
+        histogram_caption(bins),
         data,
         source="Source: this project.",
         own_legend=True,
     )
 
 
-def told_of(bins: pl.DataFrame) -> str:
+def histogram_caption(bins: pl.DataFrame) -> str:
     """What the histogram counts, in a sentence."""
     n_counted = int(bins.get_column("n_tokens_counted")[0])
     n_zero = int(bins.filter(bin=0).get_column("n_tokens").sum())

@@ -16,7 +16,7 @@ from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, token_link
 from neurothek.dashboards.widgets.page import show_command
 from neurothek.queries.ask.statements import filled
-from neurothek.queries.neuron.logits import told_logits
+from neurothek.queries.neuron.logits import logits_sentence
 from neurothek.queries.neuron.page import NeuronPage
 
 _SHEET = """
@@ -49,7 +49,7 @@ def places_of(tokens: pl.DataFrame, words: Collection[str]) -> pl.DataFrame:
     ).sort("side", "rank")
 
 
-def told_places(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool = False) -> list[str]:
+def places_of_words(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool = False) -> list[str]:
     """Where each word stands among a neuron's tokens, a sentence a word.
 
     Args:
@@ -128,7 +128,7 @@ def show_logits(page: NeuronPage) -> None:
     show_figure(
         "All logits",
         lambda theme: logit_histogram(page.logits, page.tokens, theme),
-        told_logits(page.logits, page.facts),
+        logits_sentence(page.logits, page.facts),
         Data("logits", filled(statement("neuron_logits"), parameters), page.logits),
         source=SOURCE,
         own_legend=True,

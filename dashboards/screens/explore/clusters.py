@@ -91,7 +91,7 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
     which = {"model": model, "clustering_id": row["clustering_id"]}
     st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
     sentence = (
-        f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
+        f"{cluster_cards.size_text(row)} in {cluster_cards.layers_text(row)}, {cluster_cards.cohesion_text(row)}."
     )
     st.markdown(plain(sentence))
     corpus = _corpus(connection, model)
@@ -101,7 +101,7 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
             st.markdown("**Distinctive tokens**", help=plain(FROM_CORPUS if corpus else FROM_OTHERS))
             show_source(tokens)
         st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted_of([model])[model]))
-        st.caption(plain(_mark_told(corpus)))
+        st.caption(plain(_mark_text(corpus)))
     data = data_of(connection, "cluster_neurons", {**which, "cluster_id": row["cluster_id"]})
     with title_row(data.name):
         st.markdown("**Neurons, nearest to the centre first**")
@@ -130,7 +130,7 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
         show_source(tokens)
     muted = muted_of([model])[model]
     st.html(cluster_cards.cards_html(clusters_there.to_dicts(), tokens.frame, {"model": model}, word, muted=muted))
-    st.caption(plain(f"{_against_told(corpus)} {COHESION}"))
+    st.caption(plain(f"{_against_text(corpus)} {COHESION}"))
     if clusters_there.height < min(clusters.height, MOST_SHOWN):
         st.button(
             f"Show more of the {clusters.height:,}",
@@ -141,7 +141,7 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
         )
 
 
-def _against_told(corpus: MeasuredCorpus | None) -> str:
+def _against_text(corpus: MeasuredCorpus | None) -> str:
     """What the tokens of the cards tell a cluster from."""
     if corpus is None:
         others = "the model's other neurons, since it read no corpus yet"
@@ -150,7 +150,7 @@ def _against_told(corpus: MeasuredCorpus | None) -> str:
     return f"Tokens that a cluster's neurons promote more often than {where} hold them; hover for their shares."
 
 
-def _mark_told(corpus: MeasuredCorpus | None) -> str:
+def _mark_text(corpus: MeasuredCorpus | None) -> str:
     """What the bars and the marks of one cluster's tokens are."""
     bars = "Bars: share of the cluster's neurons that list the token; the mark:"
     if corpus is None:

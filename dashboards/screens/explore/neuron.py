@@ -23,7 +23,7 @@ from neurothek.dashboards.parts.one_neuron.contexts import (
     show_profile,
     show_triggers,
 )
-from neurothek.dashboards.parts.one_neuron.token_lists import list_html, show_logits, show_similar, told_places
+from neurothek.dashboards.parts.one_neuron.token_lists import list_html, places_of_words, show_logits, show_similar
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, kept_model, kept_neuron, remember
@@ -120,7 +120,7 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **parameters) if (parameters := _question()) else ""
     places = "".join(
-        f"<span>{html.escape(line)}</span>" for line in told_places(page.tokens, words, is_signed=page.is_signed)
+        f"<span>{html.escape(line)}</span>" for line in places_of_words(page.tokens, words, is_signed=page.is_signed)
     )
     if labels or back or places:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')

@@ -7,9 +7,9 @@ import streamlit as st
 from neurothek.dashboards.charts import positions
 from neurothek.dashboards.charts.maps import position_map
 from neurothek.dashboards.colours import KINDS
-from neurothek.dashboards.parts.explore.headlines import positions_headline, team_told
+from neurothek.dashboards.parts.explore.headlines import positions_headline, team_sentence
 from neurothek.dashboards.parts.explore.map_of_neurons import open_chosen
-from neurothek.dashboards.parts.explore.promoted import rows_html, told_muted, with_promoted_at_pole
+from neurothek.dashboards.parts.explore.promoted import muted_caption, rows_html, with_promoted_at_pole
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.sizes.selection import sequences
 from neurothek.dashboards.widgets import tables
@@ -111,7 +111,7 @@ def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
     ordered = neurons.sort(column, descending=is_falling, nulls_last=True, maintain_order=True)
     rows = with_promoted_at_pole(reader, model, ordered)
     st.html(rows_html(rows, LISTED, muted))
-    if caption := told_muted(rows, muted):
+    if caption := muted_caption(rows, muted):
         st.caption(caption)
 
 
@@ -167,7 +167,7 @@ def _teams(reader: Reading, model: str, teams: Data) -> None:
         lambda theme: position_map.clickable(positions.ranges(team, KINDS[theme])).properties(
             width="container", height=_EDGES + _ROW * team.height
         ),
-        f"{team_told(teams.frame, layer)} {RANGES}".strip(),
+        f"{team_sentence(teams.frame, layer)} {RANGES}".strip(),
         Data("team_ranges", sql, team, reader.corpus),
         source="Figure 9 of Voita et al. 2023.",
         own_legend=True,

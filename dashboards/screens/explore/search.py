@@ -9,7 +9,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.dashboards.colours import ACCENT, CONTRAST
-from neurothek.dashboards.parts.found_rows import found_html, grid_html, told_muted
+from neurothek.dashboards.parts.found_rows import grid_html, muted_caption, search_rows_html
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
 from neurothek.dashboards.session import desk
@@ -151,8 +151,8 @@ def _result(result: Result, request: SearchRequest) -> None:
     else:
         colour = (CONTRAST if request.question.side == "suppressed" else ACCENT)[theme()]
         muted = pick_muted({address.rpartition("/")[0] for address in neurons.get_column("address")})
-        st.html(found_html(neurons, _taken_along(request), colour=colour, muted=muted))
-        if pale := told_muted(neurons, muted):
+        st.html(search_rows_html(neurons, _taken_along(request), colour=colour, muted=muted))
+        if pale := muted_caption(neurons, muted):
             st.caption(pale)
 
 

@@ -88,7 +88,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         st.caption(plain(f'No FFN brought "{word}" to the top for good in these examples.'))
         return
     say_first(
-        events.told_pushers(data.frame, models, word),
+        events.pushers_sentence(data.frame, models, word),
         "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
         "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
         "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "

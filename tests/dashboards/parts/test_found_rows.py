@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.found_rows import found_html, grid_html, measure_of, reason_html
+from neurothek.dashboards.parts.found_rows import grid_html, measure_of, reason_html, search_rows_html
 
 ASKED = {"word": "school", "found": "words=school&models=a,b"}
 ROW: dict[str, Any] = {
@@ -33,7 +33,7 @@ def links(page: str, css: str) -> list[tuple[str, dict[str, list[str]]]]:
 
 
 def test_a_row_leads_to_its_neuron_with_the_question() -> None:
-    page = found_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
+    page = search_rows_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
     (row,) = links(page, "nt-row")
     assert row == ("/neuron", {"neuron": ["a/L0N1"], "word": ["school"], "found": ["words=school&models=a,b"]})
     assert "·school" in page
@@ -44,13 +44,13 @@ def test_a_row_leads_to_its_neuron_with_the_question() -> None:
 
 
 def test_a_suppressing_neuron_is_asked_for_that_side() -> None:
-    page = found_html(pl.DataFrame([ROW | {"side": "suppressed"}]), ASKED, colour="#123456")
+    page = search_rows_html(pl.DataFrame([ROW | {"side": "suppressed"}]), ASKED, colour="#123456")
     ((_, asked),) = links(page, "nt-row")
     assert asked["side"] == ["suppressed"]
 
 
 def test_tokens_lead_to_the_search() -> None:
-    page = found_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
+    page = search_rows_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
     asked = [question for path, question in links(page, "nt-t") if path == "/search"]
     assert asked == [
         {"words": ["school"]},
@@ -63,7 +63,8 @@ def test_tokens_lead_to_the_search() -> None:
 def test_bars_are_as_long_as_the_numbers() -> None:
     rows = [ROW, ROW | {"place": 2, "z_sum": 1.0}, ROW | {"place": 3, "z_sum": -2.5}]
     widths = [
-        float(width) for width in re.findall(r'"width: ([\d.]+)rem', found_html(pl.DataFrame(rows), {}, colour=""))
+        float(width)
+        for width in re.findall(r'"width: ([\d.]+)rem', search_rows_html(pl.DataFrame(rows), {}, colour=""))
     ]
     assert widths[1] / widths[0] == pytest.approx(1.0 / 2.5, abs=0.01)
     assert widths[2] == widths[0]
@@ -108,7 +109,7 @@ def test_models_stand_beside_each_other_with_gaps_where_one_has_fewer() -> None:
 
 
 def test_a_narrow_window_shows_the_tokens_under_the_row() -> None:
-    page = found_html(pl.DataFrame([ROW]), {}, colour="")
+    page = search_rows_html(pl.DataFrame([ROW]), {}, colour="")
     narrow = page.partition("@media (max-width: 1000px)")[2].partition("</style>")[0]
     assert ".nt-fires { grid-column: 5; }" in narrow
     assert ".nt-head > .nt-beside { display: none; }" in narrow

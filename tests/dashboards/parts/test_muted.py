@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.catalog.spelling import visible
-from neurothek.dashboards.parts.muted import CSS, Muted, told_reasons
+from neurothek.dashboards.parts.muted import CSS, Muted, reasons_caption
 from tests.support.tiny import BYTE_TOKEN, TEXTS, UNDERTRAINED_TOKEN, WITHOUT_HISTOGRAMS, address
 
 Opener = Callable[..., AppTest]
@@ -35,7 +35,7 @@ def test_how_many_is_told_by_reason(subtests: pytest.Subtests) -> None:
         (["byte"] * 1200, "1,200 byte tokens muted"),
     ]:
         with subtests.test(reasons=reasons, sentence=sentence):
-            assert told_reasons(reasons) == sentence
+            assert reasons_caption(reasons) == sentence
             muted = Muted({str(number): reason for number, reason in enumerate(reasons)})
             assert muted.caption([*muted.reasons, "another"]) == sentence
 

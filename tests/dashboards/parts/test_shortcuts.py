@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import shortcuts
-from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, told_shortcuts
+from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, shortcuts_sentence
 from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
@@ -245,9 +245,9 @@ def test_the_sentence_is_of_the_first_state_and_the_one_before_the_last() -> Non
         )
         for state, share in enumerate([part + shift * (part < 1) for part in shares])
     ]
-    told = told_shortcuts(pl.DataFrame(rows), "b")
+    told = shortcuts_sentence(pl.DataFrame(rows), "b")
     assert told == (
         "The token that b will predict is read off its states: by the linear map 45% from state 0, 81% from state 2; "
         "by the state as it is 2% from state 0, 41% from state 2."
     )
-    assert told_shortcuts(pl.DataFrame(rows), "c") == ""
+    assert shortcuts_sentence(pl.DataFrame(rows), "c") == ""

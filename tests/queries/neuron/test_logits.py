@@ -5,7 +5,7 @@ import math
 import duckdb
 import polars as pl
 
-from neurothek.queries.neuron.logits import LOGIT_COLUMNS, logits_frame, tails, told_logits
+from neurothek.queries.neuron.logits import LOGIT_COLUMNS, logits_frame, logits_sentence, tails
 from neurothek.queries.neuron.page import neuron_page
 from tests.support.tiny import FLAT, WITHOUT_HISTOGRAMS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
@@ -52,7 +52,7 @@ def test_an_earlier_release_left_none(full: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(full, address((WITHOUT_HISTOGRAMS, 0, 0)))
     assert page.logits.is_empty()
     assert dict(page.logits.schema) == dict(LOGIT_COLUMNS)
-    assert told_logits(page.logits, page.facts) == ""
+    assert logits_sentence(page.logits, page.facts) == ""
     assert logits_frame([]).is_empty()
 
 
@@ -66,7 +66,7 @@ def test_tails_begin_four_standard_deviations_out() -> None:
     assert frame.filter(pl.col("n_tokens") == 4)["z_from"].item() == -4
     assert frame.filter(pl.col("n_tokens") == 16)["z_from"].item() == 4
     assert tails(frame) == (3, 48)
-    told = told_logits(frame, {"kurtosis": 5.0, "skewness": 0.5})
+    told = logits_sentence(frame, {"kurtosis": 5.0, "skewness": 0.5})
     assert "Of 1,063 tokens, 48 lie 4 standard deviations above the mean or higher and 3 as far below" in told
     # The upper tail of a normal distribution beyond 4 is 3.167e-5 (tables of its integral): 0.0337 of 1,063.
     assert "0.034 would on either side. Excess kurtosis 5.00, skewness 0.50." in told
@@ -75,4 +75,4 @@ def test_tails_begin_four_standard_deviations_out() -> None:
 def test_equal_scores_are_said_to_be_equal(full: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(full, address(FLAT))
     n_tokens = len(MADE.scores[FLAT])
-    assert told_logits(page.logits, page.facts) == f"All {n_tokens} tokens have the same score."
+    assert logits_sentence(page.logits, page.facts) == f"All {n_tokens} tokens have the same score."

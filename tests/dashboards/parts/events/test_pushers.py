@@ -12,7 +12,7 @@ import pytest
 import neurothek
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.events import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
+from neurothek.dashboards.parts.events import MOST_ROWS, pushers_html, pushers_sentence, saturations, shown_pushers
 from neurothek.dashboards.session import hand_over
 from neurothek.dashboards.widgets.figures import data_of
 from neurothek.queries.names.models import choose_models
@@ -154,20 +154,20 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
     hand_over(neurothek.open(path))
     rows = rows_of(path, "school").filter(model=model, layer=0)
     assert rows.select("neuron", "n_pushes", "base_share").rows() == [(1, 6, 6 / 40), (0, 12, 1.0)]
-    assert f"{model}/L0N1 exceeds its base rate most: it pushes the token in 6 of 12 (50%)" in told_pushers(
+    assert f"{model}/L0N1 exceeds its base rate most: it pushes the token in 6 of 12 (50%)" in pushers_sentence(
         rows, [model], "school"
     )
-    assert "No neuron pushes it more often than its base rate" in told_pushers(rows[1:], [model], "school")
+    assert "No neuron pushes it more often than its base rate" in pushers_sentence(rows[1:], [model], "school")
 
 
 def test_the_sentence_counts_each_token_once_and_names_who_exceeds_its_base_rate_most() -> None:
     assert saturations(ROWS) == {"a": 4, "b": 21}
-    assert told_pushers(ROWS, ["b", "c", "a"], "<b>") == (
+    assert pushers_sentence(ROWS, ["b", "c", "a"], "<b>") == (
         'An FFN brings "<b>" to the top for good in 21 examples of b and 4 of a. a/L0N1 exceeds its base rate most: it '
         "pushes the token in 3 of 4 (75%), and is dominant in 25% of all 40 examples of its model."
     )
-    assert told_pushers(ROWS[2:], ["b"], "x").endswith("No neuron pushes it more often than its base rate.")
-    assert told_pushers(ROWS.head(1).with_columns(n_saturations=1), ["a"], "x").startswith(
+    assert pushers_sentence(ROWS[2:], ["b"], "x").endswith("No neuron pushes it more often than its base rate.")
+    assert pushers_sentence(ROWS.head(1).with_columns(n_saturations=1), ["a"], "x").startswith(
         'An FFN brings "x" to the top for good in 1 example of a. '
     )
 

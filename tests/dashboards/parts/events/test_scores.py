@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.events import told_scores, told_shares
+from neurothek.dashboards.parts.events import scores_sentence, shares_sentence
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, tiny
 
@@ -29,7 +29,7 @@ SHARES = pl.DataFrame(
 
 
 def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
-    assert told_scores(SCORES, "a") == (
+    assert scores_sentence(SCORES, "a") == (
         "In a, a dominant neuron adds +0.50 more to the score of the token that settles than to that of the mean token "
         "in the median event, and -0.35 to that of the one that is pushed down; a random neuron +0.00 and an unknown "
         "amount."
@@ -38,12 +38,14 @@ def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
 
 def test_shares_are_averaged_over_examples() -> None:
     dominant, random = (0.5 * 10 + 0.2 * 30) / 40, (0.01 * 10 + 0.02 * 10) / 20
-    assert told_shares(SHARES, "a") == (
+    assert shares_sentence(SHARES, "a") == (
         f"In a, the ten dominant neurons hold {dominant:.0%} of a layer's update on average; ten random others hold "
         f"{random:.1%}."
     )
-    assert told_shares(SHARES.with_columns(random_share=None), "b").endswith("hold 90% of a layer's update on average.")
-    assert told_shares(SHARES, "c") == ""
+    assert shares_sentence(SHARES.with_columns(random_share=None), "b").endswith(
+        "hold 90% of a layer's update on average."
+    )
+    assert shares_sentence(SHARES, "c") == ""
 
 
 def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Opener, whole_path: Path) -> None:

@@ -12,13 +12,13 @@ import pytest
 from neurothek.dashboards.parts.explore.cluster_cards import (
     cards_html,
     clusters_headline,
-    cohesion_told,
+    cohesion_text,
     in_order,
-    layers_told,
+    layers_text,
     reads,
-    share_told,
+    share_text,
     shares_html,
-    size_told,
+    size_text,
 )
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
@@ -289,11 +289,11 @@ def test_bars_are_as_long_as_the_shares() -> None:
 
 def test_what_is_told_of_one_is_in_the_singular() -> None:
     one = CLUSTERS.row(3, named=True)
-    assert (size_told(one), layers_told(one), cohesion_told(one)) == ("1 neuron", "layer 2", "one neuron alone")
-    assert share_told(TOKENS.row(1, named=True)) == "2 of 9 neurons; 50.0% of all"
+    assert (size_text(one), layers_text(one), cohesion_text(one)) == ("1 neuron", "layer 2", "one neuron alone")
+    assert share_text(TOKENS.row(1, named=True)) == "2 of 9 neurons; 50.0% of all"
 
 
 def test_a_token_that_the_corpus_lacks_is_said_to_be_missing() -> None:
     row = TOKENS.row(0, named=True) | {"share_of_lists": 0.0823, "n_occurrences": 7, "share_of_corpus": 0.00123}
-    assert share_told(row) == "3 of 4 neurons; 8.2% of their lists, 0.12% of the corpus"
-    assert share_told(row | {"n_occurrences": 0}) == "3 of 4 neurons; 8.2% of their lists, not in the corpus"
+    assert share_text(row) == "3 of 4 neurons; 8.2% of their lists, 0.12% of the corpus"
+    assert share_text(row | {"n_occurrences": 0}) == "3 of 4 neurons; 8.2% of their lists, not in the corpus"

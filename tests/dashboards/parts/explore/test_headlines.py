@@ -4,7 +4,12 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline, team_told
+from neurothek.dashboards.parts.explore.headlines import (
+    layer_headline,
+    model_headline,
+    positions_headline,
+    team_sentence,
+)
 
 USUAL: dict[str, Any] = {
     "n_neurons": 100,
@@ -124,6 +129,6 @@ def test_the_largest_team_of_a_layer_is_told() -> None:
     names = ["layer", "team", "n_neurons", "n_positions", "covered_share", "n_redundant"]
     rows = [(0, "oscillatory", 2, 256, 0.5, 0), (0, "both", 5, 256, 0.75, 1), (1, "oscillatory", 3, 256, 1.0, 0)]
     teams = pl.DataFrame(rows, schema=names, orient="row")
-    assert team_told(teams, 0) == "5 strong neurons cover 75% of the 256 positions; one is redundant."
-    assert team_told(teams, 1) == "3 strong neurons cover 100% of the 256 positions; none is redundant."
-    assert team_told(teams, 2) == ""
+    assert team_sentence(teams, 0) == "5 strong neurons cover 75% of the 256 positions; one is redundant."
+    assert team_sentence(teams, 1) == "3 strong neurons cover 100% of the 256 positions; none is redundant."
+    assert team_sentence(teams, 2) == ""

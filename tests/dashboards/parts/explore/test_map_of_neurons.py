@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from neurothek.dashboards.charts.maps.neuron_map import ORDERS
-from neurothek.dashboards.parts.explore.map_of_neurons import caption, is_known, with_told
+from neurothek.dashboards.parts.explore.map_of_neurons import caption, is_known, with_token_text
 
 
 def test_the_caption_says_what_a_cell_and_a_row_is() -> None:
@@ -24,7 +24,7 @@ def test_a_cell_tells_the_first_five_tokens_with_their_white_space() -> None:
             "pole": [None, "positive", "negative"],
         }
     )
-    told = with_told(cells)
+    told = with_token_text(cells)
     assert told.columns == ["cell", "told"]
     assert told["told"].to_list() == ["·a b ↵ d e", None, "g (at its negative pole)"]
 

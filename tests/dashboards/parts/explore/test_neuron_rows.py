@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from neurothek.dashboards.parts.explore.promoted import rows_html, told_muted
+from neurothek.dashboards.parts.explore.promoted import muted_caption, rows_html
 from neurothek.dashboards.parts.muted import Muted
 
 COLUMNS = {"kind": ("kind", ""), "share": ("frequency", ".2%"), "unknown": ("never known", ".3f")}
@@ -35,5 +35,5 @@ def test_only_muted_tokens_are_pale() -> None:
     shown = rows_html(NEURONS, COLUMNS, MUTED).split("<table")[1]
     assert shown.count("nt-muted") == 1
     assert "nt-muted" not in rows_html(NEURONS, COLUMNS, Muted()).split("<table")[1]
-    assert told_muted(NEURONS, MUTED) == "1 byte token muted"
-    assert told_muted(NEURONS, Muted()) == ""
+    assert muted_caption(NEURONS, MUTED) == "1 byte token muted"
+    assert muted_caption(NEURONS, Muted()) == ""

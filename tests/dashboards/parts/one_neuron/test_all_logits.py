@@ -6,7 +6,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from neurothek.queries.neuron.logits import told_logits
+from neurothek.queries.neuron.logits import logits_sentence
 from tests.support.tiny import WITHOUT_HISTOGRAMS, address
 
 Opener = Callable[..., AppTest]
@@ -19,7 +19,7 @@ def captions(page: AppTest) -> list[str]:
 def test_the_page_tells_the_tails(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron=address((0, 1, 2)))
     found = neurothek.open(full_path).neuron(address((0, 1, 2)))
-    assert told_logits(found.logits, found.facts) in captions(opened)
+    assert logits_sentence(found.logits, found.facts) in captions(opened)
     assert not opened.exception
 
 

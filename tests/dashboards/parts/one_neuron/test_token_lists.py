@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.one_neuron.token_lists import is_meant, list_html, places_of, told_places
+from neurothek.dashboards.parts.one_neuron.token_lists import is_meant, list_html, places_of, places_of_words
 
 TEXTS = [" school", " School", "SCHOOL", " tea", "\n", "<b>", " a,b", " x"]
 
@@ -47,7 +47,7 @@ def test_what_was_searched_for_is_found_on_both_sides() -> None:
     tokens = pl.concat([side("promoted"), side("suppressed")])
     assert places_of(tokens, ["school"]).get_column("rank").to_list() == [1, 2, 3]
     assert places_of(tokens, ["teaer"]).select("side", "rank").rows() == [("suppressed", 4)]
-    assert told_places(tokens, ["tea", "river"]) == [
+    assert places_of_words(tokens, ["tea", "river"]) == [
         "tea: ·tea promoted, rank 4 of 8, z 1.00",
         "river: not among the 8 tokens that it promotes most, nor among those that it suppresses most",
     ]
