@@ -1,4 +1,4 @@
-"""Views that sum up whole models, kept as tables: computed when measurements change, read when somebody asks."""
+"""Materialized views: views that sum up whole models, stored as tables and computed when measurements change."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class KeptView:
-    """A view whose rows are kept in the table `store.kept_NAME`."""
+class MaterializedView:
+    """A view whose rows are stored in the table `store.kept_NAME`."""
 
     name: str  # its name
     key: tuple[str, ...]  # the columns that identify a row; `model`, the model's name, is one of them
@@ -39,8 +39,8 @@ class KeptView:
         return tables_read(self.query_of_model)
 
 
-Definitions = Callable[[], Sequence[KeptView]]
-"""The kept views of the program, each after those it reads."""
+Definitions = Callable[[], Sequence[MaterializedView]]
+"""The materialized views of the program, each after those it reads."""
 
 _TABLE = re.compile(r"\bstore\.(\w+)")
 
@@ -54,18 +54,18 @@ _DEFINITIONS: list[Definitions] = []
 
 
 def provide(definitions: Definitions) -> None:
-    """Say where the views are defined that are kept: in the program above, never in the file."""
+    """Register the function that defines the materialized views: they come from the program, never from the file."""
     _DEFINITIONS[:] = [definitions]
 
 
 def clear(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep nothing any more, whatever an earlier release kept."""
-    for table in sorted(_kept_tables(connection)):
+    """Drop all materialized views, also those of an earlier release."""
+    for table in sorted(_materialized_tables(connection)):
         connection.execute(f"drop table store.{_quoted(table)}")
 
 
-def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
-    """Compute the rows of a view for every model and keep them; one model at a time, which bounds the memory."""
+def materialize(connection: duckdb.DuckDBPyConnection, view: MaterializedView) -> None:
+    """Compute the rows of a view for every model and store them; one model at a time, which bounds the memory."""
     connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) limit 0")
     measured = f"where model_id in (select {OWNERS[view.source]} from store.{view.source})"
     query = f"select model_id, name from store.models {measured} order by model_id"
@@ -74,7 +74,7 @@ def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
 
 
 def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[str] | None = None) -> None:
-    """Compute what is kept of one model anew, and drop what is kept of models that are gone.
+    """Compute the rows of one model anew, and drop those of models that are gone.
 
     Args:
         connection: a writer.
@@ -99,7 +99,7 @@ def refresh(connection: duckdb.DuckDBPyConnection, model_id: int, changed: set[s
 
 
 def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
-    """Every kept view with a query for the places where its rows are not those that the view computes now."""
+    """Every materialized view with a query for the places where its rows are not those that the view computes now."""
     for view in stored_views(connection):
         columns = connection.execute(
             "select column_name, data_type from duckdb_columns()"
@@ -119,7 +119,9 @@ def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
         )
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, view: KeptView, name: str | None) -> list[tuple[object, ...]] | None:
+def _rows(
+    connection: duckdb.DuckDBPyConnection, view: MaterializedView, name: str | None
+) -> list[tuple[object, ...]] | None:
     """The rows of a model in a view of few, None of one that may have many: every run changes what reads runs."""
     if "runs" not in view.reads:
         return None
@@ -127,7 +129,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, view: KeptView, name: str | Non
     return connection.execute(query, [name]).fetchall()
 
 
-def _compute(connection: duckdb.DuckDBPyConnection, view: KeptView, model_id: int, name: str) -> None:
+def _compute(connection: duckdb.DuckDBPyConnection, view: MaterializedView, model_id: int, name: str) -> None:
     query = f"insert into store.{view.table} from (\n{view.query_of_model}\n) order by {', '.join(view.key)}"
     (statement,) = connection.extract_statements(query)
     values = {"model_id": model_id, "model": name}
@@ -144,13 +146,13 @@ def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], mode
     return {str(table) for (table,) in rows}
 
 
-def stored_views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
-    """Those that are kept in the file: none before somebody has installed the views."""
-    tables = _kept_tables(connection)
+def stored_views(connection: duckdb.DuckDBPyConnection) -> list[MaterializedView]:
+    """Those that are stored in the file: none before somebody has installed the views."""
+    tables = _materialized_tables(connection)
     return [view for define in _DEFINITIONS for view in define() if view.table in tables]
 
 
-def _kept_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+def _materialized_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
     query = """
         select table_name from duckdb_tables()
         where schema_name = 'store' and database_name = current_database() and starts_with(table_name, $prefix)

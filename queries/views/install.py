@@ -49,7 +49,7 @@ def parse_view(name: str, text: str) -> View:
     prose: list[str] = []
     key: tuple[str, ...] = ()
     columns: dict[str, str] = {}
-    kept_from: str | None = None
+    stored_from: str | None = None
     in_columns = False
     for line in text.splitlines():
         if not line.startswith("--"):
@@ -60,12 +60,12 @@ def parse_view(name: str, text: str) -> View:
         if section:
             in_columns = section[1] == "columns"
             key = tuple(section[2].split(", ")) if section[1] == "key" else key
-            kept_from = section[2] if section[1] == "kept" else kept_from
+            stored_from = section[2] if section[1] == "kept" else stored_from
         elif column:
             columns[column[1]] = column[2]
         else:
             prose.append(content.strip())
-    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, stored=kept_from)
+    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, stored=stored_from)
 
 
 @cache
@@ -125,7 +125,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for name in _retired(connection):
         connection.execute(f"drop view main.{_quoted(name)}")
     summaries.clear(connection)
-    stored = {one.name: one for one in kept_views()}
+    stored = {one.name: one for one in materialized_views()}
     for one in views.values():
         _install_one(connection, one, stored.get(one.name))
     connection.execute("delete from store.installed_views")
@@ -153,12 +153,12 @@ def sources() -> str:
     return hashlib.sha256(repr(sorted(_fingerprints().items())).encode()).hexdigest()
 
 
-def kept_views() -> list[summaries.KeptView]:
-    """The views whose rows are kept, in the order of their dependencies."""
+def materialized_views() -> list[summaries.MaterializedView]:
+    """The views whose rows are stored, in the order of their dependencies."""
     return [_stored_view(name) for name, one in all_views().items() if one.stored is not None]
 
 
-summaries.provide(kept_views)
+summaries.provide(materialized_views)
 
 
 def _retired(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -171,10 +171,10 @@ def _retired(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted(name for (name,) in connection.execute(query).fetchall() if name not in all_views())
 
 
-def _install_one(connection: duckdb.DuckDBPyConnection, one: View, stored: summaries.KeptView | None) -> None:
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View, stored: summaries.MaterializedView | None) -> None:
     text = one.text
     if stored is not None:
-        summaries.keep(connection, stored)
+        summaries.materialize(connection, stored)
         text = f"select {', '.join(one.columns)} from store.{stored.table}"
     connection.execute(f"create or replace view main.{one.name} as\n{text}")
     connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
@@ -183,7 +183,7 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, stored: summa
 
 
 @cache
-def _stored_view(name: str) -> summaries.KeptView:
+def _stored_view(name: str) -> summaries.MaterializedView:
     # Here, as whoever only reads does without the tables' types.
     from neurothek.catalog.tables.registry import OWNERS  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ def _stored_view(name: str) -> summaries.KeptView:
         stored={other for other, view in views.items() if view.stored},
         owners=OWNERS,
     )
-    return summaries.KeptView(name, one.key, str(one.stored), one.query, of_one_model)
+    return summaries.MaterializedView(name, one.key, str(one.stored), one.query, of_one_model)
 
 
 def _quoted(name: str) -> str:
@@ -219,7 +219,7 @@ def narrowed(name: str, queries: Mapping[str, str], *, stored: Collection[str], 
     Args:
         name: a view.
         queries: name -> query of every view, without comments.
-        stored: names of the views whose rows are kept, which are read where they lie.
+        stored: names of the views whose rows are stored, which are read where they lie.
         owners: table of the store -> its column with the number of the model or of the set of its neurons.
     """
     ctes = set(_CTE.findall(queries[name]))

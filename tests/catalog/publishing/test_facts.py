@@ -35,7 +35,9 @@ def test_what_no_run_touched_is_what_would_be_computed_again(tmp_path: Path, mon
     """After every publish of models measured job by job, on one text and on another, again and by force."""
     compute, computed, spared = summaries._compute, [], []
 
-    def count(connection: duckdb.DuckDBPyConnection, view: summaries.KeptView, model_id: int, name: str) -> None:
+    def count(
+        connection: duckdb.DuckDBPyConnection, view: summaries.MaterializedView, model_id: int, name: str
+    ) -> None:
         computed.append(view.name)
         compute(connection, view, model_id, name)
 
