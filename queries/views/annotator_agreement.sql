@@ -1,4 +1,4 @@
--- One row per model, two annotators and condition, and one for all conditions: how far two annotators agree.
+-- One row per model, two annotators and condition, and one for all conditions: the agreement of two annotators.
 -- Why: shares of concepts mean something only where others see the same; the program rules is an annotator among others.
 -- From: judgements and annotations, where both judged one vector. Source: this project: kappa of Cohen 1960 on whether
 -- there is a concept, and the mean overlap of the tokens that the two tie to concepts.

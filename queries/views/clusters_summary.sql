@@ -1,4 +1,4 @@
--- One row per model, clustering and cluster: how large and how tight it is, and what its neurons promote together.
+-- One row per model, clustering and cluster: its size, its cohesion, and the tokens its neurons promote together.
 -- Why: value vectors that point the same way, often in several layers, act as one; names for clusters start here. From:
 -- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2, complete
 -- linkage as the code that they link to has it; the number of clusters, cohesion and shared tokens are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.

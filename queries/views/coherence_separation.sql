@@ -1,6 +1,7 @@
--- One row per model and layer: how well the coherence of top tokens tells neurons from random vectors.
--- Why: read it before you sort neurons by coherence: at a separation of 0.5 coherence says nothing. From:
--- store.coherences of the shown corpus. Source: this project, against random vectors as in Geva et al. 2022, section 4.1.
+-- One row per model and layer: how well the coherence of top tokens separates neurons from random vectors.
+-- Why: read it before you sort neurons by coherence: at a separation of 0.5 coherence is uninformative. From:
+-- store.coherences of the shown corpus. Source: this project, against random vectors as in Geva et al. 2022, section
+-- 4.1.
 -- key: model, layer
 -- columns:
 --   model: Name of the model.

@@ -1,10 +1,10 @@
 -- One row per model, condition and annotator, and one for all people together: how much of a list falls under a concept.
 -- Why: Table 2 of Geva et al. 2022: many of the highest tokens of value vectors fall under a concept that a person can
--- name; the same share for random vectors and for FFN updates says how many do so by chance. From: judgements. Source:
--- Geva et al. 2022, section 4; each judgement of a vector counts once, so that one judged by two people counts twice
--- where all people are together [ours]. The annotator rules is a program: it has rows of its own and is not among all.
--- Intervals are ours: of shares of judgements Wilson's; of shares of tokens the normal one of the mean over judgements,
--- as tokens of one list are not independent. Near 0 and 1 it may reach beyond them.
+-- name; the same share for random vectors and for FFN updates is the share expected by chance. From: judgements.
+-- Source: Geva et al. 2022, section 4; each judgement of a vector counts once, so that one judged by two people counts
+-- twice where all people are together [ours]. The annotator rules is a program: it has rows of its own and is not among
+-- all. Intervals are ours: of shares of judgements Wilson's; of shares of tokens the normal one of the mean over
+-- judgements, as tokens of one list are not independent. Near 0 and 1 it may reach beyond them.
 -- Kinds of rows: condition; annotator, where all includes the others but rules.
 -- key: model, condition, annotator
 -- columns:

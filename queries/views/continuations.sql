@@ -1,4 +1,4 @@
--- One row per model, intervention, method, set and prompt: how the model goes on after the prompt.
+-- One row per model, intervention, method, set and prompt: the model's continuation of the prompt.
 -- Why: to read what a changed model writes before a score of it is believed. From: store.continuations, which
 -- `neurothek intervene MODEL --prompts FILE` fills. Source: Geva et al. 2022, section 6.1; random sets are this project's.
 -- Kinds of rows: method.

@@ -1,8 +1,8 @@
--- One row per model and length of n-gram: the n-grams of its shown corpus, whatever the neurons do.
--- Why: the reference beside every coverage, and what could be detected at all: a detector's n-grams must come often
--- enough to tell its recall. From: store.ngram_spectrum. Source: Voita et al. 2023, section 4; the number of occurrences
--- that is enough, and that a length cannot be labelled where fewer than half of the positions carry such n-grams, are
--- ours.
+-- One row per model and length of n-gram: the n-grams of its shown corpus, independent of its neurons.
+-- Why: the reference for every coverage, and the limit of what can be detected: a detector's n-grams must come often
+-- enough to tell its recall. From: store.ngram_spectrum. Source: Voita et al. 2023, section 4; the number of
+-- occurrences that is enough, and that a length cannot be labelled where fewer than half of the positions carry such
+-- n-grams, are ours.
 -- Kinds of rows: n.
 -- key: model, n
 -- kept: ngram_spectrum

@@ -1,4 +1,4 @@
--- One row per model, length of n-gram, region and bin: how many neurons need so many n-grams to be covered.
+-- One row per model, length of n-gram, region and bin: how many neurons need that many n-grams to be covered.
 -- Why: Figures 2, 12 and 13 of Voita et al. 2023. A neuron's coverage is the fewest n-grams that hold 95% of its
 -- activations; the corpus's own coverage of all positions is the reference that ignores content. From:
 -- store.ngrams and corpus_ngrams. Sources: Voita et al. 2023, section 4 and appendix; that neurons with few activations

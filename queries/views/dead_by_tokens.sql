@@ -1,7 +1,7 @@
--- One row per model, domain, region and number of tokens: how many neurons had not fired yet after so many. A region is
+-- One row per model, domain, region and number of tokens: the number of neurons that had not fired by then. A region is
 -- a layer or the whole model.
--- Why: the share of dead neurons falls with the tokens seen, and this says how far it had fallen and whether it still
--- falls. From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
+-- Why: the share of dead neurons falls with the tokens seen, and this view shows how far, and whether it still falls.
+-- From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
 -- store.activity (each domain by itself), on the shown corpus. Source: the dead of Voita et al. 2023, section 3; the
 -- curve, its grid of token numbers, and that the prepended BOS does not count are ours.
 -- Kinds of rows: region, where model includes the layers; domain, where all includes the others.

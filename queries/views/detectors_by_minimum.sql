@@ -1,9 +1,9 @@
 -- One row per model, length of n-gram, layer and least number of occurrences: how many neurons detect n-grams seen so often.
--- Why: on a small text few positions carry bigrams and trigrams that recur ten times, and detectors_by_layer then says
--- nothing; here every count stands beside the share of the positions that it could come from. From: store.ngrams,
--- store.triggers, store.ngram_spectrum, measured_corpora. Source: Voita et al. 2023, section 4 and appendix, who state no
--- least number; the three are ours. Below ten a count is a lower bound: of the n-grams beyond a neuron's 64 most frequent
--- triggers, the store keeps those that occur ten times.
+-- Why: on a small text few positions carry bigrams and trigrams that recur ten times, and detectors_by_layer is then
+-- null; here every count comes with the share of the positions that it could come from. From: store.ngrams,
+-- store.triggers, store.ngram_spectrum, measured_corpora. Source: Voita et al. 2023, section 4 and appendix, who state
+-- no least number; the three are ours. Below ten a count is a lower bound: of the n-grams beyond a neuron's 64 most
+-- frequent triggers, the store keeps those that occur ten times.
 -- Kinds of rows: n; least_occurrences.
 -- key: model, n, layer, least_occurrences
 -- kept: ngrams

@@ -14,7 +14,7 @@
 --   mean_mean: Mean over events of the mean score.
 --   mean_min: Mean over events of the smallest score.
 --   mean_abs: Mean over events of the mean absolute score.
---   mean_max_centred: As mean_max, of scores less their mean over all tokens, which moves none; null without projections.
+--   mean_max_centred: As mean_max, of scores less their mean over all tokens, which changes no prediction; null without projections.
 --   mean_mean_centred: As mean_mean, likewise.
 --   mean_min_centred: As mean_min, likewise.
 --   median_max_centred: Median over events instead of the mean of mean_max_centred, without those read at position 0, where many models have massive activations.

@@ -1,9 +1,10 @@
 -- One row per model and kind of cluster with extreme sub-updates: how many clusters, firings and value vectors it has.
 -- Why: extreme updates come from few value vectors, of two sorts: common words early in a text, and specific tokens of
 -- which the model is sure. From: extreme_clusters, which says what is extreme, store.neuron_facts, store.examples,
--- measured_corpora. Source: Geva et al. 2022, section 5.2, who sorted clusters by reading them; that a cluster's kind is
--- told by two numbers, its share of early firings and the frequency of its top tokens, and both thresholds are ours.
--- Every kind has a row for each model with extreme updates, with 0 where no cluster is of it; firings sum to all of them.
+-- measured_corpora. Source: Geva et al. 2022, section 5.2, who sorted clusters by reading them; that a cluster's kind
+-- is defined by two numbers, its share of early firings and the frequency of its top tokens, and both thresholds are
+-- ours. Every kind has a row for each model with extreme updates, with 0 where no cluster is of it; firings sum to all
+-- of them.
 -- Kinds of rows: kind.
 -- key: model, kind
 -- columns:

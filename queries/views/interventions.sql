@@ -1,7 +1,7 @@
 -- One row per model and intervention: what became of the loss on the shown corpus when its neurons were changed.
--- Why: whether what is said of neurons matters to what the model says. Read the percentile first, as random neurons have
--- effects too. From: store.interventions, store.intervention_effects. Source: Geva et al. 2022, section 6.1, for changing neurons
--- and perplexity; random sets, divergence and percentile are this project's.
+-- Why: the causal effect of neurons on the model's predictions. Read the percentile first, as random neurons have
+-- effects too. From: store.interventions, store.intervention_effects. Source: Geva et al. 2022, section 6.1, for
+-- changing neurons and perplexity; random sets, divergence and percentile are this project's.
 -- key: model, intervention
 -- columns:
 --   model: Name of the model.
@@ -22,7 +22,7 @@
 --   loss: The same with the neurons changed.
 --   effect: loss - loss_untouched: above 0 where the model needs the neurons as they are.
 --   kl: Mean divergence KL(untouched || changed) of the predictions, nats.
---   n_sets: Random sets of as many neurons, matched by layer and frequency, that were changed in the same way.
+--   n_sets: Random sets of the same size, matched by layer and frequency, that were changed in the same way.
 --   random_effect: Mean effect of these sets.
 --   random_effect_least: Least effect of these sets.
 --   random_effect_most: Largest effect of these sets.

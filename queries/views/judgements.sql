@@ -1,4 +1,4 @@
--- One row per vector that was judged and annotator: what the annotator's latest judgement of it says.
+-- One row per vector that was judged and annotator: the annotator's latest judgement of it.
 -- Why: shares and agreement count vectors, of which one may hold several concepts or none. From: store.annotations,
 -- those that the view annotations calls the latest. Source: Geva et al. 2022, section 4.
 -- Kinds of rows: condition.

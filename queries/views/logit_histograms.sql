@@ -1,8 +1,8 @@
 -- One row per model, layer, neuron and bin: how many tokens of the vocabulary have a raw score in the bin.
--- Why: a list of the highest tokens does not tell whether they stand out: here is the whole distribution, with its tails.
--- A condition on model, layer and neuron is quick. From: store.logit_histograms, which the job projections fills; runs of
--- earlier releases have no rows until `ingest MODEL --job projections --force`. Source: ours; the scores are those of
--- Geva et al. 2022, section 3. Kurtosis and skewness of the same scores are columns of neurons.
+-- Why: a list of the highest tokens does not show whether they stand out; this is the whole distribution, with its
+-- tails. A condition on model, layer and neuron is quick. From: store.logit_histograms, which the job projections
+-- fills; runs of earlier releases have no rows until `ingest MODEL --job projections --force`. Source: ours; the scores
+-- are those of Geva et al. 2022, section 3. Kurtosis and skewness of the same scores are columns of neurons.
 -- key: model, layer, neuron, bin
 -- columns:
 --   model: Name of the model.

@@ -1,6 +1,7 @@
 -- One row per model and corpus it was measured on.
--- Why: the other views show one corpus for each model, and this says which and why: the pinned one; else, of those on
--- which activity was measured, the one with most tokens; else the newest. From: store.runs, store.pins and store.corpora. Source: this project.
+-- Why: the other views show one corpus for each model, and this one names it, with the reason: the pinned one; else, of
+-- those on which activity was measured, the one with most tokens; else the newest. From: store.runs, store.pins and
+-- store.corpora. Source: this project.
 -- Kinds of rows: is_shown.
 -- key: model, corpus_id
 -- kept: runs

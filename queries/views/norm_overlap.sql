@@ -1,4 +1,4 @@
--- One row per model, layer and kind of vector: how far the final norm changes which tokens are promoted most.
+-- One row per model, layer and kind of vector: the effect of the final norm on which tokens are promoted most.
 -- Why: raw scores leave the final norm out; where the overlap is high they say the same as scores through it. From:
 -- store.norm_overlaps. Source: Geva et al. 2022, appendix A.1 and Figure 4; that the final norm is meant, random vectors
 -- and the variant without the norm's bias, which pulls every vector the same way, are ours.

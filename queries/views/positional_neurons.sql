@@ -2,7 +2,7 @@
 -- Why: neurons whose activity depends on the position in the sequence whatever the token. From: neurons, for the labels and
 -- their thresholds, store.neuron_facts and store.positions. Source: Voita et al. 2023, section 5; kinds, strength and the
 -- correction of the bias are ours.
--- Kinds of rows: position_kind, too few sequences where nothing can be told about the neuron.
+-- Kinds of rows: position_kind, too few sequences where the neuron cannot be classified.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.

@@ -3,8 +3,7 @@
 -- store.projections, measured_corpora, store.neuron_facts. Source: this project, on the saturation events and dominant
 -- sub-updates of Geva et al. 2022, section 5: it counts examples whose final token a layer's FFN brought to the top for
 -- good, with the dominant neurons of that layer whose centred score for the token is above 0: m (e . v) less its mean
--- over all tokens, since what is added to every token alike moves none. Where the model's projections were not measured
--- the raw score has to do.
+-- over all tokens, which changes no prediction. Where the model's projections were not measured, the raw score is used.
 -- key: model, token_id, layer, neuron
 -- columns:
 --   model: Name of the model.

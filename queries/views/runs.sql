@@ -1,6 +1,6 @@
 -- One row per published run: which job measured what, when, with which parameters.
--- Why: every number follows a convention, and this is where the conventions are kept. From: store.runs. Source: this project.
--- Runs that are still being measured, failed or were interrupted are shown by `neurothek runs` beside these.
+-- Why: every number follows a convention, and this is where the conventions are kept. From: store.runs. Source: this
+-- project. Runs that are still being measured, failed or were interrupted are also shown by `neurothek runs`.
 -- key: run_id
 -- columns:
 --   run_id: Number of the run in this file; facts carry it.

@@ -20,7 +20,7 @@
 --   tokens_per_parameter: Training tokens over all parameters.
 --   corpus: The shown corpus; null before the activity on a text was measured.
 --   n_tokens_seen: Counted positions of the shown corpus.
---   comparable: Whether the model was measured as the reference was, and can be told from the others.
+--   comparable: True where the model was measured as the reference was and is distinguishable from the others.
 --   why_not: Why it is not comparable; null where it is.
 --   n_dead: Neurons that never fired on the shown corpus; null for models without exact zeros.
 --   dead_share: n_dead / n_neurons.

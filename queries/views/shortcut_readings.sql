@@ -1,7 +1,7 @@
 -- One row per model, sentence, method, state and rank: the tokens that a shortcut from the state puts first, on the shown corpus.
--- Why: Table 1 of Din et al. 2023: at which state a shortcut first says what the model says, sentence by sentence. From:
--- store.shortcut_tops, store.shortcut_sentences and store.tokens, measured_corpora. Source: Din et al. 2023, section 4.
--- That the first 50 validation sentences are kept is ours.
+-- Why: Table 1 of Din et al. 2023: the first state at which a shortcut predicts the model's own token, sentence by
+-- sentence. From: store.shortcut_tops, store.shortcut_sentences and store.tokens, measured_corpora. Source: Din et al.
+-- 2023, section 4. That the first 50 validation sentences are kept is ours.
 -- Kinds of rows: method.
 -- key: model, sentence_id, method, state, rank
 -- columns:

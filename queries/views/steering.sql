@@ -1,4 +1,4 @@
--- One row per model, intervention, domain and range of positions: where in the text changing the neurons matters.
+-- One row per model, intervention, domain and range of positions: the effect on the loss there.
 -- Why: neurons of code should matter to code, positional ones to their positions. From: store.intervention_effects, as the
 -- view interventions. Source: Geva et al. 2022, section 6.1; by domain and position, with random sets, this project's.
 -- Kinds of rows: domain.
@@ -16,7 +16,7 @@
 --   loss: The same with the neurons changed.
 --   effect: loss - loss_untouched: above 0 where the model needs the neurons as they are.
 --   kl: Mean divergence KL(untouched || changed) of the predictions, nats.
---   n_sets: Random sets of as many neurons, matched by layer and frequency, that were changed in the same way.
+--   n_sets: Random sets of the same size, matched by layer and frequency, that were changed in the same way.
 --   random_effect: Mean effect of these sets.
 --   random_effect_least: Least effect of these sets.
 --   random_effect_most: Largest effect of these sets.

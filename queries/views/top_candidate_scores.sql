@@ -14,7 +14,7 @@
 --   mean_max: Mean over examples of the largest score m (e . v).
 --   mean_mean: Mean over examples of the mean score.
 --   mean_min: Mean over examples of the smallest score.
---   mean_max_centred: As mean_max, of scores less their mean over all tokens, which moves none; null without projections.
+--   mean_max_centred: As mean_max, of scores less their mean over all tokens, which changes no prediction; null without projections.
 --   mean_mean_centred: As mean_mean, likewise.
 --   mean_min_centred: As mean_min, likewise.
 --   median_max_centred: Median over examples instead of the mean of mean_max_centred, without those read at position 0, where many models have massive activations.

@@ -1,4 +1,4 @@
--- One row per model and kind of neurons that was turned off: what the kind is worth to the loss on the shown corpus.
+-- One row per model and kind of neurons that was turned off: the increase of the loss on the shown corpus without it.
 -- Why: whether the kinds that neurons are sorted into matter to the model, and to which size of it. From: interventions,
 -- which `neurothek intervene MODEL --each kind` fills. Source: this project; the kinds are those of Voita et al. 2023 and
 -- Geva et al. 2022.
@@ -13,7 +13,7 @@
 --   n_neurons: Neurons of the kind.
 --   neuron_share: n_neurons over all neurons of the model.
 --   effect: What turning them off adds to the loss, nats a token.
---   random_effect: The mean of this over random sets of as many neurons, matched by layer and frequency.
+--   random_effect: The mean of this over random sets of the same size, matched by layer and frequency.
 --   random_effect_least: The least of it.
 --   random_effect_most: The largest of it.
 --   percentile: Percent of the random sets whose effect is smaller; of equal ones half counts; null of fewer than 20 sets.
