@@ -17,7 +17,7 @@ from benchmarks.timing import machine, publish_block, table
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.addresses import PAGES, script_of
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.queries.views import install
 from tests.support.browser import chromium, served
 
@@ -108,7 +108,7 @@ def _run(connection: duckdb.DuckDBPyConnection, script: str, values: Mapping[str
 
 def script_seconds(path: Path, name: str) -> list[float]:
     """Wall times of runs of a page, each a new visit that asks another thing."""
-    hand_over(neurothek.open(path))
+    set_backend(neurothek.open(path))
     # As the command serves pages: nobody is told what they call, and their source is run as it stands.
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("runner.magicEnabled", False)

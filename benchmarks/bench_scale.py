@@ -22,7 +22,7 @@ import duckdb
 import neurothek
 from benchmarks.timing import machine, publish_block, table
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.connections import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JOB_TABLES
 from neurothek.catalog.tables.weights import POSTINGS

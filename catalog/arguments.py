@@ -1,15 +1,20 @@
 """Arguments of calls from Python: one that cannot be meant is refused in a sentence, before anything is opened."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.suggestions import hint as nearest_or_all
+
+Signature = ParamSpec("Signature")
+Result = TypeVar("Result")
 
 _LONGEST = 80
 
@@ -43,6 +48,39 @@ def bad_argument(name: str, value: object, hint: str = "", *, why: str = "") -> 
 def unknown_argument(call: str, name: str, names: Iterable[str]) -> WrongCall:
     """A call has no argument of that name."""
     return WrongCall(f"{call}() has no argument {name}", nearest_or_all(name, names), option=name)
+
+
+def validated(function: Callable[Signature, Result]) -> Callable[Signature, Result]:
+    """Refuse arguments of another kind than the function is annotated with.
+
+    A quoted annotation, of a class that is imported for type checkers only, is left to the function.
+    """
+
+    @wraps(function)
+    def call(*arguments: Signature.args, **named: Signature.kwargs) -> Result:
+        signature = inspect.signature(function)
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise _wrong_call(function, str(error)) from None
+        for name, value in bound.arguments.items():
+            parameter = signature.parameters[name]
+            if parameter.kind is parameter.VAR_KEYWORD or isinstance(parameter.annotation, str):
+                continue
+            for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
+                require(parameter.annotation, **{name: one})
+            bound.arguments[name] = plain(value)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def _wrong_call(function: Callable[..., object], problem: str) -> WrongCall:
+    """Arguments that a function has not, or that it lacks; the warehouse, which comes first, is not given in a call."""
+    parameters = list(inspect.signature(function).parameters.values())
+    given = [str(one.replace(annotation=one.empty)) for one in parameters if one.name != "base"]
+    hint = f"call it as {function.__name__}({', '.join(given)})"
+    return WrongCall(f"{function.__name__}: {problem}", hint, option=function.__name__)
 
 
 def require(kind: Any, /, **arguments: object) -> None:  # noqa: ANN401 - a type as it is annotated

@@ -1,4 +1,4 @@
-"""What pages ask of whoever opened the dashboard, which hands it over: nothing here knows the front door."""
+"""The interface that pages call, set by whoever opens the dashboard: nothing here knows `neurothek.api`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neurothek.queries.trace.trace import Lens, TracePage
 
 
-class Desk(Protocol):
+class Backend(Protocol):
     """A warehouse, and the answers about it for which a model has to run."""
 
     @property
@@ -28,7 +28,7 @@ class Desk(Protocol):
 
     @property
     def warehouse(self) -> Warehouse:
-        """The door to its file."""
+        """The file."""
 
     def answer(self, question: Question, *, like: str | None = None) -> SearchResult | TriggeredResult | AlikeResult:
         """A search, as the command answers it."""
@@ -57,7 +57,7 @@ class Desk(Protocol):
         *,
         most: int | None = 64,
         neuron: str | None = None,
-        set: float = 0.0,  # noqa: A002 - as the front door calls it
+        set: float = 0.0,  # noqa: A002 - as Python callers name it
         lens: Lens = "id",
         corpus: str | None = None,
     ) -> GridPage:
@@ -72,22 +72,22 @@ class Desk(Protocol):
         prompt: str,
         neuron: str,
         *,
-        set: float = 0.0,  # noqa: A002 - as the front door calls it
+        set: float = 0.0,  # noqa: A002 - as Python callers name it
         position: int | None = None,
     ) -> SwitchPage:
         """What the next token becomes when one neuron is set to a value, and when random ones are."""
 
 
-_DESKS: list[Desk] = []
+_BACKENDS: list[Backend] = []
 
 
-def hand_over(desk: Desk) -> None:
-    """Have all pages of this process ask the desk; called before the first page is opened."""
-    _DESKS[:] = [desk]
+def set_backend(backend: Backend) -> None:
+    """Have all pages of this process call the backend; called before the first page is opened."""
+    _BACKENDS[:] = [backend]
 
 
-def desk() -> Desk:
-    """The desk that was handed over."""
-    if not _DESKS:
-        raise RuntimeError(f"no warehouse was handed to the dashboard: open it with `{command_line('dashboard')}`")
-    return _DESKS[0]
+def backend() -> Backend:
+    """The backend that was set."""
+    if not _BACKENDS:
+        raise RuntimeError(f"no warehouse was set for the dashboard: open it with `{command_line('dashboard')}`")
+    return _BACKENDS[0]

@@ -1,13 +1,13 @@
 """A warehouse of language-model neurons: `open` one and query it; `main` is the command line."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from neurothek.api.warehouse import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
     from neurothek.catalog.advice import DEFAULT_WAREHOUSE
     from neurothek.catalog.problems import NeurothekError
     from neurothek.cli.main import main
-    from neurothek.front_door import Neurothek, __version__, open  # noqa: A004 - neurothek.open reads as what it does
 
 __all__ = ["DEFAULT_WAREHOUSE", "Neurothek", "NeurothekError", "__version__", "main", "open"]
 
@@ -15,12 +15,14 @@ _HOMES = {
     "DEFAULT_WAREHOUSE": "catalog.advice",
     "NeurothekError": "catalog.problems",
     "main": "cli.main",
-    **dict.fromkeys(("Neurothek", "__version__", "open"), "front_door"),
+    **dict.fromkeys(("Neurothek", "__version__", "open"), "api.warehouse"),
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
-    """Import what is asked for: a child process that needs one module of the package need not load all."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # a checker would take any name for one of these
+
+    def __getattr__(name: str) -> object:
+        """Import what is asked for: a child process that needs one module of the package need not load all."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

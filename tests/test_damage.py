@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.connections import BLOCK_BYTES
 from tests.support import damage, ingests
 
 COMMANDS: dict[str, list[str]] = {

@@ -17,7 +17,7 @@ import torch
 
 import neurothek
 from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.ingest.jobs import registry
@@ -25,8 +25,7 @@ from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.names.corpora import measured_corpora
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_models, measured_corpora
 from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.question import SIDES, Question
 from neurothek.queries.views.install import View, all_views
@@ -172,7 +171,7 @@ def test_stored_lists_find_the_same_neurons_in_both_ways(
     words: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("neurothek.opened.MOST_BYTES", 0)
+    monkeypatch.setattr("neurothek.api.answers.MOST_BYTES", 0)
     for side in SIDES:
         asked = Question(words=words[:1], side=side, models=("one",), limit=96)
         ways = [
@@ -210,7 +209,7 @@ def test_rows_of_neurons_on_pages_are_the_same(
     """What stands under *promotes* on the pages of a model, of a layer, of positions and of what stands out."""
     found: list[list[pl.DataFrame]] = []
     for door in doors:
-        hand_over(door)
+        set_backend(door)
         with door.reader() as connection:
             (read,) = measured_corpora(connection, ("one",))
             frames = [

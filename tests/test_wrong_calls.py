@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 import neurothek
-from docs.generators.python_page import GROUPS
+from docs.generators.python_page import GROUPS, calls
 from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.ingest.options import IngestOptions
@@ -158,12 +158,12 @@ def test_a_wrong_call_is_one_sentence(door: Neurothek, name: str) -> None:
     assert list(Path().iterdir()) == []
 
 
-CALLS = [getattr(group, name) for group in GROUPS.values() for name in vars(group) if not name.startswith("_")]
+CALLS = [call for group in GROUPS.values() for call in calls(group)]
 ARGUMENTS = [
     pytest.param(call, parameter.name, id=f"{call.__name__}-{parameter.name}")
     for call in CALLS
     for parameter in inspect.signature(call).parameters.values()
-    if parameter.name != "self" and parameter.kind is not parameter.VAR_KEYWORD
+    if parameter.name != "base" and parameter.kind is not parameter.VAR_KEYWORD
 ]
 
 
@@ -180,7 +180,7 @@ def plausible(parameter: inspect.Parameter) -> object:
 def test_no_argument_may_be_anything(door: Neurothek, call: Callable[..., Any], name: str) -> None:
     """Each argument in its turn is given something that nobody could mean."""
     anything = object()
-    parameters = [one for one in inspect.signature(call).parameters.values() if one.name != "self"]
+    parameters = [one for one in inspect.signature(call).parameters.values() if one.name != "base"]
     first = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
     values = [anything if one.name == name else plausible(one) for one in first]
     many = [anything for one in parameters if one.kind is one.VAR_POSITIONAL and one.name == name]

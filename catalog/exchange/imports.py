@@ -23,7 +23,7 @@ from neurothek.catalog.publishing.staging import rows_of
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store import schema
-from neurothek.catalog.store.duckdb_settings import beside, literal_path
+from neurothek.catalog.store.connections import beside, literal_path
 from neurothek.catalog.store.matrices import stored_matrices, take
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.tables import versions

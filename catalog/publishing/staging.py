@@ -18,8 +18,7 @@ import polars as pl
 
 from neurothek.catalog.files import written
 from neurothek.catalog.problems import Busy, Unavailable
-from neurothek.catalog.store.duckdb_settings import beside, literal_path
-from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.catalog.store.connections import beside, keyboard_interrupts, literal_path
 from neurothek.catalog.tables.table import Table
 
 MANIFEST = "manifest.json"

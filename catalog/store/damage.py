@@ -1,4 +1,4 @@
-"""A file that is not what was written: DuckDB's complaints about it, wherever they are raised, as one sentence."""
+"""A file that is no warehouse or not what was written: refused before it is opened, or as DuckDB complains of it."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ import duckdb
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Damaged, LimitExceeded, Unavailable, Unreadable, memory_refused
-from neurothek.catalog.store.leases import has_other_leases, read_beside
+from neurothek.catalog.spelling import is_text
+from neurothek.catalog.store.leases import has_leases, has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
 _LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
@@ -142,3 +143,45 @@ def unwritable_warehouse(path: Path, problem: str) -> Unreadable:
     """The disk refuses to take the file, or the lock beside it."""
     hint = "choose another place with --warehouse"
     return Unreadable(f"{path} could not be written ({problem})", hint, path=path, why=problem)
+
+
+# A checksum of eight bytes goes before it.
+_MAGIC, _MAGIC_END = b"DUCK", 12
+
+
+def followed(path: Path) -> Path:
+    """The file that a path leads to."""
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
+        raise invalid_warehouse(path, "it is a link that leads back to itself") from error
+    if target.is_symlink():
+        raise invalid_warehouse(path, "it is a link that leads back to itself")
+    return target
+
+
+def refuse_file(path: Path) -> None:
+    """Refuse a path at which no warehouse stands or may be made."""
+    if not is_text(str(path)):
+        raise invalid_warehouse(path, "its name is not UTF-8, which DuckDB requires")
+    if "?" in str(path):
+        # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
+        raise invalid_warehouse(path, "DuckDB ignores what follows a question mark in a path")
+    if path.stem.casefold() == "store":
+        raise invalid_warehouse(path, "a file called store would have the same name as the schema store")
+    if path.is_dir():
+        raise invalid_warehouse(path, "it is a folder")
+    # A pipe would be waited for; it is not read.
+    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
+        raise invalid_warehouse(path, "it is not a DuckDB file")
+
+
+def _is_duckdb(path: Path) -> bool:
+    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
+    if has_leases(path):
+        return True  # who opened it has looked
+    try:
+        with read_beside(path) as file:
+            return file.read(_MAGIC_END).endswith(_MAGIC)
+    except OSError as error:
+        raise invalid_warehouse(path, error.strerror or str(error)) from error

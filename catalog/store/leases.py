@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import duckdb
 
-from neurothek.catalog.store.interrupts import close, undisturbed
+from neurothek.catalog.store.connections import close, undisturbed
 
 _LOST_SECONDS = 0.2
 """How often a waiting thread checks whether a holder ended without giving its lease back."""

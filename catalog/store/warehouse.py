@@ -3,40 +3,153 @@
 import glob
 import os
 import re
+import sqlite3
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import filelock
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
-from neurothek.catalog.spelling import is_text
 from neurothek.catalog.store import schema
+from neurothek.catalog.store.connections import close, keyboard_interrupts, lock_down, settings_of
 from neurothek.catalog.store.damage import (
     damage_told,
     damaged,
+    followed,
     invalid_warehouse,
     is_damage,
     log_of,
     missing_warehouse,
+    refuse_file,
     require_log_head,
     unwritable_warehouse,
 )
-from neurothek.catalog.store.duckdb_settings import lock_down, settings_of
-from neurothek.catalog.store.gate import Gate, Wait
-from neurothek.catalog.store.interrupts import close, keyboard_interrupts
-from neurothek.catalog.store.leases import has_leases, lingering, read_beside, shared_reader, sole_writer
+from neurothek.catalog.store.leases import lingering, shared_reader, sole_writer
 from neurothek.catalog.store.matrices import tidy
-from neurothek.catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
+from neurothek.catalog.store.schema import Judgement, Objects, ViewInstaller, judged, objects_of
 from neurothek.catalog.tables import versions
+
+SAID_AFTER_SECONDS = 2.0
+"""A wait that is longer is said."""
+
+
+class Wait:
+    """One lease's wait for other processes: when it ends, and whether a person was told of it."""
+
+    def __init__(self, warehouse: Path, seconds: float) -> None:
+        """Begin to wait, for `seconds` at most."""
+        self._warehouse = warehouse
+        now = time.monotonic()
+        self._until, self._said_at, self._is_said = now + seconds, now + SAID_AFTER_SECONDS, False
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is given up."""
+        return max(0.0, self._until - time.monotonic())
+
+    @property
+    def quiet(self) -> float:
+        """Seconds until it is to be said, if it is not given up before."""
+        return self.left if self._is_said else min(self.left, max(0.0, self._said_at - time.monotonic()))
+
+    def say(self, holder: str | None) -> None:
+        """Say on stderr, once, who is waited for."""
+        if not self._is_said and time.monotonic() >= self._said_at and self.left > 0:
+            # Here, as few wait.
+            from neurothek.catalog.terminal.console import note  # noqa: PLC0415
+
+            self._is_said = True
+            note(f"waiting for {holder or 'another process'}, which uses {self._warehouse}")
+
+
+class Gate:
+    """A file lock beside the warehouse, held by readers only while they open and by a publisher while it publishes.
+
+    DuckDB refuses to open a file for writing while anyone reads it. Readers in a loop would keep a publisher out for
+    ever; behind the gate the readers that come later wait until the publisher is done.
+    """
+
+    def __init__(self, warehouse: Path) -> None:
+        """Name the lock after the warehouse file."""
+        self._warehouse = warehouse
+        self._path = warehouse.with_name(warehouse.name + ".lock")
+
+    @contextmanager
+    def shared(self, wait: Wait) -> Iterator[None]:
+        """Pass with other readers; where no publisher ever made a lock file, or none can write, there is no gate."""
+        if not os.access(self._path, os.W_OK):
+            yield
+            return
+        try:
+            lock = self._lock()
+            self._acquire(lock.acquire_read, wait)
+        except filelock.Timeout as error:
+            raise self._closed() from error
+        except (OSError, sqlite3.Error) as error:
+            # Somebody put something else there, such as a link to a file of another place.
+            raise unwritable_warehouse(self._warehouse, str(error)) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def exclusive(self, wait: Wait) -> Iterator[None]:
+        """Pass alone."""
+        try:
+            lock = self._lock()
+            self._acquire(lock.acquire_write, wait)
+        except filelock.Timeout as error:
+            raise self._closed() from error
+        except (OSError, sqlite3.Error) as error:
+            raise unwritable_warehouse(self._warehouse, str(error)) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _acquire(self, acquire: Callable[..., object], wait: Wait) -> None:
+        try:
+            acquire(timeout=wait.quiet)
+        except filelock.Timeout:
+            wait.say(_lock_holder(self._path))
+            acquire(timeout=wait.left)
+
+    def _closed(self) -> Busy:
+        """The gate stayed closed."""
+        return Busy(
+            f"{self._warehouse} is still in use by another neurothek process",
+            "repeat the command when that one is done",
+            path=self._path,
+        )
+
+    def _lock(self) -> filelock.ReadWriteLock:
+        # One instance a lease: threads that wait for each other may not share one.
+        return filelock.ReadWriteLock(self._path, is_singleton=False)
+
+
+def _lock_holder(path: Path) -> str | None:
+    """The process that has a lock on a file, where the system lists locks: Linux does."""
+    try:
+        status, locks = path.stat(), Path("/proc/locks").read_text("ascii").splitlines()
+    except OSError:
+        return None
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    # "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; of those that wait, a line has an arrow before the kind.
+    fields = [line.split() for line in locks if "->" not in line]
+    pids = {int(field[4]) for field in fields if field[5] == place} - {os.getpid(), 0, -1}
+    return f"the process {min(pids)}" if pids else None
+
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
@@ -366,45 +479,3 @@ def _first_line(error: Exception) -> str:
 def _holder(message: str) -> str:
     process = re.search(r"\(PID (\d+)\)", message)
     return f"the process {process.group(1)}" if process else "another process"
-
-
-# A checksum of eight bytes goes before it.
-_MAGIC, _MAGIC_END = b"DUCK", 12
-
-
-def followed(path: Path) -> Path:
-    """The file that a path leads to."""
-    try:
-        target = path.resolve()
-    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
-        raise invalid_warehouse(path, "it is a link that leads back to itself") from error
-    if target.is_symlink():
-        raise invalid_warehouse(path, "it is a link that leads back to itself")
-    return target
-
-
-def refuse_file(path: Path) -> None:
-    """Refuse a path at which no warehouse stands or may be made."""
-    if not is_text(str(path)):
-        raise invalid_warehouse(path, "its name is not UTF-8, which DuckDB requires")
-    if "?" in str(path):
-        # It seeks the log of a/x?y.duckdb at a/x.wal?y.duckdb.
-        raise invalid_warehouse(path, "DuckDB ignores what follows a question mark in a path")
-    if path.stem.casefold() == "store":
-        raise invalid_warehouse(path, "a file called store would have the same name as the schema store")
-    if path.is_dir():
-        raise invalid_warehouse(path, "it is a folder")
-    # A pipe would be waited for; it is not read.
-    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
-        raise invalid_warehouse(path, "it is not a DuckDB file")
-
-
-def _is_duckdb(path: Path) -> bool:
-    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
-    if has_leases(path):
-        return True  # who opened it has looked
-    try:
-        with read_beside(path) as file:
-            return file.read(_MAGIC_END).endswith(_MAGIC)
-    except OSError as error:
-        raise invalid_warehouse(path, error.strerror or str(error)) from error

@@ -1,13 +1,13 @@
 """Answers that a model gave on a page, kept as long as the warehouse is the same: a click runs a whole page again."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Unavailable
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.memory import State, state
 from neurothek.queries.trace.grid import AlongPage, GridPage
 from neurothek.queries.trace.switch import SwitchPage
@@ -19,22 +19,20 @@ MOST_POSITIONS = 40
 MOST_RAISING = 30
 """Neurons of all layers that raise a token, which a page lists."""
 
-_MOST_ANSWERS = 60
+_MOST_ANSWERS = 30
+"""Of each kind that are kept."""
 
-Arguments = Mapping[str, Any]
-Answered = TypeVar("Answered")
+ModelAnswer = TypeVar("ModelAnswer")
 
 
 def grid_of(model: str, prompt: str, *, lens: Lens, corpus: str | None) -> GridPage:
-    """What a model predicts after each layer at the last positions of a prompt."""
-    arguments = {"model": model, "prompt": prompt, "lens": lens, "corpus": corpus, "most": MOST_POSITIONS}
-    return _answered(GridPage, "trace_grid", model, arguments)
+    """Predictions of a model after each layer at the last positions of a prompt."""
+    return _answered(model, lambda: _grid(state(), model, prompt, lens=lens, corpus=corpus))
 
 
 def switched_grid_of(model: str, neuron: str, prompt: str, *, value: float) -> GridPage:
     """The same with one neuron of the model set to a value at every position."""
-    arguments = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "most": MOST_POSITIONS}
-    return _answered(GridPage, "trace_grid", model, arguments)
+    return _answered(model, lambda: _grid(state(), model, prompt, neuron=neuron, value=value))
 
 
 def trace_of(
@@ -47,35 +45,35 @@ def trace_of(
     token: str | None = None,
     effects: bool = False,
 ) -> TracePage:
-    """How a model builds its prediction at one position."""
-    arguments = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}
-    more = {"token": token, "effects": effects, "raising": MOST_RAISING}
-    return _answered(TracePage, "trace", model, arguments | more)
+    """Trace of how a model builds its prediction at one position."""
+    return _answered(
+        model,
+        lambda: _trace(
+            state(), model, prompt, position=position, lens=lens, corpus=corpus, token=token, effects=effects
+        ),
+    )
 
 
 def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
-    """What the next token becomes when one neuron of a model is set to a value."""
-    arguments = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "position": position}
-    return _answered(SwitchPage, "switch", model, arguments)
+    """The next token when one neuron of a model is set to a value."""
+    return _answered(model, lambda: _switch(state(), model, neuron, prompt, value=value, position=position))
 
 
 def activations_of(neuron: str, prompt: str) -> AlongPage:
     """One neuron's activation on each token of a prompt."""
-    return _answered(AlongPage, "activations", neuron.partition("/")[0], {"neuron": neuron, "prompt": prompt})
+    return _answered(neuron.partition("/")[0], lambda: _activations(state(), neuron, prompt))
 
 
-def _answered(kind: type[Answered], method: str, model: str, arguments: Arguments) -> Answered:
+def _answered(model: str, call: Callable[[], ModelAnswer]) -> ModelAnswer:
     with st.spinner(f"Running {model} on the prompt, on this machine; the first run takes a few seconds"):
         try:
-            answer = _cached(state(), method, arguments)
+            return call()
         except Unavailable as error:
             if error.what != "weights":
                 raise
             # An answer from Python advises an option.
             elsewhere = f"with others: `{_elsewhere(model)}`"
             raise Unavailable(error.message, elsewhere, what=error.what, name=error.name, why=error.why) from error
-    assert isinstance(answer, kind)
-    return answer
 
 
 def _elsewhere(model: str) -> str:
@@ -83,6 +81,52 @@ def _elsewhere(model: str) -> str:
     return command_line("trace", model, "PROMPT", "--weights", "PATH")
 
 
+# Each is kept under the state of the warehouse, too.
+
+
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
-def _cached(state: State, method: str, arguments: Arguments) -> Any:  # noqa: ANN401 - each method has an answer of its own
-    return getattr(desk(), method)(**arguments)
+def _grid(
+    state: State,
+    model: str,
+    prompt: str,
+    *,
+    neuron: str | None = None,
+    value: float = 0.0,
+    lens: Lens = "id",
+    corpus: str | None = None,
+) -> GridPage:
+    return backend().trace_grid(model, prompt, most=MOST_POSITIONS, neuron=neuron, set=value, lens=lens, corpus=corpus)
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _trace(
+    state: State,
+    model: str,
+    prompt: str,
+    *,
+    position: int,
+    lens: Lens,
+    corpus: str | None,
+    token: str | None,
+    effects: bool,
+) -> TracePage:
+    return backend().trace(
+        model,
+        prompt,
+        position=position,
+        lens=lens,
+        corpus=corpus,
+        token=token,
+        effects=effects,
+        raising=MOST_RAISING,
+    )
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _switch(state: State, model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
+    return backend().switch(model, prompt, neuron, set=value, position=position)
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _activations(state: State, neuron: str, prompt: str) -> AlongPage:
+    return backend().activations(neuron, prompt)

@@ -16,7 +16,7 @@ from neurothek.catalog.advice import about
 from neurothek.catalog.problems import Busy, NeurothekError, NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import LEAST_MARKED
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import data_of, show_source
@@ -191,7 +191,7 @@ def key(field: str, place: Place) -> str:
 
 
 def _save(place: Place, annotations: list[dict[str, Any]], concepts: tuple[Concept, ...]) -> None:
-    problem = save_annotations(desk().warehouse.path, annotations)
+    problem = save_annotations(backend().warehouse.path, annotations)
     if problem is not None:
         st.session_state[PROBLEM] = f"Nothing was saved; your input is still here: {problem}."
         # What stands in the fields would go with them, should the page not come to draw them now.
@@ -346,6 +346,6 @@ def plausible_shares(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 def _save_plausible(sample: ListSample, handle: str, annotator: str, is_plausible: bool) -> None:
     judgement = {"model": sample.model.name, "item": handle, "annotator": annotator, "plausible": is_plausible}
-    problem = save_annotations(desk().warehouse.path, [judgement])
+    problem = save_annotations(backend().warehouse.path, [judgement])
     if problem is not None:
         st.session_state[PROBLEM] = f"Nothing was saved: {problem}."

@@ -17,8 +17,7 @@ from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_f
 from neurothek.dashboards.widgets.html import plain, texts_html
 from neurothek.dashboards.widgets.page import Theme, missing, show_command
 from neurothek.dashboards.widgets.reading import Reading
-from neurothek.queries.names.corpora import measured_corpora
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_models, measured_corpora
 
 MOST_PROMPTS = 12
 MOST_NEURONS = 200

@@ -14,14 +14,13 @@ from neurothek.dashboards.charts.axes import spoken
 from neurothek.dashboards.colours import ACCENT, model_colours
 from neurothek.dashboards.console.cards import show_recipes
 from neurothek.dashboards.console.editor import put_query, show_editor
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, title_row
 from neurothek.dashboards.widgets.html import columns_html, plain
 from neurothek.dashboards.widgets.page import as_sentence, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus
-from neurothek.queries.names.models import choose_models
-from neurothek.queries.names.neurons import is_address
+from neurothek.queries.names.models import choose_models, is_address
 from neurothek.queries.sql.processes import Limits, start_ahead
 from neurothek.queries.sql.run import ask_people
 from neurothek.queries.views.install import all_views, view
@@ -69,7 +68,7 @@ def _beside(models: dict[str, bool]) -> None:
 def _models() -> dict[str, bool]:
     """Names of the models, smallest first, and whether each is a plain size."""
     try:
-        with desk().warehouse.reader() as connection:
+        with backend().warehouse.reader() as connection:
             return {model.name: model.variant is None for model in choose_models(connection)}
     except NotMeasured:
         return {}
@@ -83,7 +82,7 @@ def _corpus(models: dict[str, bool]) -> str | None:
     """The corpus that views tell of, where there are several."""
     if not models:
         return None
-    with desk().warehouse.reader() as connection:
+    with backend().warehouse.reader() as connection:
         return pick_corpus(connection, list(models), width=300)
 
 
@@ -104,7 +103,7 @@ def _relations() -> None:
 def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     start = time.perf_counter()
     # A page never writes, and holds no lease while the query runs: a publisher need not wait for it.
-    answered = ask_people(desk().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
+    answered = ask_people(backend().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
     seconds = time.perf_counter() - start
     frame = answered.frame
     with title_row("answer"):

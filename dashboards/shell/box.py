@@ -13,7 +13,7 @@ from neurothek.dashboards.widgets.address import address_parts, kept_model, star
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import all_models, jobs_of_models
-from neurothek.queries.names.neurons import is_address
+from neurothek.queries.names.models import is_address
 
 BOX = "box"
 """Key of the field, which the key / leads to."""

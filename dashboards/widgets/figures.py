@@ -27,7 +27,7 @@ from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.ask import statements
 from neurothek.queries.ask.one_query import run_query, with_parts
 from neurothek.queries.ask.statements import filled
-from neurothek.queries.names.corpora import choose_corpora
+from neurothek.queries.names.models import choose_corpora
 from neurothek.queries.views.neuron_facts import of_models
 
 Draw = Callable[[Theme], Drawing]

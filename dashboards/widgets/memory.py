@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import duckdb
 import streamlit as st
 
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.reading import Reader, Reading
 
 Answer = TypeVar("Answer")
@@ -36,7 +36,7 @@ def warehouse_answer(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answ
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
 def _answer_of_warehouse(state: State, name: str, _ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:  # noqa: ANN401 - as below
-    with desk().warehouse.reader() as connection:
+    with backend().warehouse.reader() as connection:
         return _ask(connection)
 
 
@@ -54,7 +54,7 @@ def _answer_of_reader(
 
 def state() -> State:
     """What changes with every publish: when the file and its log were written, and how long they are."""
-    path = desk().warehouse.path.absolute()
+    path = backend().warehouse.path.absolute()
     files = (path, path.with_name(f"{path.name}.wal"))
     stats = [file.stat() for file in files if file.exists()]
     return str(path), tuple(number for stat in stats for number in (stat.st_ino, stat.st_mtime_ns, stat.st_size))

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
 from neurothek.queries.ask.statements import records, statement
@@ -50,7 +50,7 @@ def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
 
     The door itself is asked, not `Neurothek.reader`, which may write the views of a new release first.
     """
-    with show_errors(), desk().warehouse.reader() as connection:
+    with show_errors(), backend().warehouse.reader() as connection:
         ask(connection)
 
 
@@ -149,7 +149,7 @@ def as_sentence(text: str) -> str:
 
 def elsewhere() -> Path | None:
     """Where the warehouse lies, unless a command that is typed in this folder finds it by itself."""
-    path = desk().path
+    path = backend().path
     return None if path.absolute() == Path(DEFAULT_WAREHOUSE).absolute() else path
 
 

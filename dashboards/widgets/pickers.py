@@ -7,8 +7,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
-from neurothek.queries.names.corpora import MeasuredCorpus, measured_corpora
-from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_models, measured_corpora
 
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""

@@ -16,7 +16,7 @@ from docs.generators.python_page import python_page
 from docs.generators.recipes.din import din
 from docs.generators.recipes.geva import geva
 from docs.generators.recipes.voita import voita
-from neurothek.catalog.store import objects, schema
+from neurothek.catalog.store import schema
 from neurothek.queries.views import install
 
 FOLDER = Path(__file__).parents[1]
@@ -86,7 +86,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "recipes/voita.md": voita,
     "recipes/geva.md": geva,
     "recipes/din.md": din,
-    f"../catalog/store/{objects.RECORD}": partial(objects.record, install),
+    f"../catalog/store/{schema.RECORD}": partial(schema.record, install),
 }
 
 

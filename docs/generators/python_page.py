@@ -8,18 +8,14 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import neurothek
-from neurothek.changing import Changing
+from neurothek.api import answers, interventions, measurements, runs, upkeep
 from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import IngestRequest, TextRequest
-from neurothek.keeping import Keeping
-from neurothek.measuring import Measuring
 from neurothek.queries.search.question import Conditions, Question
-from neurothek.questions import Questions
-from neurothek.reading import Reading
-from neurothek.running import Running
 
 INTRODUCTION = """\
 `open` returns an object that holds only the path of a warehouse; each call opens the file and closes it when done.
@@ -42,13 +38,12 @@ warehouse.ingest("mini-opt-0.7m", job="shortcuts", tokens=2000)
 ```
 """
 
-GROUPS: Mapping[str, type[Any]] = {
-    "Ask the warehouse": Questions,
-    "Ask a model's files": Reading,
-    "Run a model": Running,
-    "Measure": Measuring,
-    "Change neurons": Changing,
-    "Write, export and merge": Keeping,
+GROUPS: Mapping[str, ModuleType] = {
+    "Ask the warehouse": answers,
+    "Run a model": runs,
+    "Measure": measurements,
+    "Change neurons": interventions,
+    "Write, export and merge": upkeep,
 }
 
 WORDS: Mapping[str, tuple[type[Any], tuple[type[Any], ...]]] = {
@@ -116,9 +111,14 @@ def python_page(header: str) -> str:
     parts = ["# Python\n\n", header, INTRODUCTION, "\n", *_member(neurothek.open, told)]
     for title, group in GROUPS.items():
         parts += [f"## {title}\n\n", f"{Documented.of(group).summary}\n\n"]
-        for name in [name for name in vars(group) if not name.startswith("_")]:
-            parts += _member(getattr(group, name), told)
+        for call in calls(group):
+            parts += _member(call, told)
     return "".join(parts)
+
+
+def calls(group: ModuleType) -> list[Callable[..., Any]]:
+    """The calls of a warehouse that a module defines."""
+    return [one for one in vars(neurothek.Neurothek).values() if getattr(one, "__module__", "") == group.__name__]
 
 
 def _member(member: Callable[..., Any], told: set[object]) -> Iterator[str]:
@@ -146,9 +146,9 @@ def _member(member: Callable[..., Any], told: set[object]) -> Iterator[str]:
 def _signature(member: Callable[..., Any]) -> str:
     """How to call it, an argument a line where there are many."""
     shown = inspect.signature(member)
-    parameters = [_shown(one) for one in shown.parameters.values() if one.name != "self"]
+    parameters = [_shown(one) for one in shown.parameters.values() if one.name != "base"]
     ends = f" -> {_type(shown.return_annotation)}"
-    kinds = [one.kind for one in shown.parameters.values() if one.name != "self"]
+    kinds = [one.kind for one in shown.parameters.values() if one.name != "base"]
     if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
         parameters.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     line = f"{member.__name__}({', '.join(parameters)}){ends}"

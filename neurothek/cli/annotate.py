@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-from neurothek.front_door import Neurothek
 
 
 @click.command()

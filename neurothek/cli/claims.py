@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import console, say_in_the_answer, whoever_reads
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 
 if TYPE_CHECKING:

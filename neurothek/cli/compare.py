@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.dashboards.papers.figure import Figure
@@ -53,7 +53,7 @@ def compare(
     that measures it. A second --corpus is shown beside the first, as in figures 12 to 21 of Din et al. 2023.
     """
     from neurothek.queries.compare.comparison import together
-    from neurothek.queries.names.corpora import folder_name
+    from neurothek.queries.names.models import folder_name
 
     names: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
     comparisons = [warehouse.compare(*models, corpus=corpus) for corpus in names]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     pass

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from neurothek import dashboards
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.malloc import give_back_at_once
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import common_options, pass_warehouse
 from neurothek.dashboards.colours import ACCENT
-from neurothek.front_door import Neurothek
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 """Names under which this machine's own browser may ask."""
@@ -52,9 +52,9 @@ def dashboard(warehouse: Neurothek, port: int | None, hosts: tuple[str, ...], no
     if is_wide(hosts):
         reached = f"anyone who can reach this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {warehouse.path} and annotate")
-    from neurothek.dashboards.session import hand_over
+    from neurothek.dashboards.session import set_backend
 
-    hand_over(dataclasses.replace(warehouse, path=warehouse.path.absolute()))
+    set_backend(dataclasses.replace(warehouse, path=warehouse.path.absolute()))
     # A page that needs weights reads what lies on this machine.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import console_progress, note
 from neurothek.cli.options import UserPath, common_options, pass_warehouse
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.catalog.exchange.manifest import Manifest

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import console_progress, note
 from neurothek.cli.options import Format, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
 from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 from neurothek.ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
 DEMO_TOKENS = 40_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import console_progress, note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 
 
 @click.command()

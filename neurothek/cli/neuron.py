@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 
 
 @click.command()
@@ -34,10 +34,7 @@ def neuron(
     are neurons of other models that overlap with it more than 99% of random vectors do; --all also lists the nearest
     neurons that do not.
     """
-    from neurothek.queries.neuron.page import neuron_page
-
-    with warehouse.reader() as connection:
-        page = neuron_page(connection, address, **options)
+    page = warehouse.neuron(address, **options)
     if figure is not None:
         note(f"wrote {warehouse.draw_neuron(page, figure)}")
     show_tables(page.sections(), output_format, page.data(), head=page.summary)

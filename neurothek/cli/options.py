@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.arguments import parse_size
 from neurothek.catalog.files import expanded
 from neurothek.catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
-from neurothek.front_door import Neurothek
 
 Format = Literal["table", "csv", "json", "parquet"]
 
@@ -21,6 +21,13 @@ Command = Callable[..., Any]
 
 pass_warehouse = click.make_pass_decorator(Neurothek)
 """Hands the warehouse that a person named to a command, as its first argument."""
+
+
+def chosen_warehouse(context: click.Context) -> Neurothek:
+    """The warehouse that the commands of a context are about."""
+    warehouse = context.find_object(Neurothek)
+    assert warehouse is not None, "the root command opens it"
+    return warehouse
 
 
 class Size(click.ParamType[int]):
@@ -88,7 +95,7 @@ def format_option(command: Command) -> Command:
 
 def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
     if value is not None:
-        context.obj = dataclasses.replace(context.obj, path=value)
+        context.obj = dataclasses.replace(chosen_warehouse(context), path=value)
         context.meta[WAREHOUSE] = value
 
 

@@ -100,8 +100,7 @@ def show_rows(frame: pl.DataFrame, title: str | None = None) -> None:
     """Print all of the rows to stdout as a table for people, as wide as the terminal is."""
     from rich.text import Text
 
-    from neurothek.catalog.terminal.cells import columns_of
-    from neurothek.catalog.terminal.layout import fit
+    from neurothek.catalog.terminal.cells import columns_of, fit
 
     out = console()
     print_line = functools.partial(out.print, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import complain, console_progress, note, say_in_the_answer
 from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
-from neurothek.front_door import Neurothek
 from neurothek.queries.papers.paper_names import PAPER_NAMES
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
     A model that is not in the warehouse yet is given as to `ingest`, for example facebook/opt-125m.
     """
     from neurothek.dashboards.papers.folders import require_place
-    from neurothek.queries.names.corpora import folder_name
+    from neurothek.queries.names.models import folder_name
 
     require_place(options["folder"])
     corpora: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import console_progress, note, warn
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.queries.search.poles import FoundNeurons
@@ -81,7 +81,7 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
         raise click.UsageError("--score and --like cannot be combined")
     if weights is not None and not by_score:
         raise click.UsageError("--weights requires --score")
-    from neurothek.queries.search.scope import variants_hint
+    from neurothek.queries.search.condition import variants_hint
 
     question = _question(**options)
     if by_score:

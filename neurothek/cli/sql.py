@@ -6,44 +6,27 @@ import codecs
 import re
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, note, say_in_the_answer, warn
 from neurothek.cli.options import Format, Size, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
-from neurothek.front_door import Neurothek
 from neurothek.queries.errors.refused_sql import failed_query, stopped_halfway
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from contextlib import AbstractContextManager
 
-    import duckdb
     import polars as pl
 
-    from neurothek.catalog.store.warehouse import Warehouse
-    from neurothek.queries.sql.processes import Answer, Limits
+    from neurothek.queries.sql.processes import Limits
 
 
 _BEGINS_WITH_A_COMMENT = re.compile(r"--(?![\w-]+=)[^\n]*\s")
 """An option has no blank but in its value, and no line has two words and is one."""
-
-
-class Door(Protocol):
-    """What these commands need of the object that joins the packages."""
-
-    def reader(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Lease a reader."""
-
-    @property
-    def warehouse(self) -> Warehouse:
-        """Where the file is."""
-
-    def ask(self, query: str, *, limits: Limits | None = None, corpus: str | None = None) -> Answer:
-        """Answer one query within limits, of views that tell of a corpus."""
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -129,27 +112,27 @@ def _is_at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _answer(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+def _answer(warehouse: Neurothek, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
     """Print an answer; the exit code says whether `--rows` cut one that does not say so itself."""
     if output_format == "table":
-        _show(door, query, limits, corpus)
+        _show(warehouse, query, limits, corpus)
         return 0
     require_no_terminal(output_format)
-    return _write(door, query, output_format, limits, corpus)
+    return _write(warehouse, query, output_format, limits, corpus)
 
 
-def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
-    answer = door.ask(query, limits=replace(limits, rows=limits.rows or ROWS_IN_A_TABLE), corpus=corpus)
+def _show(warehouse: Neurothek, query: str, limits: Limits, corpus: str | None) -> None:
+    answer = warehouse.ask(query, limits=replace(limits, rows=limits.rows or ROWS_IN_A_TABLE), corpus=corpus)
     show_rows(answer.frame)
     if answer.is_truncated:
         more = "more" if answer.n_rows is None else f"{answer.n_rows - answer.frame.height:,} more"
         say_in_the_answer(f"{more} rows; use --format csv to print all, or --rows N to print the first N")
 
 
-def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+def _write(warehouse: Neurothek, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
     from neurothek.queries.sql.run import stream_people
 
-    with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
+    with stream_people(warehouse.warehouse, query, limits=limits, corpus=corpus) as answer:
         whole = _HeldBack(answer)
         try:
             print_rows(whole, output_format)
@@ -191,7 +174,7 @@ class _HeldBack:
         return frame
 
 
-def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
+def _prompt(warehouse: Neurothek, output_format: Format, limits: Limits, corpus: str | None) -> None:
     from neurothek.catalog.problems import NeurothekError
     from neurothek.queries.ask.parse_tree import known_relations
     from neurothek.queries.sql.prompt import converse, history_file
@@ -200,7 +183,7 @@ def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | Non
 
     def answer(query: str) -> None:
         try:
-            _answer(door, query, output_format, limits, corpus)
+            _answer(warehouse, query, output_format, limits, corpus)
         except NeurothekError as error:
             complain(error)
         except KeyboardInterrupt:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.front_door import Neurothek
 
 if TYPE_CHECKING:
     from neurothek.catalog.tables.traces import RaisingOrder

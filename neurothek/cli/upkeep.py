@@ -6,6 +6,7 @@ import dataclasses
 
 import click
 
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.console import (
     console_progress,
@@ -14,7 +15,6 @@ from neurothek.catalog.terminal.console import (
 )
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-from neurothek.front_door import Neurothek
 
 
 @click.command()

@@ -30,8 +30,7 @@ from neurothek.queries.annotate.errors import (
 from neurothek.queries.annotate.lines import LIST_FIELDS, Entry, Line, annotator_of, at, entry, is_of_list, name_of
 from neurothek.queries.annotate.lists import ListSample, draw_lists
 from neurothek.queries.annotate.sample import Key, Sample, draw_sample, seed_of, tokens_shown
-from neurothek.queries.names.models import KnownModel, choose_model
-from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.models import KnownModel, choose_model, find_neuron
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import polars as pl
 
-from neurothek.catalog.terminal.cells import PrintedColumn, columns_of
-from neurothek.catalog.terminal.layout import fit
+from neurothek.catalog.terminal.cells import PrintedColumn, columns_of, fit
 from neurothek.queries.ask.statements import ExecutedStatement, recorded
 
 

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.spelling import is_text
-from neurothek.catalog.store.interrupts import time_limit
+from neurothek.catalog.store.connections import time_limit
 from neurothek.queries.ask.parse_tree import objection
 from neurothek.queries.errors.refused_sql import empty_query, failed_query, not_a_question, several_statements
 

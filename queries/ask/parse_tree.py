@@ -14,7 +14,7 @@ import duckdb
 
 from neurothek.catalog.problems import Failed, NotFound, Refused
 from neurothek.catalog.store.damage import is_damage
-from neurothek.catalog.store.objects import our_tables
+from neurothek.catalog.store.schema import our_tables
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.refused_sql import failed_query, not_a_question
 from neurothek.queries.errors.unknown_subjects import unknown_column_among, unknown_relation

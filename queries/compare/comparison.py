@@ -20,8 +20,14 @@ from neurothek.queries.compare.exits import (
     exit_tradeoff,
 )
 from neurothek.queries.compare.kinds import Typology, halves, typology
-from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
-from neurothek.queries.names.models import SIZE, choose_models
+from neurothek.queries.names.models import (
+    SIZE,
+    MeasuredCorpus,
+    choose_corpora,
+    choose_models,
+    measured_corpora,
+    shown_corpora,
+)
 from neurothek.queries.names.unmeasured import Unmeasured, unmeasured
 from neurothek.queries.views.neuron_facts import rows_of_models
 from neurothek.queries.views.on_corpus import on_corpus

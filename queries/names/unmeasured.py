@@ -9,7 +9,7 @@ import duckdb
 from neurothek.catalog.advice import command_line, text_words
 from neurothek.catalog.spelling import named
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.names.corpora import choose_corpora, shown_corpora
+from neurothek.queries.names.models import choose_corpora, shown_corpora
 
 OF_COMPARISON = ("activity", "ngrams", "positions", "events", "shortcuts", "exits")
 """Jobs that read text and fill sections of a comparison, in their order."""

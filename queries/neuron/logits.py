@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
-from neurothek.queries.names.tokens import Row
+from neurothek.queries.names.words import Row
 from neurothek.queries.neuron.page_rows import NeuronRows
 from neurothek.queries.views.contents import thresholds
 

@@ -11,17 +11,14 @@ from neurothek.catalog.spelling import quoted
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed, records
-from neurothek.queries.names.corpora import MeasuredCorpus
-from neurothek.queries.names.neurons import NeuronAddress, find_neuron
-from neurothek.queries.names.tokens import Row, spelled, with_texts
+from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, find_neuron
 from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
-from neurothek.queries.neuron.changed import Changed, neuron_changed
+from neurothek.queries.names.words import Row, spelled, with_texts
+from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_triggers, windows_frame, written_at
+from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
-from neurothek.queries.neuron.relatives import Relatives, neuron_relatives
-from neurothek.queries.neuron.triggers import Triggers, neuron_triggers
-from neurothek.queries.neuron.windows import histogram_frame, windows_frame, written_at
-from neurothek.queries.neuron.windows import sections as window_sections
+from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.views.on_corpus import on_corpus
 
 _NEURON_ANNOTATIONS = """\

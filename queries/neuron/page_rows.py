@@ -12,11 +12,10 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from neurothek.catalog.store.interrupts import close, interrupted_by_keyboard, undisturbed
+from neurothek.catalog.store.connections import close, interrupted_by_keyboard, undisturbed
 from neurothek.queries.ask.statements import ask_records, records, statement
-from neurothek.queries.names.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
-from neurothek.queries.names.neurons import NeuronAddress
-from neurothek.queries.names.tokens import Row, context_ids, first_texts, known_tokens, listed_tokens
+from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, chosen_corpora, measured_corpora
+from neurothek.queries.names.words import Row, context_ids, first_texts, known_tokens, listed_tokens
 from neurothek.queries.views.labels import labelled
 from neurothek.queries.views.on_corpus import of_facts
 

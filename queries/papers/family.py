@@ -16,8 +16,7 @@ from neurothek.catalog.spelling import named
 from neurothek.catalog.variants import POST_NORM, step_of
 from neurothek.queries.ask.statements import ask_records, frame_of, statement
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
-from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.models import KnownModel, choose_corpora, choose_models
 from neurothek.queries.papers.findings import Finding, NotApplicable, in_all
 from neurothek.queries.papers.intervals import Interval, Moments
 from neurothek.queries.views.contents import thresholds

@@ -8,8 +8,7 @@ from typing import Any
 import duckdb
 
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_corpora, choose_models
 from neurothek.queries.papers.exhibit import Paper
 
 

@@ -11,14 +11,11 @@ from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TE
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed, records
 from neurothek.queries.errors.unfit_options import other_tokenizers
-from neurothek.queries.names.corpora import which_corpora
-from neurothek.queries.names.models import KnownModel, choose_model, choose_models
-from neurothek.queries.names.neurons import find_neuron
-from neurothek.queries.names.tokens import listed_tokens
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.names.models import KnownModel, choose_model, choose_models, find_neuron, which_corpora
+from neurothek.queries.names.words import listed_tokens
+from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
 from neurothek.queries.search.poles import FoundNeurons, at_pole, listed_side, poles_shown, strongest_pole
 from neurothek.queries.search.question import Question
-from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
 

@@ -14,13 +14,11 @@ from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed, numpy_columns
 from neurothek.queries.errors.unfit_options import not_measured
 from neurothek.queries.errors.unknown_subjects import no_words, one_word_only
-from neurothek.queries.names.corpora import which_corpora
-from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel, which_corpora
 from neurothek.queries.names.words import Term, find_class, find_terms
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
 from neurothek.queries.search.poles import POLES, FoundNeurons, at_pole, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import Question
-from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts
 

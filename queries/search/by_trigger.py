@@ -13,13 +13,11 @@ from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
 from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
-from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
-from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.words import Term, find_terms
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
 from neurothek.queries.search.poles import FoundNeurons, at_pole, poles_shown
 from neurothek.queries.search.question import Question
-from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import Neuron, with_facts
 

@@ -14,8 +14,7 @@ from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
 from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unknown_subjects import no_words, split_not_listed, unknown_word
-from neurothek.queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
-from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.words import Term, find_terms, nearest_words
 from neurothek.queries.search.by_score import (
     HONOURED,
@@ -28,11 +27,10 @@ from neurothek.queries.search.by_score import (
     terms_of,
 )
 from neurothek.queries.search.by_trigger import STORED_TRIGGERS, read_for_triggers, triggered_neurons
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
 from neurothek.queries.search.one_word import Neighbour, is_one_word, neighbours_of, one_word_rows, remarks, with_counts
 from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
-from neurothek.queries.search.scope import layers_of, models_asked
 from neurothek.queries.views.neuron_facts import with_neuron_facts
 from neurothek.queries.views.on_corpus import on_corpus
 from neurothek.queries.views.rows import with_facts

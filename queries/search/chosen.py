@@ -8,8 +8,7 @@ import duckdb
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unfit_options import neuron_of_another, nothing_chosen
 from neurothek.queries.errors.unknown_subjects import unknown_word
-from neurothek.queries.names.models import choose_model
-from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.models import choose_model, find_neuron
 from neurothek.queries.names.words import find_terms, nearest_words
 from neurothek.queries.search.by_score import OpenWeights
 from neurothek.queries.search.by_word import search

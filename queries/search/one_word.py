@@ -10,8 +10,7 @@ from neurothek.catalog.spelling import one_line
 from neurothek.queries.ask.one_query import how_many, repeated, with_parts
 from neurothek.queries.ask.statements import ask_records, records, statement
 from neurothek.queries.names.models import KnownModel
-from neurothek.queries.names.tokens import counts_of
-from neurothek.queries.names.words import Term, Token, words_of
+from neurothek.queries.names.words import Term, Token, counts_of, words_of
 from neurothek.queries.search.question import Question, Side
 from neurothek.queries.views.rows import Neuron
 

@@ -14,7 +14,7 @@ import polars as pl
 from neurothek.catalog.tables.table import DOUBLE, TEXT
 from neurothek.queries.ask.answer import Section, TabularAnswer
 from neurothek.queries.names.models import KnownModel
-from neurothek.queries.search.scope import IN_PYTHON, variants_hint
+from neurothek.queries.search.condition import IN_PYTHON, variants_hint
 
 POLES: Mapping[str, pl.DataType] = {"pole": TEXT, "pole_activation": DOUBLE}
 """Columns of an answer: `pole`, the sign of the coefficient (positive, negative) at which a neuron of a gated model

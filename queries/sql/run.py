@@ -7,11 +7,10 @@ import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from neurothek.catalog.store.interrupts import undisturbed
+from neurothek.catalog.store.connections import undisturbed
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.errors.refused_sql import failed_query
-from neurothek.queries.sql.first_look import look
-from neurothek.queries.sql.policy import QueryScope
+from neurothek.queries.sql.policy import QueryScope, look
 from neurothek.queries.sql.processes import Answer, Limits, answering_process
 
 if TYPE_CHECKING:

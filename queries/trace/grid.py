@@ -12,9 +12,8 @@ from neurothek.catalog.tables.table import DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import PromptActivations, TracedGrid
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed
-from neurothek.queries.names.models import KnownModel
-from neurothek.queries.names.neurons import NeuronAddress
-from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.names.models import KnownModel, NeuronAddress
+from neurothek.queries.names.words import texts_of
 from neurothek.queries.trace.trace import Lens, quoted_end
 
 CELL_COLUMNS: Mapping[str, pl.DataType] = {

@@ -7,8 +7,7 @@ import duckdb
 from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices
 from neurothek.queries.errors.unknown_subjects import no_shortcuts
-from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.names.models import choose_model
+from neurothek.queries.names.models import choose_corpora, choose_model
 from neurothek.queries.names.unmeasured import corpus_words
 
 

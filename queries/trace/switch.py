@@ -15,9 +15,8 @@ from neurothek.catalog.tables.traces import Switched, SwitchedTogether
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unfit_options import neuron_of_another
-from neurothek.queries.names.models import KnownModel, choose_model
-from neurothek.queries.names.neurons import NeuronAddress, find_neuron
-from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.names.models import KnownModel, NeuronAddress, choose_model, find_neuron
+from neurothek.queries.names.words import texts_of
 from neurothek.queries.trace.trace import quoted_end
 
 _NEURONS_THAT_FIRE = """\

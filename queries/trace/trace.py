@@ -16,8 +16,7 @@ from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
 from neurothek.queries.errors.unknown_subjects import unknown_token
 from neurothek.queries.names.models import KnownModel
-from neurothek.queries.names.tokens import texts_of
-from neurothek.queries.names.words import find_terms
+from neurothek.queries.names.words import find_terms, texts_of
 from neurothek.queries.trace.shortcut import stored_lens
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {

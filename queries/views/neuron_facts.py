@@ -8,7 +8,7 @@ import polars as pl
 
 from neurothek.queries.ask.statements import frame_of
 from neurothek.queries.names.models import KnownModel
-from neurothek.queries.names.tokens import texts_of
+from neurothek.queries.names.words import texts_of
 from neurothek.queries.views.install import view
 from neurothek.queries.views.labels import activity
 from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 import duckdb
 
 from neurothek.catalog.publishing.summaries import facts_elsewhere
-from neurothek.catalog.store.interrupts import close, keyboard_interrupts, undisturbed
+from neurothek.catalog.store.connections import close, keyboard_interrupts, undisturbed
 from neurothek.queries.errors.refused_sql import facts_of_shown_corpora
-from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_corpora, choose_models
 from neurothek.queries.views.install import define_also, views_that_read
 
 FACTS = "store.neuron_facts"

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from neurothek import main
 from neurothek.catalog.publishing.staging import RunManifest, now, staged_run
-from neurothek.catalog.terminal.layout import text_width
+from neurothek.catalog.terminal.cells import text_width
 
 QUERIES: tuple[tuple[str, ...], ...] = (
     ("search", "school"),

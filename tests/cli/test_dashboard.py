@@ -12,7 +12,7 @@ from streamlit.web import cli
 
 import neurothek
 from neurothek.dashboards.colours import ACCENT
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 
 Asked = dict[str, list[str]]
 
@@ -58,7 +58,7 @@ def test_it_serves_this_machine_only(monkeypatch: pytest.MonkeyPatch, full_path:
     assert "server.port" not in flags
     # Streamlit decides whether there is a browser to open.
     assert "server.headless" not in flags
-    assert desk().path == full_path
+    assert backend().path == full_path
     assert "warning" not in result.stderr
     # Weights that a page needs are not fetched.
     assert environment["HF_HUB_OFFLINE"] == "1"

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
+from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
@@ -26,7 +27,6 @@ from neurothek.cli.ingest import (
     change_neurons,
 )
 from neurothek.cli.options import Size
-from neurothek.front_door import Neurothek
 from neurothek.ingest import minis
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.pipeline import ingest_all, ingest_model
@@ -192,7 +192,7 @@ def test_the_demo_measures_the_family_that_ships(
 
 @dataclass
 class Door:
-    """What `demo` asks of the front door, instead of the front door."""
+    """What `demo` asks of the interface, instead of it."""
 
     jobs: tuple[str, ...] = ()
     problem: str | None = None

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,27 +11,22 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.terminal.console import note
-from neurothek.cli.options import Format, common_options, format_option
+from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-
-
-@dataclass(frozen=True)
-class Root:
-    path: Path
 
 
 @click.group()
 @click.pass_context
 def root(ctx: click.Context) -> None:
-    ctx.obj = Root(Path("default.duckdb"))
+    ctx.obj = neurothek.open("default.duckdb")
 
 
 @root.command()
 @format_option
 @common_options
-@click.pass_context
-def show(ctx: click.Context, output_format: Format) -> None:
-    note(f"reading {ctx.obj.path}")
+@pass_warehouse
+def show(warehouse: neurothek.Neurothek, output_format: Format) -> None:
+    note(f"reading {warehouse.path}")
     show_frame(pl.DataFrame({"token": [" a"], "n": [[1, 2]]}), output_format, title="rows", columns=("token",))
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import neurothek
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.cli.root import Root
+from neurothek.cli.main import Root
 from tests.support import warehouse as made
 
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_imported_is_no_lack_of_memory(error: ImportError) -> Non
 def test_a_library_without_room_says_so_to_a_command() -> None:
     """The loader's own words, of a process that may have little more memory than Python itself takes."""
     code = (
-        "import resource, sys; from neurothek.cli.root import _not_imported\n"
+        "import resource, sys; from neurothek.cli.main import _not_imported\n"
         "size = 1024 * int(next(line for line in open('/proc/self/status') if line.startswith('VmSize')).split()[1])\n"
         "resource.setrlimit(resource.RLIMIT_AS, (size + 2**21, size + 2**21))\n"
         "try:\n    import _duckdb\n"

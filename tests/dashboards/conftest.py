@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.queries.sql import processes
 from tests.support import warehouse as made
 from tests.support.by_hand import full, full_path, whole_path
@@ -49,7 +49,7 @@ def whole(full_path: Path) -> Material:
 @pytest.fixture(autouse=True)
 def _a_desk() -> None:
     """What is asked outside of a page, in no order, has some warehouse too."""
-    hand_over(neurothek.open())
+    set_backend(neurothek.open())
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import neurothek
-from docs.generators.python_page import GROUPS, INTRODUCTION, Documented
+from docs.generators.python_page import GROUPS, INTRODUCTION, Documented, calls
 from neurothek import Neurothek
 from neurothek.catalog import problems
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-CALLS = [getattr(group, name) for group in GROUPS.values() for name in vars(group) if not name.startswith("_")]
+CALLS = [call for group in GROUPS.values() for call in calls(group)]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_the_page_has_every_call_and_each_says_what_it_takes() -> None:
     for call in (neurothek.open, *CALLS):
         said = Documented.of(call)
         assert f"### {call.__name__}\n" in page
-        parameters = [name for name in inspect.signature(call).parameters if name != "self"]
+        parameters = [name for name in inspect.signature(call).parameters if name != "base"]
         assert list(said.entries("Args")) == parameters, call
         assert "Example" in said.sections, call
         raised = said.entries("Raises")
@@ -62,6 +62,6 @@ def test_the_page_has_every_call_and_each_says_what_it_takes() -> None:
 def test_every_argument_is_typed() -> None:
     for call in (neurothek.open, *CALLS):
         for parameter in inspect.signature(call).parameters.values():
-            if parameter.name != "self":
+            if parameter.name != "base":
                 assert parameter.annotation is not parameter.empty, call
                 assert parameter.annotation not in ("Any", object), call

@@ -245,8 +245,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek import dashboards
-from neurothek.dashboards.session import hand_over
-hand_over(neurothek.open())
+from neurothek.dashboards.session import set_backend
+set_backend(neurothek.open())
 app = AppTest.from_file(str(Path(dashboards.__file__).with_name("app.py")), default_timeout=60)
 app.switch_page("screens/explore/tokens.py")
 app.query_params["token"] = "school"

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.connections import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.views import install
 from tests.support import tiny

@@ -73,7 +73,7 @@ def small_library(folder: Path) -> Iterator[None]:
 
 
 def open_warehouse(path: Path) -> Warehouse:
-    """The door as the front door opens it, but without patience."""
+    """The warehouse as `neurothek.open` opens it, but without patience."""
     return Warehouse(path, views=install, wait_seconds=5.0)
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.dashboards.addresses import script_of
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 
 # Streamlit looks through every installed package for components, half a second for each page that is opened.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -20,7 +20,7 @@ APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 
 def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
     """A page on a warehouse, with the parameters of its address."""
-    hand_over(neurothek.open(path))
+    set_backend(neurothek.open(path))
     app = AppTest.from_file(str(APP), default_timeout=120)
     if name != "compare":
         app.switch_page(script_of(name))

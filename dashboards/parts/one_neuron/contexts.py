@@ -20,10 +20,10 @@ from neurothek.dashboards.widgets.html import SHEET, places_html, plain, tables_
 from neurothek.dashboards.widgets.page import Theme, show_command, theme
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
-from neurothek.queries.names.neurons import NeuronAddress
+from neurothek.queries.names.models import NeuronAddress
 from neurothek.queries.names.unmeasured import ingest_commands
+from neurothek.queries.neuron.contexts import MOST_SHOWN, Triggers, called, rule
 from neurothek.queries.neuron.page import NeuronPage
-from neurothek.queries.neuron.triggers import MOST_SHOWN, Triggers, called, rule
 
 BANDS = {
     "Strongest": ("strongest", "The sequences with its largest activations, the token of the largest one framed."),

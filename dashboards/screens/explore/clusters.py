@@ -20,7 +20,7 @@ from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_model
-from neurothek.queries.names.corpora import MeasuredCorpus, shown_corpora
+from neurothek.queries.names.models import MeasuredCorpus, shown_corpora
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24

@@ -35,12 +35,10 @@ from neurothek.dashboards.widgets.page import all_models, answer, beside, headin
 from neurothek.dashboards.widgets.pickers import pick_corpus
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
-from neurothek.queries.names.corpora import MeasuredCorpus, measured_corpora
-from neurothek.queries.names.models import KnownModel
-from neurothek.queries.names.neurons import NeuronAddress, find_neuron
-from neurothek.queries.neuron.changed import MOST_LISTED
+from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import POLES, NeuronPage, neuron_page
+from neurothek.queries.neuron.relatives import MOST_LISTED
 
 MOST_TOKENS = 12
 """Of each side."""

@@ -12,7 +12,7 @@ from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.parts.found_rows import grid_html, muted_caption, search_rows_html
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import download_data
@@ -25,7 +25,7 @@ from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.by_score import ScoredResult
 from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
-from neurothek.queries.search.scope import AskedModels, models_asked, variants_hint
+from neurothek.queries.search.condition import AskedModels, models_asked, variants_hint
 
 _SWITCH = "switch on “Include variants” to include them"
 
@@ -68,7 +68,7 @@ def show() -> None:
         # What most search pages call their words.
         remember(words=address_value("words") or address_value("q"), q=None)
     with show_errors():
-        with desk().warehouse.reader() as connection:
+        with backend().warehouse.reader() as connection:
             models = choose_models(connection)
             request = ask([model.name for model in sorted(models, key=lambda model: model.variant is not None)])
             if request.is_empty:
@@ -78,7 +78,7 @@ def show() -> None:
         # The lease ends before weights are read, which may take longer than a publisher should wait.
         if request.by_score:
             with st.spinner("computing scores from the weights"):
-                _result(desk().score(request.question), request)
+                _result(backend().score(request.question), request)
         elif request.side_by_side:
             _beside(scope, request)
         else:
@@ -108,7 +108,7 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _answer(request: SearchRequest) -> None:
-    result = desk().answer(request.question, like=request.like)
+    result = backend().answer(request.question, like=request.like)
     if isinstance(result, SearchResult) and result.near:
         chips(result.near, request.question.left_out)
     _result(result, request)
@@ -121,7 +121,7 @@ def _beside(scope: AskedModels, request: SearchRequest) -> None:
     for model in sorted(scope.models, key=lambda model: model.variant is not None):
         with show_errors():
             question = replace(request.question, models=(model.name,))
-            neurons = desk().answer(question, like=request.like).neurons
+            neurons = backend().answer(question, like=request.like).neurons
             if neurons.is_empty():
                 without.append(model.name)
             else:

@@ -12,7 +12,7 @@ from neurothek.dashboards.live.switch import try_traced
 from neurothek.dashboards.live.token_grid import say_legend, show_grid
 from neurothek.dashboards.live.try_neuron import EXAMPLES, show_examples
 from neurothek.dashboards.parts.muted import muted_of
-from neurothek.dashboards.session import desk
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import (
     address_value,
@@ -95,7 +95,7 @@ def show() -> None:
 def _choices() -> list[Choice]:
     """What is asked of one model, or of two; none without a prompt."""
     # The lease ends before the model runs, which takes longer than a publisher should wait.
-    with desk().warehouse.reader() as connection:
+    with backend().warehouse.reader() as connection:
         first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
         with first:
             before = address_value("model")

@@ -10,7 +10,7 @@ import pytest
 from neurothek.catalog.problems import Damaged, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.blocks import require_whole
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
+from neurothek.catalog.store.connections import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from tests.support import damage

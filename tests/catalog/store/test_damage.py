@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.exchange.merging import merge
 from neurothek.catalog.problems import Damaged, LimitExceeded, Unreadable
+from neurothek.catalog.store.connections import BLOCK_BYTES
 from neurothek.catalog.store.damage import require_log_head
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.neuron.page_rows import Aside

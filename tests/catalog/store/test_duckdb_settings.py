@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from neurothek.catalog.store.duckdb_settings import BLOCK_BYTES, STORAGE_VERSION, beside, lock_down, settings_of
+from neurothek.catalog.store.connections import BLOCK_BYTES, STORAGE_VERSION, beside, lock_down, settings_of
 
 
 def written(path: Path) -> Path:

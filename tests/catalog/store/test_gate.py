@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from neurothek.catalog.problems import Busy, Unreadable
-from neurothek.catalog.store import gate as gate_module
-from neurothek.catalog.store.gate import Gate, Wait
-from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.store import warehouse as gate_module
+from neurothek.catalog.store.warehouse import Gate, Wait, Warehouse
 
 SOON_SECONDS = 0.1
 LONG_SECONDS = 20.0
@@ -129,8 +128,8 @@ def test_a_lock_that_cannot_be_written_keeps_no_reader_out(gate: Gate, monkeypat
 HOLD = """
 import sys, time
 from pathlib import Path
-from neurothek.catalog.store import gate as gate_module
-from neurothek.catalog.store.gate import Gate, Wait
+from neurothek.catalog.store import warehouse as gate_module
+from neurothek.catalog.store.warehouse import Gate, Wait
 from neurothek.catalog.store.warehouse import Warehouse
 path = Path(sys.argv[2])
 lease = Gate(path).exclusive(Wait(path, 20)) if sys.argv[1] == "gate" else Warehouse(path).reader()

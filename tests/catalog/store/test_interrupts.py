@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import LimitExceeded
-from neurothek.catalog.store import interrupts
-from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.catalog.store import connections
+from neurothek.catalog.store.connections import keyboard_interrupts
 from neurothek.catalog.store.warehouse import Warehouse
 from tests.support.warehouse import create
 
@@ -117,7 +117,7 @@ def test_a_thread_that_cannot_be_started_is_told_as_want_of_memory(monkeypatch: 
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(interrupts, "_ear", interrupts._Ear)
+    monkeypatch.setattr(connections, "_ear", connections._Ear)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     connection = duckdb.connect()
     with pytest.raises(LimitExceeded, match="not enough memory"), keyboard_interrupts(connection):

@@ -16,8 +16,7 @@ import pytest
 import neurothek.catalog.store.warehouse
 from neurothek.catalog.problems import Busy, Conflict, Damaged, NeurothekError, Unavailable, Unreadable
 from neurothek.catalog.store.damage import log_of
-from neurothek.catalog.store.gate import Gate, Wait
-from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.store.warehouse import Gate, Wait, Warehouse
 from neurothek.catalog.tables import versions
 from tests.support import publications as made
 

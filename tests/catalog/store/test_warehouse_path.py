@@ -8,8 +8,9 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import Unreadable
+from neurothek.catalog.store.damage import followed, refuse_file
 from neurothek.catalog.store.leases import sole_writer
-from neurothek.catalog.store.warehouse import Warehouse, followed, refuse_file
+from neurothek.catalog.store.warehouse import Warehouse
 from tests.support import publications as made
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.catalog.terminal.cells import PrintedColumn
-from neurothek.catalog.terminal.layout import GAP, fit, padded, shortened, text_width
+from neurothek.catalog.terminal.cells import GAP, PrintedColumn, fit, padded, shortened, text_width
 
 columns = st.lists(
     st.builds(

@@ -7,7 +7,7 @@ from neurothek import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.dashboards.live import answers
 from neurothek.dashboards.live.answers import MOST_POSITIONS, activations_of, grid_of, switch_of, trace_of
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from tests.support import ingests
 from tests.support.models import build
 
@@ -28,10 +28,10 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
 
 @pytest.fixture(autouse=True)
 def _handed_over(door: Neurothek) -> None:
-    hand_over(door)
+    set_backend(door)
 
 
-def test_answers_are_those_of_the_desk(door: Neurothek) -> None:
+def test_answers_are_those_of_the_backend(door: Neurothek) -> None:
     grid = grid_of("tiny", PROMPT, lens="id", corpus=None)
     assert grid.cells.equals(door.trace_grid("tiny", PROMPT, most=MOST_POSITIONS).cells)
     traced = trace_of("tiny", PROMPT, position=2, lens="id", corpus=None)
@@ -48,7 +48,7 @@ def test_the_same_question_runs_no_model_again(monkeypatch: pytest.MonkeyPatch) 
     def refuse() -> Neurothek:
         raise NeurothekError("asked again")
 
-    monkeypatch.setattr(answers, "desk", refuse)
+    monkeypatch.setattr(answers, "backend", refuse)
     assert grid_of("tiny", "five six", lens="id", corpus=None).cells.equals(told[0].cells)
     with pytest.raises(NeurothekError, match="asked again"):
         grid_of("tiny", "five six seven", lens="id", corpus=None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 import neurothek
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.dashboards.widgets.memory import cached_answer
 
 asked: list[str] = []
@@ -19,7 +19,7 @@ def count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
 
 def test_an_answer_is_kept_until_the_warehouse_changes(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
-    hand_over(neurothek.open(path))
+    set_backend(neurothek.open(path))
     asked.clear()
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table one as select 1")

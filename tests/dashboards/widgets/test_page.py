@@ -6,14 +6,14 @@ import pytest
 
 import neurothek
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.dashboards.widgets import page
 from neurothek.dashboards.widgets.page import as_sentence, elsewhere
 
 
 def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
     path = tmp_path / "my own.duckdb"
-    hand_over(neurothek.open(path))
+    set_backend(neurothek.open(path))
     assert elsewhere() == path
     # As Markdown every mark has a backslash before it.
     said = as_sentence("not there; run `neurothek ingest m`").replace("\\", "")
@@ -23,7 +23,7 @@ def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
 def test_the_one_that_commands_find_by_themselves_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for path in (Path(DEFAULT_WAREHOUSE), tmp_path / DEFAULT_WAREHOUSE):
-        hand_over(neurothek.open(path))
+        set_backend(neurothek.open(path))
         assert elsewhere() is None
         assert "warehouse" not in as_sentence("run `neurothek ingest m`")
 
@@ -31,7 +31,7 @@ def test_the_one_that_commands_find_by_themselves_is_not(tmp_path: Path, monkeyp
 def test_a_command_to_copy_names_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     monkeypatch.setattr("neurothek.dashboards.widgets.page.st.code", lambda command, **_: copied.append(command))
-    hand_over(neurothek.open(tmp_path / "w.duckdb"))
+    set_backend(neurothek.open(tmp_path / "w.duckdb"))
     page.show_command("neurothek ingest m")
     page.show_command(copied[0])
     assert copied[0] == copied[1] == f"neurothek ingest m --warehouse {tmp_path / 'w.duckdb'}"
@@ -50,5 +50,5 @@ def test_a_time_is_told_by_the_runs_of_other_models(full_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a *b* _c_ [d](e)", "<script>", "# head", "$x$", ":smile:"])
 def test_markdown_in_a_sentence_is_text(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    hand_over(neurothek.open(Path(DEFAULT_WAREHOUSE)))
+    set_backend(neurothek.open(Path(DEFAULT_WAREHOUSE)))
     assert as_sentence(text) != text

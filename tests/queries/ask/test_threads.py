@@ -10,7 +10,7 @@ from functools import partial
 import duckdb
 import pytest
 
-from neurothek.catalog.store.interrupts import keyboard_interrupts
+from neurothek.catalog.store.connections import keyboard_interrupts
 from neurothek.queries.neuron.page_rows import Aside
 
 ENDLESS = "select count(*) from range(10000000000) a where hash(a) = 1"

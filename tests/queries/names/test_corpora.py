@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurothek.catalog.publishing.summaries import rebuild_facts, refresh
-from neurothek.queries.names import corpora
-from neurothek.queries.names.corpora import choose_corpora, measured_corpora
+from neurothek.queries.names import models
+from neurothek.queries.names.models import choose_corpora, measured_corpora
 
 # Tokens of a corpus, and the jobs that read it.
 texts = st.tuples(st.sampled_from([10, 20, 30]), st.sets(st.sampled_from(["activity", "contexts"]), min_size=1))
@@ -92,7 +92,7 @@ def test_the_shown_corpus_is_one_rule_wherever_it_is_written(
         assert facts == [(expected,)]
         if not is_pinned:
             # Without what the view says, Python orders them alike.
-            alike = sorted((replace(row, is_shown=False) for row in rows), key=corpora._order)
+            alike = sorted((replace(row, is_shown=False) for row in rows), key=models._order)
             assert alike[0].corpus_id == expected
     finally:
         blank.execute("rollback")

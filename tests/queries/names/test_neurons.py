@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
-from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.models import find_neuron
 from tests.support.tiny import MODELS, address, neurons_of
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.queries.names.tokens import (
+from neurothek.queries.names.words import (
     context_ids,
     counts_of,
     first_texts,

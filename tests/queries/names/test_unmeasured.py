@@ -11,7 +11,7 @@ from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs import registry
 from neurothek.queries.names import unmeasured as module
-from neurothek.queries.names.corpora import shown_corpora
+from neurothek.queries.names.models import shown_corpora
 from neurothek.queries.names.unmeasured import (
     OF_COMPARISON,
     OF_NEURON,

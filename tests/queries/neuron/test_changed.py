@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.queries.neuron.changed import INTERVENTION_COLUMNS, MOST_LISTED
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
+from neurothek.queries.neuron.relatives import INTERVENTION_COLUMNS, MOST_LISTED
 from tests.support import continuation_rows, intervention_rows
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS, Row

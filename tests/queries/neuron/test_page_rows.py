@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from neurothek.catalog.problems import NotFound
-from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.models import find_neuron
 from neurothek.queries.neuron.page_rows import NeuronRows, neuron_rows
 from neurothek.queries.views.on_corpus import on_corpus
 from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of

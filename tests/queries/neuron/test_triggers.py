@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.neuron.contexts import DETECTION_COLUMNS, TRIGGER_COLUMNS, rule
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
-from neurothek.queries.neuron.triggers import DETECTION_COLUMNS, TRIGGER_COLUMNS, rule
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 

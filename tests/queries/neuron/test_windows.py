@@ -7,8 +7,8 @@ import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.statements import records
+from neurothek.queries.neuron.contexts import BANDS, HISTOGRAM_COLUMNS, WINDOW_COLUMNS, sections
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
-from neurothek.queries.neuron.windows import BANDS, HISTOGRAM_COLUMNS, WINDOW_COLUMNS, sections
 from tests.support.tiny import MODELS, TEXTS, Neuron, address
 from tests.support.warehouse import create, hand_made
 

@@ -14,7 +14,7 @@ from neurothek.catalog.spelling import visible
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs.ngrams import trigger_scores as ngram_triggers
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.names.corpora import which_corpora
+from neurothek.queries.names.models import which_corpora
 from neurothek.queries.search.by_likeness import alike
 from neurothek.queries.search.by_trigger import COLUMNS, STORED_TRIGGERS, triggered
 from neurothek.queries.search.by_word import search

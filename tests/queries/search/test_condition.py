@@ -13,8 +13,7 @@ import neurothek
 from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound
 from neurothek.queries.ask.one_query import PartUnknown
 from neurothek.queries.ask.statements import statement
-from neurothek.queries.names.corpora import choose_corpora
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_corpora, choose_models
 from neurothek.queries.search import by_trigger, condition
 from neurothek.queries.search.by_likeness import alike
 from neurothek.queries.search.by_score import scored, scorings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import neurothek
-from neurothek import opened
+from neurothek.api import answers
 from neurothek.queries.search.question import SIDES, Side
 from tests.support.ingests import measure, open_warehouse, request
 from tests.support.models import CAUSAL_KINDS
@@ -73,7 +73,7 @@ def test_what_lies_beyond_the_lists_is_found_and_said(
         token = door.sql(WORDS, {"m": name})["token"][0]
         whole = door.search(token, exact=True, model=name, limit=10_000)
         with monkeypatch.context() as patch:
-            patch.setattr(opened, "MOST_BYTES", 0)
+            patch.setattr(answers, "MOST_BYTES", 0)
             listed = door.search(token, exact=True, model=name, limit=10_000)
         assert 0 < listed.n_found < whole.n_found
         assert any("are complete to rank 50: a neuron that ranks a word lower" in note for note in listed.notes)

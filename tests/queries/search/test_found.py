@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
+from neurothek.queries.search.condition import IN_PYTHON
 from neurothek.queries.search.poles import FoundNeurons
-from neurothek.queries.search.scope import IN_PYTHON
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.by_word import search
+from neurothek.queries.search.condition import AskedModels, layers_of, models_asked, variants_hint
 from neurothek.queries.search.question import Question
-from neurothek.queries.search.scope import AskedModels, layers_of, models_asked, variants_hint
 from tests.support.known import known_model
 from tests.support.tiny import MODELS
 

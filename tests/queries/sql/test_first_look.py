@@ -11,8 +11,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.sql import cookbook, processes
-from neurothek.queries.sql.first_look import look
-from neurothek.queries.sql.policy import QueryScope
+from neurothek.queries.sql.policy import QueryScope, look
 from neurothek.queries.sql.run import ask_people
 from tests.support.analytical import QUERIES
 

@@ -10,8 +10,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.queries.names.models import choose_model
-from neurothek.queries.names.neurons import find_neuron
+from neurothek.queries.names.models import choose_model, find_neuron
 from neurothek.queries.neuron.page import neuron_page
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.labels import labelled

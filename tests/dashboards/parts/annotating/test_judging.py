@@ -58,7 +58,9 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Page:
     monkeypatch.setattr(annotating, "st", SimpleNamespace(session_state=page.state))
     monkeypatch.setattr(annotating, "remember", lambda **values: page.address.update(values))
     monkeypatch.setattr(annotating, "save_annotations", page.save)
-    monkeypatch.setattr(annotating, "desk", lambda: SimpleNamespace(warehouse=SimpleNamespace(path=Path("w.duckdb"))))
+    monkeypatch.setattr(
+        annotating, "backend", lambda: SimpleNamespace(warehouse=SimpleNamespace(path=Path("w.duckdb")))
+    )
     return page
 
 

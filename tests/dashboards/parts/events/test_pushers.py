@@ -13,7 +13,7 @@ import neurothek
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.parts.events import MOST_ROWS, pushers_html, pushers_sentence, saturations, shown_pushers
-from neurothek.dashboards.session import hand_over
+from neurothek.dashboards.session import set_backend
 from neurothek.dashboards.widgets.figures import data_of
 from neurothek.queries.names.models import choose_models
 from tests.support import event_warehouse, tiny
@@ -103,7 +103,7 @@ def test_rows_are_ordered_by_what_a_neuron_pushes_beyond_its_base_rate(whole_pat
     """Oracle: base rates counted over all examples by loops."""
     facts = event_warehouse.rows()
     names = {name: key for key in event_warehouse.MEASURED for name in [tiny.MODELS[key[0]].name]}
-    hand_over(neurothek.open(whole_path))
+    set_backend(neurothek.open(whole_path))
     n_rows = 0
     for word in ("school", "coffee", "dog"):
         rows = rows_of(whole_path, word)
@@ -151,7 +151,7 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
             made.insert(connection, "sub_updates", planted)
         rebuild_facts(connection, model_id)
     # Answers are kept by the warehouse that pages show.
-    hand_over(neurothek.open(path))
+    set_backend(neurothek.open(path))
     rows = rows_of(path, "school").filter(model=model, layer=0)
     assert rows.select("neuron", "n_pushes", "base_share").rows() == [(1, 6, 6 / 40), (0, 12, 1.0)]
     assert f"{model}/L0N1 exceeds its base rate most: it pushes the token in 6 of 12 (50%)" in pushers_sentence(
@@ -192,7 +192,7 @@ def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(
         tiny.address((row["model_id"], row["layer"], row["neuron"])): row["top_token_ids"][:10]
         for row in made.hand_made().rows["projections"]
     }
-    hand_over(neurothek.open(whole_path))
+    set_backend(neurothek.open(whole_path))
     with Warehouse(whole_path).reader() as connection:
         models = choose_models(connection, MODELS)
         for word in ("school", "coffee"):

@@ -22,7 +22,7 @@ from neurothek.dashboards.parts.explore.cluster_cards import (
 )
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
-from neurothek.queries.names.corpora import shown_corpora
+from neurothek.queries.names.models import shown_corpora
 from tests.support import warehouse as made
 
 Place = tuple[int, int]

@@ -26,7 +26,7 @@ from tests.support import ingests
 from tests.support.models import build
 
 # One worker measures the warehouse.
-pytestmark = pytest.mark.xdist_group("front door")
+pytestmark = pytest.mark.xdist_group("api")
 
 
 def run(*arguments: str) -> Result:

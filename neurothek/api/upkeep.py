@@ -1,0 +1,274 @@
+"""Figures, annotations, labels, exports, imports and merges: what changes, copies or draws rows without a model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neurothek.catalog.arguments import require, validated
+from neurothek.catalog.files import expanded
+from neurothek.catalog.progress import Progress
+from neurothek.queries.papers.paper_names import PaperName
+
+if TYPE_CHECKING:
+    from neurothek.api.warehouse import Neurothek
+    from neurothek.catalog.exchange.manifest import Manifest
+    from neurothek.catalog.exchange.merging import Merged
+    from neurothek.catalog.upkeep.changes import Label
+    from neurothek.dashboards.papers.figure import Figure
+    from neurothek.queries.annotate.annotations import Saved
+    from neurothek.queries.compare.comparison import Comparison
+    from neurothek.queries.neuron.page import NeuronPage
+
+
+@validated
+def draw_neuron(base: "Neurothek", page: "NeuronPage", path: str | Path) -> Path:
+    """Write a neuron's figure as PNG or SVG, according to the file's name.
+
+    Args:
+        page: an answer of `neuron`.
+        path: the file.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        NotMeasured: its positions were not measured.
+        Invalid: the file's name ends in neither .png nor .svg.
+        Unreadable: nothing can be written there.
+
+    Example:
+        >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
+        'neuron.svg'
+    """
+    from neurothek.dashboards.charts.pictures import kind_of, save
+    from neurothek.dashboards.papers.neuron import neuron_figure
+    from neurothek.queries.names.unmeasured import corpus_words
+    from neurothek.queries.neuron.page import NeuronPage
+
+    require(NeuronPage, page=page)
+    kind_of(expanded(path))
+    with base.reader() as connection:
+        on = corpus_words(connection, [page.facts["model"]], page.corpus)
+    return save(neuron_figure(page, on=on), expanded(path))
+
+
+@validated
+def draw_comparison(base: "Neurothek", comparison: "Comparison", folder: str | Path) -> "list[Figure]":
+    """Write the figures of Voita et al. 2023 and Din et al. 2023 for these models, each as PNG and SVG.
+
+    Args:
+        comparison: an answer of `compare`.
+        folder: where to write them; created if missing.
+
+    Returns:
+        All figures in order; those that cannot be drawn have the reason.
+
+    Raises:
+        NotMeasured: nothing can be drawn.
+        Unreadable: nothing can be written there.
+
+    Example:
+        >>> figures = warehouse.draw_comparison(warehouse.compare(), "figures")
+        >>> [figure.name for figure in figures if not figure.why_not][:1]
+        ['figure-01-dead-neurons']
+    """
+    from neurothek.dashboards.papers.folders import write_figures
+    from neurothek.dashboards.papers.reproduced import figures_of_comparison
+    from neurothek.queries.compare.comparison import Comparison
+
+    require(Comparison, comparison=comparison)
+    with base.reader() as connection:
+        figures = figures_of_comparison(connection, comparison)
+    write_figures(figures, expanded(folder))
+    return figures
+
+
+@validated
+def annotate(base: "Neurothek", annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":
+    """Publish annotations of vectors by people, all of them or none.
+
+    Args:
+        annotations: dicts with the fields of a line that `neurothek annotate` reads.
+        annotator: name of the annotator of dicts that give none.
+
+    Returns:
+        The numbers of rows and vectors saved, and of earlier rows replaced.
+
+    Raises:
+        NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing was saved.
+
+    Example:
+        >>> saved = warehouse.annotate([{"address": "mini-opt-2m/L2N17", "concept": None}], annotator="anna")
+        >>> saved.n_vectors
+        1
+    """
+    from neurothek.queries.annotate.annotations import annotate as publish
+
+    return publish(base.warehouse, annotations, annotator=annotator)
+
+
+@validated
+def annotate_by_rules(base: "Neurothek", *models: str, seed: int = 0) -> "Saved":
+    """Judge the samples of models by rules, as the annotator `rules`, and replace its earlier annotations.
+
+    Args:
+        models: their names; none: all that have controls.
+        seed: seed of the samples.
+
+    Returns:
+        The numbers of rows and vectors saved, and of earlier rows replaced.
+
+    Raises:
+        NeurothekError: there is no such model, it has no controls, or the warehouse cannot be written.
+
+    Example:
+        >>> (outcome,) = warehouse.ingest("mini-opt-2m", job=["projections", "controls"], tokens=2000)
+        >>> warehouse.annotate_by_rules("mini-opt-2m").n_vectors
+        2080
+    """
+    from neurothek.queries.annotate.by_rules import annotate_by_rules
+
+    return annotate_by_rules(base.warehouse, models, seed=seed)
+
+
+@validated
+def reproduce(
+    base: "Neurothek",
+    paper: PaperName,
+    *models: str,
+    to: str | Path,
+    family: str | None = None,
+    corpus: str | None = None,
+) -> "list[Path]":
+    """Write a paper's figures and tables for other models, and a page that shows them with the paper's claims.
+
+    The page says what was not measured; `lacking` lists it beforehand.
+
+    Args:
+        paper: "voita", "geva" or "din".
+        models: names of models, variants included; none: all of the family.
+        to: folder to write to; created if missing.
+        family: the family; None: the only one in the warehouse.
+        corpus: name of the corpus to use; None: each model's shown one.
+
+    Returns:
+        The files: pictures as PNG and SVG, tables as CSV and Markdown with their SQL, and the page, which is last.
+
+    Raises:
+        NotFound: there are no such models.
+        Invalid: they belong to several families.
+        Unreadable: nothing can be written there.
+
+    Example:
+        >>> warehouse.reproduce("voita", to="voita")[-1].name
+        'index.html'
+    """
+    from neurothek.dashboards.papers.folders import write_paper
+    from neurothek.dashboards.papers.reproduced import collect
+
+    with base.reader() as connection:
+        collection = collect(connection, paper, models, family=family, corpus=corpus)
+    return write_paper(collection, expanded(to))
+
+
+@validated
+def export(
+    base: "Neurothek", folder: str | Path, *, dialects: str | Sequence[str] = (), progress: Progress | None = None
+) -> "Manifest":
+    """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot.
+
+    Args:
+        folder: where to write; it must be empty or new.
+        dialects: names of sqlglot dialects to write besides Spark's, such as "trino".
+        progress: receives progress reports.
+
+    Returns:
+        The manifest of the export: every file with its rows and fingerprint.
+
+    Raises:
+        NeurothekError: the folder is not empty, or there is no such dialect or warehouse.
+
+    Example:
+        >>> manifest = warehouse.export("catalog")
+    """
+    from neurothek.catalog.exchange.exports import export as write
+    from neurothek.queries.views.dialects import exported_views, require_dialect
+
+    names = (dialects,) if isinstance(dialects, str) else dialects
+    texts = exported_views([require_dialect(name) for name in names])
+    return write(base.warehouse, expanded(folder), texts=texts, progress=progress)
+
+
+@validated
+def import_(base: "Neurothek", folder: str | Path, *, progress: Progress | None = None) -> "Manifest":
+    """Import an exported folder into this warehouse, which is new or empty; does nothing if the rows are there.
+
+    Args:
+        folder: a folder that `export` wrote.
+        progress: receives progress reports.
+
+    Returns:
+        The manifest of the export.
+
+    Raises:
+        Unreadable: the folder is not an export or is damaged, or the warehouse cannot be written.
+        Conflict: the warehouse has other rows.
+
+    Example:
+        >>> copy = neurothek.open("copy.duckdb")
+        >>> copy.import_("catalog") == manifest
+        True
+    """
+    from neurothek.catalog.exchange.imports import import_folder
+
+    return import_folder(base.warehouse, expanded(folder), progress=progress)
+
+
+@validated
+def label(base: "Neurothek", model: str, *, family: str | None = None, variant: str | None = None) -> "Label":
+    """Set the family of a model, the variant that distinguishes it from the plain model of its size, or both.
+
+    Args:
+        model: name of the model.
+        family: name of the family; None: unchanged.
+        variant: "step 1000", "seed 2", "no-position", "post-norm", or "plain" for a plain size; None: unchanged.
+
+    Returns:
+        The family and variant of the model.
+
+    Raises:
+        NotFound: there is no such model.
+        Invalid: the family or variant is invalid.
+
+    Example:
+        >>> warehouse.label("mini-opt-2m", family="mini-opt")
+        Label(family='mini-opt', variant=None)
+    """
+    from neurothek.catalog.upkeep.changes import label as write
+
+    return write(base.warehouse, model, family=family, variant=variant)
+
+
+@validated
+def merge(base: "Neurothek", other: str | Path, *, progress: Progress | None = None) -> "Merged":
+    """Add the models, texts, runs and annotations of another warehouse, without duplicates.
+
+    Args:
+        other: path of the other warehouse.
+        progress: receives progress reports.
+
+    Returns:
+        A summary of the rows added.
+
+    Raises:
+        Conflict: the two contradict each other; nothing is written.
+        Unavailable: there is no other warehouse.
+        Unreadable: one of the files cannot be used; nothing is written.
+
+    Example:
+        >>> warehouse.merge("copy.duckdb").models
+        ()
+    """
+    from neurothek.catalog.exchange.merging import merge as join
+
+    return join(base.warehouse, expanded(other), progress=progress)
