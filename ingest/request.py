@@ -15,6 +15,7 @@ DEFAULT_INTERVENTION_TOKENS = 8_192
 DEFAULT_RANDOM_SETS = 20
 DEFAULT_CONTINUATION = 20
 LONGEST_SEQUENCE = 2_048
+DEFAULT_NEIGHBOURS = 20
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -141,6 +142,7 @@ class IngestRequest:
         fit: sentences that it fits on; None: 9,000, or three of four where the text has fewer than 12,000.
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
+        neighbours: nearest tokens that the job projections keeps of each token; 0: none.
         clusters: numbers of clusters to ask for; none: the two of `neurothek.ingest.jobs.clusters.job.default_sizes`.
         device: where to compute.
         dtype: number format to compute in; float32 unless asked.
@@ -210,6 +212,14 @@ class IngestRequest:
     )
     baselines: bool = _option(
         True, "--baselines/--no-baselines", help="Also fit a classifier for every layer in the job exits."
+    )
+    neighbours: int = _option(
+        DEFAULT_NEIGHBOURS,
+        "--neighbours",
+        least=0,
+        metavar="N",
+        help="Nearest tokens that the job projections keeps of each token: its time grows with the square of the "
+        "vocabulary.  [default: 20]",
     )
     clusters: tuple[int, ...] = _option(
         (),

@@ -204,7 +204,8 @@ dominated as (
             examples.saturation_by_ffn
             and examples.saturation_layer = sub_updates.layer
             -- What a neuron adds to every token alike moves none of them: as in the view pushers.
-            and sub_updates.score_final > sub_updates.coefficient::double * coalesce(projections.score_mean, 0)
+            and sub_updates.score_final
+                > coalesce(sub_updates.multiplier, sub_updates.coefficient)::double * coalesce(projections.score_mean, 0)
         ) as times_saturating
     from store.sub_updates as sub_updates
     inner join store.examples as examples

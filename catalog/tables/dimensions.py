@@ -31,7 +31,9 @@ MODELS = Table(
         "has_exact_zeros": Column(
             FLAG, "Whether a neuron that is off has coefficient 0 exactly (ReLU), so that a neuron can be dead."
         ),
-        "norm_position": Column(TEXT, "pre: blocks normalise before each sub-layer; post: after it."),
+        "norm_position": Column(
+            TEXT, "pre: blocks normalise before each sub-layer; post: after it; both: before it and what it writes."
+        ),
         "position_encoding": Column(TEXT, "learned, none (an all-zero table) or rotary."),
         "n_layers": Column(SMALL, "Number of blocks."),
         "d_model": Column(INTEGER, "Width of the residual stream."),

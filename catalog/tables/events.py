@@ -155,6 +155,14 @@ SUB_UPDATES = Table(
         ),
         "score_logit_final": Column(FLOAT, "Likewise for the final token.", terms=_terms("score_logit_final")),
         "run_id": RUN,
+        "multiplier": Column(
+            FLOAT,
+            "What v is multiplied by in what is added to the stream and in the scores, where that is not m: m over "
+            "what the norm after the FFN divides its output by; null elsewhere.",
+            nullable=True,
+            terms=_LARGEST,
+            since=30,
+        ),
     },
 )
 

@@ -21,6 +21,7 @@ class Lens:
     # what the head of a masked model does before the unembedding; None in other models
     transform: Transform | None = None
     bias: Float[Tensor, " vocab"] | None = None  # [vocab] what such a head adds to each token's logit
+    cap: float | None = None  # the c of c * tanh(logit / c), where the head bounds its logits so
 
     @classmethod
     def of(cls, transformer: Transformer, tokenizer: Tokenizer) -> "Lens":
@@ -29,7 +30,7 @@ class Lens:
         if bias is not None:
             bias = bias[torch.from_numpy(tokenizer.ids.astype(np.int64)).to(bias.device)]
         vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
-        return cls(vocabulary, transformer.final_norm(), transformer.transform(), bias)
+        return cls(vocabulary, transformer.final_norm(), transformer.transform(), bias, transformer.logit_cap)
 
     def logits(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, "streams vocab"]:
         """[streams vocab] logits of the unmasked tokens."""
@@ -39,7 +40,9 @@ class Lens:
         if self.transform is not None:
             streams = self.transform(streams)
         logits = streams @ self.vocabulary.rows.T
-        return logits if self.bias is None else logits + self.bias
+        if self.bias is not None:
+            logits = logits + self.bias
+        return logits if self.cap is None else torch.tanh(logits / self.cap) * self.cap
 
     def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
         """[streams] what the final norm divides a stream by; 1 where there is no final norm."""

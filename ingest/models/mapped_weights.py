@@ -100,7 +100,9 @@ class MappedWeights:
         project = f"{self._family.project_out}.weight"
         self._project = project if project in self._tensors else None
         self._values = [f"{self._family.layers}.{n}.{self._family.values}.weight" for n in range(model.n_layers)]
-        needed = [self._head, *([self._project] if self._project else []), *self._values]
+        norm = self._family.written_norm
+        self._norms = [f"{self._family.layers}.{n}.{norm}.weight" for n in range(model.n_layers)] if norm else []
+        needed = [self._head, *([self._project] if self._project else []), *self._values, *self._norms]
         for name in needed:
             if name not in self._tensors:
                 raise unreadable_weights(files[0], f"it holds no tensor {name}")
@@ -143,14 +145,20 @@ class MappedWeights:
     def _columns(self, layer: int) -> np.ndarray:
         """[d_model d_ffn] value vectors of a layer, one a column."""
         whole = self._whole(self._values[layer])
-        return whole.T if self._family.has_input_rows else whole
+        columns = whole.T if self._family.has_input_rows else whole
+        return columns * self._gamma(layer)[:, None] if self._norms else columns
 
     def _vector(self, layer: int, neuron: int) -> np.ndarray:
         """[d_model] a neuron's value vector."""
         name = self._values[layer]
         stored = self._array(name)
         vector = stored[neuron] if self._family.has_input_rows else stored[:, neuron]
-        return _float32(self._tensors[name].number_format, np.ascontiguousarray(vector))
+        row = _float32(self._tensors[name].number_format, np.ascontiguousarray(vector))
+        return row * self._gamma(layer) if self._norms else row
+
+    def _gamma(self, layer: int) -> np.ndarray:
+        """[d_model] what the norm of what an FFN writes multiplies it by."""
+        return self._whole(self._norms[layer]) + np.float32(self._family.norm_offset)
 
     def _whole(self, name: str) -> np.ndarray:
         return _float32(self._tensors[name].number_format, self._array(name))

@@ -19,7 +19,7 @@ from neurothek.ingest.models.errors import (
     missing_device,
     sequence_too_long,
 )
-from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout
+from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout, eps_of
 from neurothek.ingest.models.families.ends import Embeddings, Head, Transform
 from neurothek.ingest.models.families.norms import Norm, Rotary
 from neurothek.ingest.models.families.parameters import Loader, Parameters
@@ -52,7 +52,7 @@ def check(checkpoint: Checkpoint) -> None:
     stream = torch.empty(1, 2, built.config.hidden_size)
     try:
         rotary = _rotary_of(built, torch.device("cpu"))
-        angles = () if rotary is None else rotary(stream)
+        angles = () if rotary is None else rotary(stream, kind=built.angles(0))
         arguments = {} if rotary is None else {"position_embeddings": tuple(part.to("meta") for part in angles)}
         built.model.get_submodule(f"{built.family.layers}.0")(stream.to("meta"), **arguments)
     except (ArithmeticError, RuntimeError, ValueError, TypeError, LookupError) as error:
@@ -146,7 +146,14 @@ class Transformer:
             self._loaded.add(layer)
         try:
             window = self._family.window(self._built.config, layer)
-            layout = Layout(self._family, self._is_post_norm, self._is_parallel, window)
+            layout = Layout(
+                self._family,
+                self._is_post_norm,
+                self._is_parallel,
+                window,
+                angles=self._built.angles(layer),
+                is_capped=self._family.attention_cap(self._built.config) is not None,
+            )
             yield Block(module, layout, self._rotary)
         finally:
             if not self._loader.is_resident:
@@ -175,8 +182,14 @@ class Transformer:
         return table @ self._loader.float32(f"{self._family.project_out}.weight")
 
     def value_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
-        """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3)."""
-        return self._rows(layer, self._family.values, of="inputs")
+        """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3).
+
+        Where what an FFN writes is normalized, that over the FFN's divisor at a position: the norm's gamma is in it
+        [ours].
+        """
+        values = self._rows(layer, self._family.values, of="inputs")
+        norm = self._written_norm(layer)
+        return values if norm is None else values * norm.gamma
 
     def key_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
         """[d_ffn d_model] row i is what neuron i, or its gate, compares its input with ([G] 3)."""
@@ -188,7 +201,8 @@ class Transformer:
 
     def value_bias(self, layer: int) -> Float[Tensor, " d_model"]:
         """[d_model] what the FFN adds to the stream beside its neurons; 0 where the model has no biases."""
-        return self._bias(layer, self._family.values, width=self.shape.d_model)
+        bias, norm = self._bias(layer, self._family.values, width=self.shape.d_model), self._written_norm(layer)
+        return bias if norm is None else bias * norm.gamma
 
     def ffn_norm(self, layer: int) -> Norm | None:
         """The norm before the FFN; None for post-norm blocks."""
@@ -196,6 +210,10 @@ class Transformer:
             return None
         path = self._family.ffn_norm
         return self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
+
+    def _written_norm(self, layer: int) -> Norm | None:
+        path = self._family.written_norm
+        return None if path is None else self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
 
     def final_norm(self) -> Norm | None:
         """The norm before the unembedding; None where the model has none."""
@@ -210,6 +228,11 @@ class Transformer:
     def token_bias(self) -> Float[Tensor, " vocab"] | None:
         """[vocab] what a masked model's head adds to the logit of each token; None for the others."""
         return self._head.token_bias()
+
+    @property
+    def logit_cap(self) -> float | None:
+        """The c of c * tanh(logit / c), by which the head bounds its logits; None where it does not."""
+        return self._family.logit_cap(self._built.config)
 
     @property
     def has_parts(self) -> bool:
@@ -239,7 +262,7 @@ class Transformer:
         return Shape(
             architecture=family.architecture,
             activation=activation,
-            norm_position="post" if self._is_post_norm else "pre",
+            norm_position="both" if family.written_norm else "post" if self._is_post_norm else "pre",
             position_encoding=self._position_encoding(),
             n_layers=len(self._layers),
             d_model=config.hidden_size,
@@ -278,10 +301,8 @@ class Transformer:
 
     def _norm(self, module: nn.Module, path: str) -> Norm:
         if not isinstance(module, nn.LayerNorm):
-            # Each family of transformers has an RMS norm of its own.
-            assert isinstance(module.variance_epsilon, float)
-            gamma = self._loader.float32(f"{path}.weight")
-            return Norm(gamma, torch.zeros_like(gamma), module.variance_epsilon, is_centred=False)
+            gamma = self._loader.float32(f"{path}.weight") + self._family.norm_offset
+            return Norm(gamma, torch.zeros_like(gamma), eps_of(module), is_centred=False)
         if not module.elementwise_affine:
             width = self.shape.d_model
             return Norm(torch.ones(width, device=self.device), torch.zeros(width, device=self.device), module.eps)

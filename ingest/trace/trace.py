@@ -1,6 +1,7 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -101,7 +102,7 @@ def _traced(
 ) -> Traced:
     # Attention looks back only: what comes after the position changes nothing there.
     example = Prompt(0, "", ids[: place + 1], position=place, own_position=place)
-    layers, coefficients = _watched(transformer, example)
+    layers, everywhere = _watched(transformer, example)
     lens = Lens.of(transformer, tokenizer)
     chosen = None if token_id is None else _row(lens, token_id)
     readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
@@ -111,7 +112,7 @@ def _traced(
     embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
     raised = readings.final if chosen is None else chosen
-    raising = raising_rows(lens, transformer, layers, coefficients, raised=raised, limit=n_raising, sort=sort)
+    raising = raising_rows(lens, transformer, layers, everywhere, raised=raised, limit=n_raising, sort=sort)
     if effects and raising:
         add_effects_(lens, transformer, raising[:N_EFFECTS], ids=ids[: place + 1], raised=raised)
     own_logit, own_probability = said_of(lens, layers[-1].post, raised)
@@ -136,19 +137,32 @@ def _traced(
     )
 
 
-def _watched(transformer: Transformer, example: Prompt) -> tuple[list[Layer], list[Float[Tensor, "one d_ffn"]]]:
-    """What every layer does at the position, and the coefficients of all its neurons there."""
+@dataclass(frozen=True, eq=False)
+class AllNeurons:
+    """All neurons of a layer at the position."""
+
+    coefficients: Float[Tensor, " d_ffn"]  # their activations
+    written: Float[Tensor, " d_ffn"]  # what their value vectors are multiplied by
+
+
+def _watched(transformer: Transformer, example: Prompt) -> tuple[list[Layer], list[AllNeurons]]:
+    """What every layer does at the position, and all its neurons there."""
 
     def look_at(layer: int) -> Look:
         norms = torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1)
         return lambda seen: (
             picked(seen, norms, layer=layer, n_event_examples=0, seed=0)
-            | {"all": seen.batch.at_positions(seen.output.coefficients)}
+            | {
+                "all_coefficients": seen.batch.at_positions(seen.output.coefficients),
+                "all_written": seen.batch.at_positions(seen.output.written),
+            }
         )
 
     columns_by_layer = list(prompt_pass.run(transformer, [example], look_at, batch_tokens=len(example.tokens)))
-    coefficients = [columns.pop("all") for columns in columns_by_layer]
-    return [Layer(**columns) for columns in columns_by_layer], coefficients
+    everywhere = [
+        AllNeurons(columns.pop("all_coefficients")[0], columns.pop("all_written")[0]) for columns in columns_by_layer
+    ]
+    return [Layer(**columns) for columns in columns_by_layer], everywhere
 
 
 def _row(lens: Lens, token_id: int) -> Int[Tensor, " one"]:
@@ -214,15 +228,15 @@ def _neurons_frame(
         total = float(layer.total[0])
         size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[mask]
         neurons = layer.neurons[0, :N_DOMINANT]
-        coefficients = layer.coefficients[0, :N_DOMINANT]
+        coefficients, multipliers = layer.coefficients[0, :N_DOMINANT], layer.written[0, :N_DOMINANT]
         values = transformer.value_vectors(number)
         # What is added to every token alike moves none of them.
-        common = coefficients * (values[neurons] @ centre)
+        common = multipliers * (values[neurons] @ centre)
         raw = {"candidate": scores.candidate.raw, "final": scores.final.raw}
         rows = {"candidate": readings.tops[:, number, 0], "final": readings.final}
         if chosen is not None:
             raw["token"], rows["token"] = picked_scores(lens, layer, values, chosen).raw, chosen
-        written = written_ranks(lens, coefficients, values[neurons], torch.cat(list(rows.values())))
+        written = written_ranks(lens, multipliers, values[neurons], torch.cat(list(rows.values())))
         columns = {
             "layer": [number] * int(mask.sum()),
             "rank": np.arange(1, int(mask.sum()) + 1),
@@ -273,7 +287,7 @@ def raising_rows(
     lens: Lens,
     transformer: Transformer,
     layers: Sequence[Layer],
-    coefficients: Sequence[Float[Tensor, "one d_ffn"]],
+    everywhere: Sequence[AllNeurons],
     *,
     raised: Int[Tensor, " one"],
     limit: int,
@@ -288,18 +302,22 @@ def raising_rows(
         lens: the end of the model.
         transformer: the model.
         layers: every layer at the position.
-        coefficients: of each layer those of all its neurons there.
+        everywhere: all neurons of each layer there.
         raised: the token, as a row of the vocabulary.
         limit: how many rows.
         sort: which come first; of equal ones the lower layer and neuron.
     """
     readers = torch.stack([lens.vocabulary.rows[raised[0]], centre_of(lens)], dim=1)
     rows: list[dict[str, Any]] = []
-    for number, (layer, (of_neurons,)) in enumerate(zip(layers, coefficients, strict=True)):
+    for number, (layer, neurons_there) in enumerate(zip(layers, everywhere, strict=True)):
         values = transformer.value_vectors(number)
-        raw, common = (of_neurons[:, None] * (values @ readers)).T
-        size = of_neurons.abs() * torch.linalg.vector_norm(values, dim=1)
-        columns = {"coefficient": of_neurons, "contribution": size, "share": size.double() / layer.total[0]}
+        raw, common = (neurons_there.written[:, None] * (values @ readers)).T
+        size = neurons_there.written.abs() * torch.linalg.vector_norm(values, dim=1)
+        columns = {
+            "coefficient": neurons_there.coefficients,
+            "contribution": size,
+            "share": size.double() / layer.total[0],
+        }
         columns |= {"score": raw, "centred": raw - common}
         raises = columns["centred"] > 0
         keys = torch.where(raises, columns[sort].double(), -torch.inf)
@@ -313,7 +331,9 @@ def raising_rows(
     for number, group in groupby(sorted(rows, key=itemgetter("layer")), key=itemgetter("layer")):
         layer_rows = list(group)
         neurons = [row["neuron"] for row in layer_rows]
-        written = written_ranks(lens, coefficients[number][0, neurons], _values(transformer, number, neurons), raised)
+        written = written_ranks(
+            lens, everywhere[number].written[neurons], _values(transformer, number, neurons), raised
+        )
         for row, (rank,) in zip(layer_rows, written, strict=True):
             row |= {"token_rank": rank, "probability_off": None, "logit_off": None}
     return rows

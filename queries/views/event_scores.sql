@@ -60,7 +60,7 @@ scored as (
                 else sub_updates.score_logit_candidate
             end as double
         ) as score_logit,
-        cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
+        cast(coalesce(sub_updates.multiplier, sub_updates.coefficient) as double) * cast(projections.score_mean as double) as common,
     from shown
     inner join store.sub_updates as sub_updates
         on sub_updates.set_id = shown.model_id

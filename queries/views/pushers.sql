@@ -58,7 +58,7 @@ scored as (
         cast(sub_updates.coefficient as double) as coefficient,
         cast(sub_updates.score_final as double) as score,
         cast(sub_updates.score_final as double)
-        - cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as centred,
+        - cast(coalesce(sub_updates.multiplier, sub_updates.coefficient) as double) * cast(projections.score_mean as double) as centred,
     from saturations
     inner join store.sub_updates as sub_updates
         on sub_updates.set_id = saturations.model_id

@@ -35,7 +35,7 @@ with scored as (
         array_length(examples.tokens) = 1 as is_first,
         cast(sub_updates.score_candidate as double) as score,
         cast(sub_updates.score_logit_candidate as double) as score_logit,
-        cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
+        cast(coalesce(sub_updates.multiplier, sub_updates.coefficient) as double) * cast(projections.score_mean as double) as common,
     from store.sub_updates as sub_updates
     inner join measured_corpora
         on measured_corpora.model_id = sub_updates.set_id and measured_corpora.corpus_id = sub_updates.corpus_id

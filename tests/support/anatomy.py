@@ -24,6 +24,7 @@ class Places:
     ffn_norm: str
     is_transposed: bool = False
     is_gated: bool = False
+    written_norm: str = ""
 
 
 PLACES = {
@@ -50,6 +51,19 @@ PLACES = {
     ),
 }
 PLACES["bert"] = Places("bert.encoder.layer", "", "attention", "intermediate.dense", "output.dense", "output.LayerNorm")
+PLACES |= dict.fromkeys(
+    ("gemma2", "gemma3_text"),
+    Places(
+        "model.layers",
+        "model.norm",
+        "self_attn",
+        "mlp.gate_proj",
+        "mlp.down_proj",
+        "pre_feedforward_layernorm",
+        is_gated=True,
+        written_norm="post_feedforward_layernorm",
+    ),
+)
 PLACES |= dict.fromkeys(("mistral", "qwen2", "qwen3"), PLACES["llama"])
 
 
@@ -75,8 +89,11 @@ class NormWeights:
 
 def loaded(folder: Path, *, attention: str = "sdpa") -> PreTrainedModel:
     """A checkpoint as transformers itself loads it, in float32, with the head it was trained with."""
-    masked = AutoConfig.from_pretrained(folder, local_files_only=True).model_type == "bert"
-    auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    kind = AutoConfig.from_pretrained(folder, local_files_only=True).model_type
+    auto = AutoModelForMaskedLM if kind == "bert" else AutoModelForCausalLM
+    if kind == "gemma2":
+        # The fused kernels bound no logits.
+        attention = "eager"
     model = auto.from_pretrained(folder, local_files_only=True, dtype=torch.float32, attn_implementation=attention)
     assert isinstance(model, PreTrainedModel)
     model.eval()
@@ -92,7 +109,8 @@ class Anatomy:
         self.is_gated = self.places.is_gated
         self.is_parallel = bool(getattr(model.config, "use_parallel_residual", False))
         self.is_post_norm = model.config.model_type == "bert" or not getattr(model.config, "do_layer_norm_before", True)
-        activation = getattr(model.config, "activation_function", None) or model.config.hidden_act
+        names = ("activation_function", "hidden_activation", "hidden_act")
+        activation = next(name for name in (getattr(model.config, name, None) for name in names) if name)
         self.has_exact_zeros = activation == "relu"
         self.blocks: list[torch.nn.Module] = list(model.get_submodule(self.places.blocks).children())
 
@@ -114,9 +132,23 @@ class Anatomy:
         return self._bias(self.keys(layer), len(self.key_rows(layer)))
 
     def value_rows(self, layer: int) -> Floats:
-        """[d_ffn d_model]."""
+        """[d_ffn d_model]; where what is written is normalized, times the gamma of that norm."""
         weight = float64(self.values(layer).weight)
-        return weight if self.places.is_transposed else weight.T
+        rows, norm = weight if self.places.is_transposed else weight.T, self.written_norm(layer)
+        return rows if norm is None else rows * norm.gamma
+
+    def written_norm(self, layer: int) -> NormWeights | None:
+        """The norm of what the FFN writes; None where it is added as it is."""
+        path = self.places.written_norm
+        return _norm(self.blocks[layer].get_submodule(path)) if path else None
+
+    def multipliers(self, layer: int, seen: dict[str, torch.Tensor]) -> Floats:
+        """[... d_ffn] what the value rows are multiplied by: the coefficients, over the divisor of what is written."""
+        coefficients, norm = float64(seen["values in"]), self.written_norm(layer)
+        if norm is None:
+            return coefficients
+        divided: Floats = coefficients / np.sqrt((float64(seen["values out"]) ** 2).mean(-1, keepdims=True) + norm.eps)
+        return divided
 
     def value_bias(self, layer: int) -> Floats:
         """[d_model]."""
@@ -180,6 +212,8 @@ class Anatomy:
 
 def _norm(module: Any) -> NormWeights:  # noqa: ANN401 - each family has an RMS norm of its own
     gamma = float64(module.weight)
+    if type(module).__name__.startswith("Gemma"):
+        return NormWeights(1 + gamma, np.zeros_like(gamma), module.eps, is_rms=True)
     if isinstance(module, torch.nn.LayerNorm):
         return NormWeights(gamma, float64(module.bias), module.eps, is_rms=False)
     return NormWeights(gamma, np.zeros_like(gamma), module.variance_epsilon, is_rms=True)

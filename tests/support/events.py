@@ -22,6 +22,7 @@ class PlainLayer:
     pre: Floats
     post: Floats
     coefficients: Floats
+    written: Floats  # what the values are multiplied by: the coefficients, over a divisor where there is one
     values: Floats
     ffn_output: Floats
 
@@ -45,12 +46,14 @@ class PlainStreams:
             rows: Floats = float64(tensor).reshape(length, -1)
             return rows[length - 1 :].ravel()
 
+        output, norm = last(seen["values out"]), self.body.written_norm(number)
         return PlainLayer(
             pre=last(self.body.pre_ffn(seen)),
             post=last(seen["block out"]),
             coefficients=last(seen["values in"]),
+            written=self.body.multipliers(number, seen).reshape(length, -1)[-1],
             values=self.body.value_rows(number),
-            ffn_output=last(seen["values out"]),
+            ffn_output=output if norm is None else norm(output),
         )
 
     def ffn_bias(self, layer: int) -> Floats:
@@ -65,7 +68,8 @@ class PlainStreams:
             with torch.inference_mode():
                 return float64(head(torch.from_numpy(stream).float()[None, None]))[0, 0, :VOCABULARY]
         logits: Floats = self.unembedding @ (stream if self.norm is None else self.norm(stream))
-        return logits
+        cap = getattr(self.body.config, "final_logit_softcapping", None)
+        return logits if cap is None else cap * np.tanh(logits / cap)
 
     def own_logits(self, ids: Sequence[int]) -> Floats:
         """Those that the whole model returns."""
@@ -107,5 +111,5 @@ def elimination_layer(candidate_ranks: Sequence[int]) -> int | None:
 
 def dominant(layer: PlainLayer, k: int = 10) -> list[int]:
     """Neurons of the largest |m| |v|, ties by neuron."""
-    size = [abs(m) * np.linalg.norm(v) for m, v in zip(layer.coefficients, layer.values, strict=True)]
+    size = [abs(m) * np.linalg.norm(v) for m, v in zip(layer.written, layer.values, strict=True)]
     return sorted(range(len(size)), key=lambda neuron: (-size[neuron], neuron))[:k]

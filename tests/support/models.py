@@ -3,13 +3,17 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoXConfig,
@@ -24,13 +28,16 @@ from transformers.utils import logging
 
 from tests.support.tokenizers import make_tokenizer
 
-Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama", "bert"]
+Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama", "bert", "gemma2", "gemma3"]
 
 CAUSAL_KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
 """A model of each family that says the next token, and of OPT both shapes."""
 
 KINDS: tuple[Kind, ...] = (*CAUSAL_KINDS, "bert")
 """Beside them one that fills in masked tokens."""
+
+GEMMAS: tuple[Kind, ...] = ("gemma2", "gemma3")
+"""Gated ones that normalize what an FFN writes, see a few positions back in most layers, and bound their logits."""
 
 UNTIED: tuple[Kind, ...] = ("neox", "neox_sequential", "llama")
 """Families whose unembedding usually is no copy of the token embedding."""
@@ -62,7 +69,9 @@ def build(
     Args:
         folder: where to save; made if missing.
         kind: "opt" (pre-norm, ReLU), "opt350" (post-norm, narrower embedding, no final norm), "gpt2", "neox" (parallel
-            residual), "neox_sequential", "llama" (gated, two heads to a key) or "bert" (masked, post-norm).
+            residual), "neox_sequential", "llama" (gated, two heads to a key), "bert" (masked, post-norm), "gemma2" or
+            "gemma3" (gated, norms before and after, windows; the former bounds its logits, the latter rotates by two
+            kinds of angles).
         n_layers: blocks.
         d_model: width of the residual stream.
         d_ffn: neurons a layer, 4 * d_model by default.
@@ -159,6 +168,23 @@ def _model(
             tie_word_embeddings=tie,
         )
         return LlamaForCausalLM(llama)
+    if kind in ("gemma2", "gemma3"):
+        return _gemma(
+            kind,
+            vocab_size=vocab_size,
+            hidden_size=d_model,
+            intermediate_size=d_ffn,
+            num_hidden_layers=n_layers,
+            num_attention_heads=n_heads,
+            num_key_value_heads=n_heads // 2,
+            head_dim=d_model // n_heads,
+            query_pre_attn_scalar=d_model // n_heads,
+            max_position_embeddings=context_length,
+            hidden_activation=activation or "gelu_pytorch_tanh",
+            sliding_window=5,
+            layer_types=[("sliding_attention", "full_attention")[layer % 2] for layer in range(n_layers)],
+            tie_word_embeddings=tie,
+        )
     if kind == "gpt2":
         gpt2 = GPT2Config(
             vocab_size=vocab_size,
@@ -186,6 +212,12 @@ def _model(
         tie_word_embeddings=tie,
     )
     return OPTForCausalLM(opt)
+
+
+def _gemma(kind: Kind, **fields: Any) -> PreTrainedModel:
+    if kind == "gemma2":
+        return Gemma2ForCausalLM(Gemma2Config(**fields, attn_logit_softcapping=1.0, final_logit_softcapping=5.0))
+    return Gemma3ForCausalLM(Gemma3TextConfig(**fields))
 
 
 @torch.no_grad()

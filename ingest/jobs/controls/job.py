@@ -104,7 +104,7 @@ def ffn_updates(
         values, bias = transformer.value_vectors(layer), transformer.value_bias(layer)
 
         def look(seen: Seen) -> dict[str, Tensor]:
-            coefficients = seen.batch.at_positions(seen.output.coefficients)
+            coefficients = seen.batch.at_positions(seen.output.written)
             rows = torch.from_numpy(is_wanted[layer][seen.batch.places]).to(coefficients.device)
             updates = coefficients.new_zeros(len(coefficients), values.shape[1])
             updates[rows] = coefficients[rows] @ values + bias

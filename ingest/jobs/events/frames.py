@@ -77,15 +77,20 @@ def sub_updates_frame(
     shape = is_there.shape
     contributions = _stacked([layer.contributions for layer in layers])
     totals = _stacked([layer.total for layer in layers])[:, :, None]
+    coefficients, written = (
+        _stacked([layer.coefficients for layer in layers]),
+        _stacked([layer.written for layer in layers]),
+    )
     values = {
         "neuron": _stacked([layer.neurons for layer in layers]),
-        "coefficient": _stacked([layer.coefficients for layer in layers]),
+        "coefficient": coefficients,
         "contribution": contributions,
         "share": np.divide(contributions, totals, out=np.full(shape, np.nan), where=totals > 0),
         "score_candidate": _stacked([one.candidate.raw for one in scores]),
         "score_final": _stacked([one.final.raw for one in scores]),
         "score_logit_candidate": _stacked([one.candidate.logit for one in scores]),
         "score_logit_final": _stacked([one.final.logit for one in scores]),
+        "multiplier": np.where(written == coefficients, np.nan, written),
     }
     kinds = np.repeat(np.array(KINDS), PLACES)
     places = np.concatenate([np.arange(1, n + 1) for n in PLACES])
@@ -98,7 +103,7 @@ def sub_updates_frame(
     mask = is_there.ravel()
     columns = {name: column.ravel()[mask] for name, column in (grid | values).items()}
     return pl.DataFrame(columns).select(
-        (pl.col(name).fill_nan(None) if name == "share" else pl.col(name)).cast(dtype)
+        (pl.col(name).fill_nan(None) if name in ("share", "multiplier") else pl.col(name)).cast(dtype)
         for name, dtype in SUB_UPDATES.schema.items()
     )
 

@@ -40,6 +40,7 @@ class Layer(LayerShares):
     neurons: Int[Tensor, "examples picked"]  # [examples picked] the neurons
     is_there: Bool[Tensor, "examples picked"]  # [examples picked] whether a place is filled
     coefficients: Float[Tensor, "examples picked"]  # [examples picked] their activations
+    written: Float[Tensor, "examples picked"]  # [examples picked] what their value vectors are multiplied by
     contributions: Float[Tensor, "examples picked"]  # [examples picked] |m| times the length of the value vector
 
 
@@ -67,7 +68,8 @@ def picked(
     """The columns of a `Layer`."""
     ids = [prompt.number for prompt in seen.batch.prompts]
     coefficients = seen.batch.at_positions(seen.output.coefficients)
-    contributed = contributions(coefficients, value_norms)
+    written = coefficients if seen.output.divisors is None else seen.batch.at_positions(seen.output.written)
+    contributed = contributions(written, value_norms)
     largest = dominant(contributed)
     n_places = sum(PLACES)
     neurons = torch.zeros(len(ids), n_places, dtype=torch.int64, device=contributed.device)
@@ -87,6 +89,7 @@ def picked(
         "neurons": neurons,
         "is_there": is_there,
         "coefficients": coefficients.gather(1, neurons),
+        "written": written.gather(1, neurons),
         "contributions": contributed.gather(1, neurons),
     }
 

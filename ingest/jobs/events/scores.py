@@ -44,9 +44,7 @@ def picked_scores(
     """The scores of one layer's picked neurons for one token an example, a row of the vocabulary."""
     divisors = lens.divisors(layer.pre)
     parts = [
-        neuron_scores(
-            layer.coefficients[span], values[layer.neurons[span]], rows[span], lens=lens, divisors=divisors[span]
-        )
+        neuron_scores(layer.written[span], values[layer.neurons[span]], rows[span], lens=lens, divisors=divisors[span])
         for span in slices(len(rows), EXAMPLES_AT_ONCE)
     ]
     return Scores(torch.cat([part.raw for part in parts]), torch.cat([part.logit for part in parts]))

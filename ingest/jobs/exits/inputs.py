@@ -201,7 +201,7 @@ class ExampleVectors:
         values, bias = self._transformer.value_vectors(layer), self._transformer.value_bias(layer)
         return lambda seen: {
             "stream": seen.batch.at_positions(seen.output.pre_ffn).cpu(),
-            "ffn": (seen.batch.at_positions(seen.output.coefficients) @ values + bias).cpu(),
+            "ffn": (seen.batch.at_positions(seen.output.written) @ values + bias).cpu(),
         }
 
     def _path(self, layer: int, kind: str, part: int) -> Path:

@@ -23,7 +23,7 @@ from neurothek.ingest.lens.top_k import Extremes
 from neurothek.ingest.lens.vocabulary import LEAST_UNUSED, BytePieces, Vocabulary
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.unit_vectors import unit_rows, without_self
-from neurothek.ingest.request import IngestRequest
+from neurothek.ingest.request import DEFAULT_NEIGHBOURS, IngestRequest
 
 
 def _footprint(shape: Shape) -> Footprint:
@@ -48,7 +48,7 @@ class ProjectionsJob(WeightsJob):
     """Scores of every neuron against the unmasked vocabulary: moments, histogram, highest and lowest tokens."""
 
     k: int = 50  # tokens kept at either end, at most half of the unmasked vocabulary
-    neighbours: int = 20  # tokens nearest to each token that are kept
+    neighbours: int = DEFAULT_NEIGHBOURS  # tokens nearest to each token that are kept
     name = "projections"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (
@@ -62,8 +62,13 @@ class ProjectionsJob(WeightsJob):
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "ProjectionsJob":
-        """It has no options."""
-        return cls(context)
+        """With so many nearest tokens."""
+        return cls(context, neighbours=request.neighbours)
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """How many nearest tokens are kept."""
+        return {"neighbours": parameters["neighbours"]}
 
     def parameters(self) -> dict[str, Any]:
         """How many tokens are kept."""

@@ -29,6 +29,13 @@ class BlockOutput:
     pre_ffn: Float[Tensor, "batch time d_model"]
     # the pre-activations of the gates, None where the FFN has none
     gates: Float[Tensor, "batch time d_ffn"] | None = None
+    # what the FFN's output is divided by before it is added to the stream; None where it is added as it is
+    divisors: Float[Tensor, "batch time"] | None = None
+
+    @property
+    def written(self) -> Float[Tensor, "batch time d_ffn"]:
+        """[batch time d_ffn] what each neuron's value vector is multiplied by in what is added to the stream."""
+        return self.coefficients if self.divisors is None else self.coefficients / self.divisors[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +83,8 @@ class Layout:
     is_post_norm: bool  # whether it normalizes after adding to the stream
     is_parallel: bool  # whether attention and FFN both read what enters the block
     window: int | None  # how many positions its attention sees, itself included; None: all before
+    angles: str | None = None  # which kind of angles it rotates by; None where all blocks rotate alike
+    is_capped: bool = False  # whether its attention bounds its logits, which is computed from a mask of numbers
 
 
 class Block:
@@ -88,6 +97,7 @@ class Block:
         self._keys = module.get_submodule(family.keys)
         self._attention = module.get_submodule(family.attention)
         self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
+        self._written_norm = None if family.written_norm is None else module.get_submodule(family.written_norm)
         # Of the batch that runs, for what is changed in it.
         self._shape, self._start = (0, 0), 0
 
@@ -121,6 +131,8 @@ class Block:
             gates = hooks.enter_context(_collected(self._keys, _output)) if layout.family.is_gated else []
             between = (self._attention, _output) if layout.is_parallel else (self._reader, _input)
             pre_ffn = hooks.enter_context(_collected(*between))
+            norm = self._written_norm
+            outputs = [] if norm is None else hooks.enter_context(_collected(norm, _input))
             remembered = {} if cache is None else {layout.family.cache: cache}
             after = self._module(stream, **self._arguments(stream, lengths, start), **remembered)
         # OPT flattens batch and time before its FFN.
@@ -130,6 +142,7 @@ class Block:
             coefficients=coefficients[0].view(*rows, -1),
             pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
             gates=gates[0].view(*rows, -1) if gates else None,
+            divisors=rms(outputs[0], eps_of(norm)) if norm is not None else None,
         )
 
     @contextmanager
@@ -163,11 +176,15 @@ class Block:
         """What the block is told beside the stream; without a mask it sees what its family's blocks see."""
         arguments: dict[str, object] = {}
         if self._rotary is not None:
-            arguments["position_embeddings"] = self._rotary(stream, start=start)
-        if self._layout.window is not None:
-            arguments["attention_mask"] = window_mask(
-                start + stream.shape[1], self._layout.window, stream.device, start=start
-            )
+            arguments["position_embeddings"] = self._rotary(stream, start=start, kind=self._layout.angles)
+        end = start + stream.shape[1]
+        if self._layout.is_capped:
+            seen = window_mask(end, self._layout.window or end, stream.device, start=start, always=True)
+            assert seen is not None
+            hidden = torch.zeros(seen.shape, dtype=stream.dtype, device=stream.device)
+            arguments["attention_mask"] = hidden.masked_fill_(~seen, torch.finfo(stream.dtype).min)
+        elif self._layout.window is not None:
+            arguments["attention_mask"] = window_mask(end, self._layout.window, stream.device, start=start)
         if self._layout.family.is_masked and lengths is not None:
             arguments["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
         return arguments
@@ -212,14 +229,26 @@ def padding_mask(lengths: Sequence[int], time: int, device: torch.device) -> Boo
     return (torch.arange(time, device=device) < ends[:, None])[:, None, None]
 
 
+def eps_of(norm: nn.Module) -> float:
+    """What an RMS norm adds to the mean square; each family of transformers has an RMS norm of its own."""
+    eps = getattr(norm, "variance_epsilon", None) or getattr(norm, "eps", None)
+    assert isinstance(eps, float)
+    return eps
+
+
+def rms(vectors: Float[Tensor, "batch time d_model"], eps: float) -> Float[Tensor, "batch time"]:
+    """[batch time] what an RMS norm divides each vector by, float32: sqrt(mean square + eps)."""
+    return (vectors.float().square().mean(-1) + eps).sqrt()
+
+
 def window_mask(
-    time: int, window: int, device: torch.device, *, start: int = 0
+    time: int, window: int, device: torch.device, *, start: int = 0, always: bool = False
 ) -> Bool[Tensor, "1 1 rows time"] | None:
     """[1 1 rows time] whether a position (a row, from `start` on) sees another: itself and the `window` - 1 before.
 
-    None if all see all that came before.
+    None if all see all that came before, unless it is `always` made.
     """
-    if time <= window:
+    if time <= window and not always:
         return None
     positions = torch.arange(time, device=device)
     back = positions[:, None] - positions[None]

@@ -20,6 +20,7 @@ class Embeddings:
         tokens = loader.table(family.tokens)
         assert tokens is not None
         self._loader, self._tokens, self._first_position = loader, tokens, family.position_offset
+        self._scale = family.embedding_scale(loader.built.config)
         self._positions, self._segments = loader.table(family.positions), loader.table(family.segments)
         self._project_in, self._norm = loader.filled(family.project_in), loader.filled(family.embedding_norm)
 
@@ -33,6 +34,9 @@ class Embeddings:
         """[batch time d_model] the stream of right-padded sequences that begin at position `start`."""
         here = self._loader.here
         stream = here(functional.embedding(ids.to(self._tokens.device), self._tokens))
+        if self._scale is not None:
+            # Rounded to the run's number format first, as these models were trained.
+            stream = stream * torch.tensor(self._scale, dtype=stream.dtype, device=stream.device)
         if self._project_in is not None:
             stream = self._project_in(stream)
         if self._segments is not None:
@@ -75,6 +79,7 @@ class Head:
         self._transform = loader.filled(family.transform)
         bias = self.token_bias()
         self._bias = None if bias is None else loader.here(bias)
+        self._cap = family.logit_cap(loader.built.config)
 
     @torch.inference_mode()
     def __call__(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
@@ -82,7 +87,8 @@ class Head:
         for module in (self.final_norm, self.project_out, self._transform):
             if module is not None:
                 stream = module(stream)
-        return functional.linear(stream, self._loader.read(f"{self._loader.family.head}.weight"), self._bias)
+        logits = functional.linear(stream, self._loader.read(f"{self._loader.family.head}.weight"), self._bias)
+        return logits if self._cap is None else torch.tanh(logits / self._cap) * self._cap
 
     def token_bias(self) -> Float[Tensor, " vocab"] | None:
         """[vocab] what is added to the logit of each token, float32; None where the head has no biases."""

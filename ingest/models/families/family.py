@@ -17,16 +17,21 @@ def _no_window(config: Config, layer: int) -> int | None:
     return None
 
 
+def _no_number(config: Config) -> float | None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One family; every path names a module of its model, those of the second group a module of one block.
 
     attention: the attention.
-    attention_norm: its norm, before it or, in post-norm blocks, after it; None where the attention is more than
-        what is added to the stream.
+    attention_norm: its norm, before it or, in post-norm blocks, after it; None where what is added to the stream is
+        not the attention alone.
     keys: the first linear map of the feed-forward network; of a gated one the gate's.
     values: the last one, whose input are the neurons' coefficients.
     ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
+    written_norm: the norm of what the feed-forward network adds to the stream, where there is one beside that.
     cache: what a block calls the cache of keys and values that it is given.
     has_input_rows: whether linear maps are stored with a row an input (Conv1D), not a row an output.
 
@@ -39,6 +44,11 @@ class Family:
     is_post_norm: whether a configuration normalizes after adding to the stream.
     is_parallel: whether attention and feed-forward network of a block both read what enters it.
     window: (configuration, layer) -> how many positions the layer's attention sees, None for all before.
+    norm_offset: what is added to the weights of a norm.
+    embedding_scale: what the rows of the token embedding are multiplied by; None for nothing.
+    logit_cap: the c of c * tanh(logit / c), by which the head bounds its logits; None where it does not.
+    attention_cap: likewise of the attention's logits, before the softmax.
+    has_kinds_of_angles: whether layers of different `layer_types` rotate by different angles.
     """
 
     architecture: str  # the `model_type` of config.json
@@ -71,6 +81,7 @@ class Family:
     keys: str
     values: str
     ffn_norm: str
+    written_norm: str | None = None
     cache: str = "past_key_values"
     has_input_rows: bool = False
 
@@ -82,3 +93,8 @@ class Family:
     is_post_norm: Callable[[Config], bool] = _never
     is_parallel: Callable[[Config], bool] = _never
     window: Callable[[Config, int], int | None] = _no_window
+    norm_offset: float = 0.0
+    embedding_scale: Callable[[Config], float | None] = _no_number
+    logit_cap: Callable[[Config], float | None] = _no_number
+    attention_cap: Callable[[Config], float | None] = _no_number
+    has_kinds_of_angles: bool = False

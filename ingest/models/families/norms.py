@@ -55,12 +55,21 @@ class Rotary:
     def __init__(self, module: nn.Module, device: torch.device) -> None:
         """Take transformers' own module, with its buffers in place."""
         self._module = module.to(device)
-        self._made: tuple[tuple[int, int, torch.dtype], Angles] | None = None
+        self._made: dict[str | None, tuple[tuple[int, int, torch.dtype], Angles]] = {}
 
-    def __call__(self, stream: Float[Tensor, "batch time d_model"], *, start: int = 0) -> Angles:
-        """The angles of the positions of a stream that begins at position `start`."""
+    def __call__(
+        self, stream: Float[Tensor, "batch time d_model"], *, start: int = 0, kind: str | None = None
+    ) -> Angles:
+        """The angles of the positions of a stream that begins at position `start`.
+
+        Args:
+            stream: what they are for.
+            start: the position of its first ids.
+            kind: of which kind of layer; None where all rotate alike.
+        """
         key = (start, stream.shape[1], stream.dtype)
-        if self._made is None or self._made[0] != key:
+        if kind not in self._made or self._made[kind][0] != key:
             positions = torch.arange(start, start + stream.shape[1], device=stream.device)
-            self._made = key, self._module(stream, positions[None])
-        return self._made[1]
+            kinds = () if kind is None else (kind,)
+            self._made[kind] = key, self._module(stream, positions[None], *kinds)
+        return self._made[kind][1]

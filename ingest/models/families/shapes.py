@@ -16,7 +16,9 @@ class Shape:
 
     architecture: str  # the family
     activation: str  # the non-linearity as config.json names it, such as relu or gelu_new
-    norm_position: Literal["pre", "post"]  # whether blocks normalize what they read ("pre") or what they wrote ("post")
+    # whether blocks normalize what they read ("pre"), the stream that they wrote to ("post"), or what they read and,
+    # before it is added, what they write ("both")
+    norm_position: Literal["pre", "post", "both"]
     # "none" for a learned position table that is zero everywhere
     position_encoding: Literal["learned", "none", "rotary"]
     n_layers: int  # blocks, each with one FFN

@@ -80,6 +80,10 @@ class Skeleton:
         """Tensors that only repeat another one -> that one; where nothing is tied all are their own."""
         return self.family.copies if self.config.tie_word_embeddings else {}
 
+    def angles(self, layer: int) -> str | None:
+        """The kind of angles by which a layer's attention rotates; None where all rotate alike."""
+        return str(self.config.layer_types[layer]) if self.family.has_kinds_of_angles else None
+
     def module(self, path: str) -> torch.nn.Module | None:
         """The module at `path`, None where this model has none there."""
         value: Any = self.model
@@ -114,7 +118,7 @@ def _built(family: Family, fields: Mapping[str, Any]) -> tuple[PreTrainedConfig,
         # The library changes what is inside of the fields that it is given.
         config = _config_class(family).from_dict(copy.deepcopy(dict(fields)))
         # Attention that needs no mask tensor: right padding lies in the future of every real position.
-        config._attn_implementation = "sdpa"
+        config._attn_implementation = "sdpa" if family.attention_cap(config) is None else "eager"
         # A feed-forward network that runs once a block, whatever a configuration says to save memory.
         config.chunk_size_feed_forward = 0
         model = getattr(transformers, family.model_class)(config).eval().requires_grad_(False)
@@ -180,18 +184,30 @@ def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
 
 def _rotary_numbers(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
     """What rotary positions are made of, wherever this and earlier releases wrote it."""
-    for inside in ("rope_parameters", "rope_scaling", None):
-        settings = checkpoint.config if inside is None else checkpoint.config.get(inside)
-        for name in _ROTARY_ALONE if inside is None else _ROTARY_INSIDE:
-            if isinstance(settings, Mapping) and settings.get(name) is not None:
-                yield name if inside is None else f"{name} in {inside}", settings[name]
+    for name in _ROTARY_ALONE:
+        if checkpoint.config.get(name) is not None:
+            yield name, checkpoint.config[name]
+    for inside, settings in _rotary_settings(checkpoint):
+        for name in _ROTARY_INSIDE:
+            if settings.get(name) is not None:
+                yield f"{name} in {inside}", settings[name]
+
+
+def _rotary_settings(checkpoint: Checkpoint) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What config.json says of angles: once, or of each kind of layer."""
+    for inside in ("rope_parameters", "rope_scaling"):
+        settings = checkpoint.config.get(inside)
+        if isinstance(settings, Mapping):
+            yield inside, settings
+            for kind in _ATTENTION:
+                if isinstance(settings.get(kind), Mapping):
+                    yield f"{inside}.{kind}", settings[kind]
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse rotations that depend on the longest sequence of a batch: no number would be a text's own."""
-    for inside in ("rope_parameters", "rope_scaling"):
-        settings = checkpoint.config.get(inside)
-        kind = settings.get("rope_type", settings.get("type", "default")) if isinstance(settings, dict) else "default"
+    for inside, settings in _rotary_settings(checkpoint):
+        kind = settings.get("rope_type", settings.get("type", "default"))
         if not isinstance(kind, str) or kind not in FIXED_ANGLES:
             way, named = f"supported are {', '.join(sorted(FIXED_ANGLES))}", f"rope_type {kind!r:.80} in {inside}"
             raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)

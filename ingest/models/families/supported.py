@@ -55,6 +55,7 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
 
 _PLAIN: Mapping[str, tuple[object, str]] = {
     "add_cross_attention": (False, "give a model without an encoder beside it"),
+    "use_bidirectional_attention": (False, "give a model whose attention looks back only"),
     "position_embedding_type": ("absolute", "supported is absolute"),
     # This release of transformers would build the model whole, whatever was taken out of it.
     "pruned_heads": (None, "give the model before its heads were pruned"),

@@ -121,6 +121,48 @@ QWEN2 = replace(
 
 QWEN3 = replace(QWEN2, architecture="qwen3", config_class="Qwen3Config", model_class="Qwen3ForCausalLM")
 
+GEMMA2 = Family(
+    architecture="gemma2",
+    config_class="Gemma2Config",
+    model_class="Gemma2ForCausalLM",
+    base="model.",
+    ignorable=LLAMA.ignorable,
+    layers="model.layers",
+    tokens="model.embed_tokens",
+    rotary="model.rotary_emb",
+    final_norm="model.norm",
+    attention="self_attn",
+    keys="mlp.gate_proj",
+    values="mlp.down_proj",
+    ffn_norm="pre_feedforward_layernorm",
+    written_norm="post_feedforward_layernorm",
+    activation="hidden_activation",
+    settings=(
+        "rms_norm_eps",
+        "rope_parameters",
+        "head_dim",
+        "query_pre_attn_scalar",
+        "sliding_window",
+        "layer_types",
+        "attn_logit_softcapping",
+        "final_logit_softcapping",
+    ),
+    is_gated=True,
+    window=_window_of_layer_types,
+    norm_offset=1.0,
+    embedding_scale=lambda config: config.hidden_size**0.5,
+    logit_cap=lambda config: config.final_logit_softcapping,
+    attention_cap=lambda config: config.attn_logit_softcapping,
+)
+
+GEMMA3 = replace(
+    GEMMA2,
+    architecture="gemma3_text",
+    config_class="Gemma3TextConfig",
+    model_class="Gemma3ForCausalLM",
+    has_kinds_of_angles=True,
+)
+
 BERT = Family(
     architecture="bert",
     config_class="BertConfig",
@@ -148,5 +190,5 @@ BERT = Family(
 )
 
 FAMILIES: Mapping[str, Family] = {
-    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, BERT)
+    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA2, GEMMA3, BERT)
 }

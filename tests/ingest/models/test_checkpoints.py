@@ -228,7 +228,7 @@ def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None
     config = BertConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
     BertForMaskedLM(config).save_pretrained(tmp_path)
     edit_config(tmp_path, model_type="mamba", architectures=["MambaForCausalLM"])
-    assert "bert, gpt2, gpt_neox, llama, mistral, opt" in SUPPORTED
+    assert "bert, gemma2, gemma3_text, gpt2, gpt_neox, llama, mistral, opt" in SUPPORTED
     refuses(
         Unsupported,
         tmp_path,

@@ -15,7 +15,7 @@ from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import Anatomy, Floats, loaded
-from tests.support.models import KINDS, UNTIED, Kind, build
+from tests.support.models import GEMMAS, KINDS, UNTIED, Kind, build
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
 # streams of size 1 to 10.
@@ -56,7 +56,7 @@ def oracle(folder: Path, ids: Tensor, mask: Tensor | None = None) -> tuple[list[
     return list(result.hidden_states), seen, result.logits
 
 
-@pytest.fixture(params=(*KINDS, "neox_sequential"))
+@pytest.fixture(params=(*KINDS, "neox_sequential", *GEMMAS))
 def kind(request: pytest.FixtureRequest) -> Kind:
     found: Kind = request.param
     return found
@@ -107,11 +107,17 @@ def test_right_padding_changes_nothing_at_real_positions(
 def test_ffn_output_is_the_sum_of_the_neurons_and_the_bias(
     kind: Kind, tiny_models: dict[str, Path], transformer: Transformer
 ) -> None:
-    states, coefficients, pre = run(transformer, random_ids())
+    ids = random_ids()
+    states, coefficients, pre = run(transformer, ids)
     body = Anatomy(full_model(tiny_models[kind]))
+    watched = body.watch(ids)
     for layer in range(transformer.shape.n_layers):
         values = transformer.value_vectors(layer)
-        update = sum(coefficients[layer][..., i, None] * values[i] for i in range(transformer.shape.d_ffn))
+        with transformer.block(layer) as block:
+            written = block(states[layer]).written
+        close(written, tensor(body.multipliers(layer, watched[layer])).view(written.shape))
+        assert torch.equal(written, coefficients[layer]) == (kind not in GEMMAS)
+        update = sum(written[..., i, None] * values[i] for i in range(transformer.shape.d_ffn))
         after = pre[layer] + update + tensor(body.value_bias(layer))
         if body.is_post_norm:
             norm = body.blocks[layer].get_submodule(body.places.ffn_norm)
@@ -143,7 +149,7 @@ def test_keys_bias_and_norm_give_the_coefficients(
         expected = ACT2FN[transformer.shape.activation](
             read @ transformer.key_vectors(layer).T + transformer.key_bias(layer)
         )
-        if kind == "llama":
+        if kind in ("llama", *GEMMAS):
             expected = expected * (read @ body.blocks[layer].get_parameter("mlp.up_proj.weight").detach().T)
         close(coefficients[layer], expected)
 
@@ -155,7 +161,7 @@ def test_gates_are_shown_where_they_decide(kind: Kind, tiny_models: dict[str, Pa
     for layer, seen in enumerate(watched):
         with transformer.block(layer) as block:
             output = block(run(transformer, ids)[0][layer])
-        assert (output.gates is not None) == transformer.shape.is_gated == (kind == "llama")
+        assert (output.gates is not None) == transformer.shape.is_gated == (kind in ("llama", *GEMMAS))
         if output.gates is not None:
             close(output.gates, seen["keys out"])
             agree = ((output.gates > 0) == (output.coefficients > 0)).float().mean()
@@ -195,7 +201,10 @@ def test_unembedding_after_the_final_norm_gives_the_logits(
         last = last @ transformer.unembedding().T + head.get_parameter("bias").detach()
         close(last, oracle(tiny_models[kind], ids)[2])
     else:
-        close(last @ transformer.unembedding().T, oracle(tiny_models[kind], ids)[2])
+        logits = last @ transformer.unembedding().T
+        if kind == "gemma2":
+            logits = 5 * torch.tanh(logits / 5)
+        close(logits, oracle(tiny_models[kind], ids)[2])
 
 
 def test_returned_weights_are_float32_rows(kind: Kind, transformer: Transformer) -> None:
@@ -222,8 +231,9 @@ def test_half_precision_files_run_in_float32(kind: Kind, tmp_path: Path) -> None
     close(transformer.logits(states[-1]), expected_logits)
     for seen, expected in zip(coefficients, expected_coefficients, strict=True):
         close(seen, expected)
-    values = transformer.value_vectors(0)
-    assert torch.equal(values, values.half().float())
+    # Of the rows as they are stored; those of Gemma are multiplied by a norm's weights.
+    stored = transformer.key_vectors(0)
+    assert torch.equal(stored, stored.half().float())
 
 
 def test_a_run_in_half_precision_gives_half_precision(kind: Kind, tiny_models: dict[str, Path]) -> None:
@@ -268,11 +278,12 @@ def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], 
     assert shape.n_parameters == sum(parameter.numel() for parameter in full_model(tiny_models[kind]).parameters())
     rows = {"opt": 400 * 32 + 66 * 32, "opt350": 400 * 16 + 66 * 32, "gpt2": 400 * 32 + 64 * 32}
     rows["bert"] = 400 * 32 + 64 * 32 + 2 * 32
+    rows |= dict.fromkeys(GEMMAS, 400 * 32)
     assert shape.n_parameters_embedding == rows.get(kind, 2 * 400 * 32)
-    assert shape.norm_position == ("post" if kind in ("opt350", "bert") else "pre")
+    assert shape.norm_position == ("both" if kind in GEMMAS else "post" if kind in ("opt350", "bert") else "pre")
     assert shape.is_masked == (kind == "bert")
     assert shape.has_parallel_residual == (kind == "neox")
-    is_rotary = kind in UNTIED
+    is_rotary = kind in (*UNTIED, *GEMMAS)
     assert shape.position_encoding == ("rotary" if is_rotary else "learned")
     assert (shape.settings != "") == (is_rotary or kind in ("bert", "gpt2"))
 
@@ -285,6 +296,8 @@ FUNCTIONS = {
     "neox_sequential": ("gpt_neox", "gelu", "m > 0"),
     "llama": ("llama", "silu", "gate > 0"),
     "bert": ("bert", "gelu", "m > 0"),
+    "gemma2": ("gemma2", "gelu_pytorch_tanh", "gate > 0"),
+    "gemma3": ("gemma3_text", "gelu_pytorch_tanh", "gate > 0"),
 }
 
 
@@ -298,7 +311,7 @@ def test_what_says_nothing_is_no_part_of_an_identity(kind: Kind, transformer: Tr
     """Runs of families that have no further settings keep the key they had before there were any."""
     known = set(transformer.shape.identity())
     assert {"architecture", "n_heads", "has_exact_zeros"} < known
-    assert ("settings" in known) == (kind in (*UNTIED, "bert"))
+    assert ("settings" in known) == (kind in (*UNTIED, *GEMMAS, "bert"))
     assert ("has_parallel_residual" in known) == (kind == "neox")
 
 

@@ -28,7 +28,7 @@ TOLERANCE = 2e-4
 TOKEN = 300
 
 
-@pytest.fixture(scope="module", params=CAUSAL_KINDS)
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2", "gemma3"))
 def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
     return tiny_models[request.param]
 
@@ -114,9 +114,10 @@ def test_its_neurons_are_the_dominant_ones(folder: Path) -> None:
     for number, layer in enumerate(layers):
         rows = found.neurons.filter(layer=number).to_dicts()
         assert [row["neuron"] for row in rows] == plain.dominant(layer)
-        sizes = np.abs(layer.coefficients) * np.linalg.norm(layer.values, axis=1)
+        sizes = np.abs(layer.written) * np.linalg.norm(layer.values, axis=1)
         for row in rows:
-            m, value = layer.coefficients[row["neuron"]], layer.values[row["neuron"]]
+            m, value = layer.written[row["neuron"]], layer.values[row["neuron"]]
+            assert row["coefficient"] == pytest.approx(layer.coefficients[row["neuron"]], rel=TOLERANCE, abs=TOLERANCE)
             assert row["share"] == pytest.approx(sizes[row["neuron"]] / sizes.sum(), rel=TOLERANCE)
             for name, token in (("final", found.final_token), ("token", TOKEN)):
                 expected = m * float(reference.unembedding[token] @ value)
@@ -145,13 +146,13 @@ def raising_by_hand(folder: Path) -> list[dict[str, Any]]:
     ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
     raising = []
     for number, layer in enumerate(reference.layers(ids)):
-        total = sum(abs(m) * np.linalg.norm(v) for m, v in zip(layer.coefficients, layer.values, strict=True))
-        for neuron, (m, value) in enumerate(zip(layer.coefficients, layer.values, strict=True)):
+        total = sum(abs(m) * np.linalg.norm(v) for m, v in zip(layer.written, layer.values, strict=True))
+        for neuron, (m, value) in enumerate(zip(layer.written, layer.values, strict=True)):
             scores = [m * float(e @ value) for e in reference.unembedding]
             centred = scores[TOKEN] - sum(scores) / len(scores)
             if centred > TOLERANCE:
                 share = abs(m) * np.linalg.norm(value) / total
-                row = {"layer": number, "neuron": neuron, "coefficient": m, "share": share}
+                row = {"layer": number, "neuron": neuron, "coefficient": layer.coefficients[neuron], "share": share}
                 raising.append(row | {"score": scores[TOKEN], "centred": centred, "scores": scores})
     return raising
 

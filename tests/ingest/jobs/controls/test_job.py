@@ -71,7 +71,7 @@ def random_text(tokenizer: Tokenizer) -> Corpus:
     )
 
 
-@pytest.fixture(scope="module", params=models.CAUSAL_KINDS)
+@pytest.fixture(scope="module", params=(*models.CAUSAL_KINDS, "gemma3"))
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     kind: Kind = request.param
     folder = tmp_path_factory.mktemp(kind)
@@ -113,7 +113,9 @@ def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
     drawn = cut_prompts(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_prompts=2_000).rows
     chosen = [drawn[place].tokens for place in places(len(drawn), layer=layer, n=N_UPDATES, seed=0)]
     seen = [body.watch(torch.from_numpy(tokens).long()[None])[layer]["values out"] for tokens in chosen]
-    return [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
+    outputs = [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
+    norm = body.written_norm(layer)
+    return outputs if norm is None else [norm(output) for output in outputs]
 
 
 def test_coherence_equals_a_plain_loop(measured: Measured) -> None:

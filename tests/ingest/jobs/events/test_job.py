@@ -73,7 +73,7 @@ def prepare(text: Path, tokenizer: Tokenizer, *, packing: bool = True) -> Corpus
     return corpora.prepare(recipe, tokenizer)
 
 
-@pytest.fixture(scope="module", params=CAUSAL_KINDS)
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2"))
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, text: Path) -> Measured:
     folder = build(tmp_path_factory.mktemp("models") / request.param, request.param, n_layers=N_LAYERS)
     transformer, tokenizer = open_transformer(find(str(folder))), tokenization.load(folder)
@@ -105,7 +105,7 @@ def test_streams_are_those_of_the_definition(measured: Measured) -> None:
 def test_shares_are_those_of_the_definition(measured: Measured) -> None:
     for example in measured.rows("examples"):
         for number, layer in enumerate(measured.reference.layers(example["tokens"])):  # type: ignore[arg-type]
-            sizes = np.abs(layer.coefficients) * np.linalg.norm(layer.values, axis=1)
+            sizes = np.abs(layer.written) * np.linalg.norm(layer.values, axis=1)
             (row,) = measured.rows("streams", example_id=example["example_id"], layer=number, moment="post")
             ordered = np.sort(sizes)[::-1]
             assert row["contribution_sum"] == pytest.approx(sizes.sum(), rel=TOLERANCE)
@@ -160,18 +160,23 @@ def test_sub_updates_are_those_of_the_definition(measured: Measured) -> None:
         for number, layer in enumerate(layers):
             candidate = int(np.argmax(reference.logits(layer.pre)))
             expected = plain.dominant(layer)
-            sizes = np.abs(layer.coefficients) * np.linalg.norm(layer.values, axis=1)
+            sizes = np.abs(layer.written) * np.linalg.norm(layer.values, axis=1)
             rows = measured.rows("sub_updates", example_id=example["example_id"], layer=number)
             assert [row["neuron"] for row in rows if row["kind"] == "dominant"] == expected
             for row in rows:
                 neuron = int(row["neuron"])  # type: ignore[call-overload]
-                m, value = float(layer.coefficients[neuron]), layer.values[neuron]
+                m, written = float(layer.coefficients[neuron]), float(layer.written[neuron])
+                value = layer.values[neuron]
+                if written == m:
+                    assert row["multiplier"] is None
+                else:
+                    assert row["multiplier"] == pytest.approx(written, rel=TOLERANCE, abs=1e-6)
                 assert row["coefficient"] == pytest.approx(m, rel=TOLERANCE, abs=TOLERANCE)
                 assert row["contribution"] == pytest.approx(sizes[neuron], rel=TOLERANCE, abs=TOLERANCE)
                 assert row["share"] == pytest.approx(sizes[neuron] / sizes.sum(), rel=TOLERANCE, abs=TOLERANCE)
                 for name, token in (("candidate", candidate), ("final", final)):
-                    raw = m * float(reference.unembedding[token] @ value)
-                    logit = reference.logit_score(token, value, m, layer.pre)
+                    raw = written * float(reference.unembedding[token] @ value)
+                    logit = reference.logit_score(token, value, written, layer.pre)
                     assert row[f"score_{name}"] == pytest.approx(raw, rel=TOLERANCE, abs=TOLERANCE)
                     assert row[f"score_logit_{name}"] == pytest.approx(logit, rel=TOLERANCE, abs=TOLERANCE)
 
@@ -216,7 +221,7 @@ def test_sub_updates_and_bias_are_the_ffn_output(measured: Measured) -> None:
     for example in measured.rows("examples")[:5]:
         for number, layer in enumerate(measured.reference.layers(example["tokens"])):  # type: ignore[arg-type]
             values = measured.transformer.value_vectors(number).double().numpy()
-            total = layer.coefficients @ values + measured.reference.ffn_bias(number)
+            total = layer.written @ values + measured.reference.ffn_bias(number)
             np.testing.assert_allclose(total, layer.ffn_output, rtol=1e-4, atol=1e-4)
 
 

@@ -16,6 +16,7 @@ from neurothek.ingest.jobs.projections.job import ProjectionsJob
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.request import IngestRequest
 from tests.support import jobs
 from tests.support.models import KINDS, Kind, build, edit_tensors
 
@@ -258,6 +259,16 @@ def test_histograms_count_every_token_once(case: Case) -> None:
             assert sum(one < edge - 1e-4 for one in z) <= below <= sum(one < edge + 1e-4 * (sd > 0) for one in z)
     assert counts[PLANTED] == counts[SCALED]
     assert counts[ZERO][33] == len(ids)
+
+
+def test_no_neighbours_are_rows_of_nothing(case: Case) -> None:
+    request = IngestRequest(neighbours=0)
+    job = ProjectionsJob.from_options(case.job().context, request)
+    assert job.parameters() == {"k": 50, "neighbours": 0}
+    assert ProjectionsJob.from_parameters(job.context, job.parameters()) == job
+    frames = case.measure(job, "tokens")
+    assert frames["token_neighbours"].is_empty()
+    assert frames["token_indicators"].height == len(case.tokenizer.ids)
 
 
 def test_token_neighbours(case: Case) -> None:
