@@ -1,6 +1,7 @@
 """Arguments of calls from Python: one that cannot be meant is refused in a sentence, before anything is opened."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
@@ -9,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.suggestions import hint as nearest_or_all
 
@@ -17,6 +18,7 @@ Signature = ParamSpec("Signature")
 Result = TypeVar("Result")
 
 _LONGEST = 80
+_LONGEST_PATH, _LONGEST_NAME, _LONGEST_SHOWN = 4095, 255, 60
 
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _MOST_BYTES = 2**60
@@ -149,6 +151,24 @@ def plain(value: object) -> object:
 
 def _is_real(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path as a person wrote it, with `~` for a home folder."""
+    try:
+        result = Path(path).expanduser()
+    except RuntimeError as error:
+        raise _no_path(path, "there is no such home folder") from error
+    if len(os.fsencode(result)) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST_NAME for part in result.parts):
+        raise _no_path(path, "it is too long")
+    return result
+
+
+def _no_path(path: str | os.PathLike[str], why: str) -> Unreadable:
+    """No file can lie at a path."""
+    text = str(path)
+    text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return Unreadable(f"{text!r} cannot be a path: {why}", "give another path", path=path, why=why)
 
 
 def parse_size(text: str) -> int | None:

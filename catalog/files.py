@@ -1,35 +1,11 @@
 """Files that are whole or not there, and what may lie in the place of one."""
 
 import hashlib
-import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from neurothek.catalog.problems import Unreadable
-
-
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """A path as a person wrote it, with `~` for a home folder."""
-    try:
-        result = Path(path).expanduser()
-    except RuntimeError as error:
-        raise _no_path(path, "there is no such home folder") from error
-    if len(os.fsencode(result)) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST_NAME for part in result.parts):
-        raise _no_path(path, "it is too long")
-    return result
-
-
-def _no_path(path: str | os.PathLike[str], why: str) -> Unreadable:
-    """No file can lie at a path."""
-    text = str(path)
-    text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-    return Unreadable(f"{text!r} cannot be a path: {why}", "give another path", path=path, why=why)
-
-
-_LONGEST_PATH, _LONGEST_NAME, _LONGEST_SHOWN = 4095, 255, 60
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 
 from neurothek.catalog.arguments import (
     bad_argument,
+    expanded,
     parse_size,
     require,
     unknown_argument,
 )
-from neurothek.catalog.files import expanded
 from neurothek.catalog.problems import Invalid
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest

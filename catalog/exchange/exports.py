@@ -11,8 +11,9 @@ import duckdb
 import pyarrow.parquet as pq
 
 from neurothek.catalog.advice import command_line
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
-from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries

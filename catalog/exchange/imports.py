@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 
 from neurothek.catalog.advice import command_line
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.exchange.exports import MAPS, exported, store_tables
 from neurothek.catalog.exchange.manifest import (
     MANIFEST,
@@ -15,7 +16,7 @@ from neurothek.catalog.exchange.manifest import (
     invalid_export,
     read_manifest,
 )
-from neurothek.catalog.files import expanded, sha256_of
+from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries

@@ -17,7 +17,7 @@ import duckdb
 import filelock
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store import schema

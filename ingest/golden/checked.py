@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.problems import Failed, NotFound, Refused, Unavailable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest.corpora.sources.hub_datasets import HubDataset

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from errno import EFBIG, EINVAL
 from pathlib import Path
 
-from neurothek.catalog.arguments import bad_argument
-from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.arguments import bad_argument, expanded
+from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import is_text
 from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.configurations import configured_of
-from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Invalid, NotFound, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest import minis

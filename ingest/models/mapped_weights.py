@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded
 from neurothek.catalog.problems import NeurothekError, memory_refused
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest import minis

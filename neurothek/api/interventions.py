@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from neurothek.api.answers import weights_at_hand
-from neurothek.catalog.arguments import bad_argument, require, validated
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import bad_argument, expanded, require, validated
 from neurothek.catalog.progress import Progress
 from neurothek.queries.errors.unfit_options import not_measured
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neurothek.catalog.arguments import require, validated
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded, require, validated
 from neurothek.catalog.progress import Progress
 from neurothek.queries.papers.paper_names import PaperName
 

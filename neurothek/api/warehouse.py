@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from neurothek.api import answers, interventions, measurements, runs, upkeep
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
-from neurothek.catalog.arguments import validated
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded, validated
 from neurothek.catalog.problems import NeurothekError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 import click
 
 from neurothek.api.warehouse import Neurothek
-from neurothek.catalog.arguments import parse_size
-from neurothek.catalog.files import expanded
+from neurothek.catalog.arguments import expanded, parse_size
 from neurothek.catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
 
 Format = Literal["table", "csv", "json", "parquet"]

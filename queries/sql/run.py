@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import tempfile
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.store.connections import undisturbed
 from neurothek.queries.ask.parse_tree import known_relations
 from neurothek.queries.errors.refused_sql import failed_query
 from neurothek.queries.sql.policy import QueryScope, look
-from neurothek.queries.sql.processes import Answer, Limits, answering_process
+from neurothek.queries.sql.processes import Answer, AnswerStream, Limits, answering_process
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Mapping
 
     from neurothek.catalog.store.warehouse import Warehouse
-    from neurothek.queries.sql.answer_stream import AnswerStream
 
 
 def ask_people(
@@ -93,8 +93,7 @@ def _judged_query(
         _send(process, text.encode())
         # What loads polars may lose a Ctrl-C that comes while it does.
         with undisturbed():
-            from neurothek.queries.sql.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
-
+            import_module("polars")
         yield AnswerStream(process, limits)
 
 

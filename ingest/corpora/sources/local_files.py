@@ -15,7 +15,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.arguments import expanded
+from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.corpora.errors import (
     missing_text,

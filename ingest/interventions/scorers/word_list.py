@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from neurothek.catalog.files import expanded, why_no_file
+from neurothek.catalog.arguments import expanded
+from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Unreadable
 from neurothek.ingest.interventions.scorers.text_scorer import unusable_scorer, valid_attributes
 
