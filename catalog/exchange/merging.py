@@ -191,9 +191,9 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
-    laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
+    written = of_subject("written", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
-    checks = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
+    checks = [*keys, *of_kind("runs"), *of_kind("rows"), *written]
     for finding in broken(theirs, among=checks, progress=Silent()):
         raise _unsound(other, f"{one_line(finding.example)} violates the rule: {finding.law}")
 

@@ -1,4 +1,4 @@
-"""What must hold in a warehouse, and what people change in it. A new law is a file in `laws`.
+"""Checks of a warehouse, and what people change in it. A new check is a file in `checks`.
 
 Imports `publishing` and the rooms below it.
 """

@@ -1,4 +1,4 @@
-"""What must hold of a warehouse whatever was measured: keys, runs, counts, and the laws that tie tables together."""
+"""Checks of a warehouse, whatever was measured: keys, runs, counts, and written ones that tie tables together."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from neurothek.catalog.tables.dimensions import RUNS
 from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES
 from neurothek.catalog.tables.table import RUN_IDS, Table
 
-_LAWS = Path(__file__).parent / "laws"
+_WRITTEN = Path(__file__).parent / "checks"
 
 FILES = "kept matrices are unchanged"
 """The one check of what lies beside the warehouse."""
@@ -26,24 +26,24 @@ FILES = "kept matrices are unchanged"
 _FILES_LAW = "A matrix beside the warehouse is the one that was kept."
 
 
-Kind = Literal["key", "runs", "rows", "kept", "law"]
-"""What a check is about: keys of a table, runs of its rows, row counts of a job, kept rows of a view, or a law."""
+Kind = Literal["key", "runs", "rows", "stored", "written"]
+"""Keys of a table, runs of its rows, row counts of a job, stored rows of a view, or a check with a file of its own."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One law, and how to find what breaks it."""
+    """One check: what must hold, and the query for what breaks it."""
 
     name: str  # short name, in words
     law: str  # what must hold, in a sentence
-    query: str  # SQL whose rows break the law; its column `place` says where
+    query: str  # SQL whose rows break it; its column `place` says where
     kind: Kind  # what it is about
-    subject: str  # the table, job or view that it is about, or the name of the law's file
+    subject: str  # the table, job or view that it is about, or the name of the check's file
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A law that is broken."""
+    """A check that failed."""
 
     name: str  # the check
     law: str  # what should hold
@@ -54,7 +54,7 @@ class Finding:
 
 
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
-    """Every law that the warehouse breaks, once all of its file was read; none if all is well."""
+    """Every check that fails, once all of the file was read; none if all is well."""
     progress = progress or Silent()
     with warehouse.lingering():
         warehouse.require_whole(progress=progress)
@@ -96,7 +96,7 @@ def broken(
     connection: duckdb.DuckDBPyConnection, *, among: Sequence[Check] | None = None, progress: Progress
 ) -> list[Finding]:
     """The same on a lease that is open already; of all checks unless some are given."""
-    chosen = (*checks(), *_kept_checks(connection)) if among is None else among
+    chosen = (*checks(), *_stored_checks(connection)) if among is None else among
     progress.start("checking", len(chosen))
     findings = []
     for each in chosen:
@@ -110,8 +110,8 @@ def broken(
 
 @cache
 def checks() -> tuple[Check, ...]:
-    """All checks of the store: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
-    return (*map(_key_check, ALL), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
+    """All checks of the store: keys of every table, rows and their runs, then those in `checks/*.sql`."""
+    return (*map(_key_check, ALL), *map(_owner_check, FACTS), *_count_checks(), *_written_checks())
 
 
 def of_kind(kind: Kind) -> list[Check]:
@@ -120,7 +120,7 @@ def of_kind(kind: Kind) -> list[Check]:
 
 
 def of_subject(kind: Kind, *subjects: str) -> list[Check]:
-    """The checks of one kind about these tables, jobs or files of laws."""
+    """The checks of one kind about these tables, jobs or files of checks."""
     by_subject = {one.subject: one for one in of_kind(kind)}
     return [by_subject[subject] for subject in subjects]
 
@@ -185,15 +185,15 @@ def _count_checks() -> Iterator[Check]:
         )
 
 
-def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
+def _stored_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
     for name, query in stale(connection):
         yield Check(
-            f"kept {name}", f"The stored rows of the view {name} equal those that it computes.", query, "kept", name
+            f"kept {name}", f"The stored rows of the view {name} equal those that it computes.", query, "stored", name
         )
 
 
-def _law_checks() -> Iterator[Check]:
-    for path in sorted(_LAWS.glob("*.sql")):
+def _written_checks() -> Iterator[Check]:
+    for path in sorted(_WRITTEN.glob("*.sql")):
         text = path.read_text("utf-8")
         law, query = text.split("\n", 1)
-        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query, "law", path.stem)
+        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query, "written", path.stem)

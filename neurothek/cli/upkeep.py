@@ -42,7 +42,7 @@ def check(warehouse: Neurothek, output_format: Format) -> None:
     with console_progress() as progress:
         findings = checks.check(warehouse.warehouse, progress=progress)
     schema = {"check": pl.String, "n_rows": pl.Int64, "first": pl.String, "law": pl.String}
-    # The laws of the tables, and the files beside them.
+    # The checks of the tables, and the files beside them.
     n_checks = len(checks.checks()) + 1
     rows = [(finding.name, finding.n_rows, finding.example, finding.law) for finding in findings]
     if rows or output_format != "table":

@@ -288,7 +288,7 @@ def test_a_figure_is_an_exhibit(asked: Copy) -> None:
     assert claim["claim"] in (out / "index.html").read_text("utf-8")
 
 
-def test_a_law_is_a_sentence_and_its_query(asked: Copy, tmp_path: Path) -> None:
+def test_a_check_is_a_sentence_and_its_query(asked: Copy, tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     made.create(path)
     law = "A model has as many neurons as its layers have together."

@@ -1,4 +1,4 @@
-"""Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, figures, laws."""
+"""Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, figures, checks."""
 
 from neurothek.catalog.tables.versions import VERSION
 from tests.support.walks import Walk
@@ -220,10 +220,10 @@ def _source(""",
     },
 )
 
-LAW = Walk(
-    title="Add a law",
+CHECK = Walk(
+    title="Add a check",
     new={
-        "catalog/upkeep/laws/models_are_their_layers.sql": """\
+        "catalog/upkeep/checks/models_are_their_layers.sql": """\
 -- A model has as many neurons as its layers have together.
 select 'model ' || name as place
 from store.models
@@ -232,4 +232,4 @@ where n_neurons <> n_layers * d_ffn
     },
 )
 
-ASKED = (TABLE, VIEW, OPTION, PAGE, CHART, FIGURE, LAW)
+ASKED = (TABLE, VIEW, OPTION, PAGE, CHART, FIGURE, CHECK)

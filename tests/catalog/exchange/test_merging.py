@@ -270,10 +270,10 @@ def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
 def test_a_law_that_a_merge_keeps_is_missed_when_it_has_another_name(
     ours: Warehouse, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laws = tmp_path / "laws"
-    shutil.copytree(checks._LAWS, laws)
-    (laws / "dimensions_exist.sql").rename(laws / "dimensions_are_there.sql")
-    monkeypatch.setattr(checks, "_LAWS", laws)
+    written = tmp_path / "checks"
+    shutil.copytree(checks._WRITTEN, written)
+    (written / "dimensions_exist.sql").rename(written / "dimensions_are_there.sql")
+    monkeypatch.setattr(checks, "_WRITTEN", written)
     checks.checks.cache_clear()
     try:
         with pytest.raises(KeyError, match="dimensions_exist"):

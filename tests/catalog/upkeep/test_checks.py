@@ -1,4 +1,4 @@
-"""Proving a warehouse sound: one that was measured is, and every law notices the damage it is there for."""
+"""Proving a warehouse sound: one that was measured is, and every check notices the damage it is there for."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from tests.support.models import Kind, build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
 
-# One row each, changed so that the law of this name no longer holds.
+# One row each, changed so that the check of this name fails.
 DAMAGE = {
     "annotations are of vectors": "update store.annotations set neuron = 99999 where condition = 'value'",
     "annotations name patterns": "update store.annotations set token_ids = token_ids[:3] where concept is not null",
@@ -223,14 +223,14 @@ MORE_DAMAGE = {
         for end in (".JSONL", ".ndjson", ".json:body", ".Tsv", ".html", ".ipynb", ".Parquet")
     ),
 }
-"""Other ways to break laws: those of what people write, which no job's tests go through, and one of many parts."""
+"""Other ways to fail checks: those of what people write, which no job's tests go through, and one of many parts."""
 
 FILLED = {table.name for job in (*JOBS, *PAIR_NAMES, *QUERY_NAMES) for table in JOB_TABLES[job]}
 UNFILLED = {table.name for table in FACTS} - FILLED
 
 
-def is_about_what_was_measured(law: str) -> bool:
-    return not UNFILLED.intersection(re.findall(r"store\.(\w+)", DAMAGE[law]))
+def is_about_what_was_measured(check_name: str) -> bool:
+    return not UNFILLED.intersection(re.findall(r"store\.(\w+)", DAMAGE[check_name]))
 
 
 @pytest.fixture(scope="module")
@@ -284,23 +284,23 @@ def test_an_empty_warehouse_is_sound(tmp_path: Path) -> None:
     assert check(empty) == []
 
 
-def test_every_law_is_a_sentence() -> None:
+def test_every_check_is_a_sentence() -> None:
     assert [each.law for each in checks() if not re.fullmatch(r"[A-Z][^\n]*\.", each.law)] == []
 
 
-def test_there_is_damage_for_every_law() -> None:
+def test_there_is_damage_for_every_check() -> None:
     generic = ("key of ", "runs of ", "rows of ")
     assert {each.name for each in checks() if not each.name.startswith(generic)} == set(DAMAGE)
 
 
-def test_every_law_notices_its_damage(warehouse: Warehouse) -> None:
-    damages = [(law, damage) for law, damage in DAMAGE.items() if is_about_what_was_measured(law)]
+def test_every_check_notices_its_damage(warehouse: Warehouse) -> None:
+    damages = [(name, damage) for name, damage in DAMAGE.items() if is_about_what_was_measured(name)]
     assert len(damages) > 10
     assert unnoticed(warehouse, damages) == []
 
 
-def test_laws_notice_all_of_their_damage(warehouse: Warehouse) -> None:
-    damages = [(law, damage) for law, some in MORE_DAMAGE.items() for damage in some]
+def test_checks_notice_all_of_their_damage(warehouse: Warehouse) -> None:
+    damages = [(name, damage) for name, several in MORE_DAMAGE.items() for damage in several]
     assert unnoticed(warehouse, damages) == []
 
 
@@ -363,7 +363,7 @@ def test_tables_that_are_read_as_tables_are_sound(warehouse: Warehouse) -> None:
         for recipe in sound:
             connection.execute("begin")
             connection.execute(f"update store.corpora set recipe = {recipe}")
-            among = of_subject("law", "tables_are_no_prose")
+            among = of_subject("written", "tables_are_no_prose")
             assert broken(connection, among=among, progress=Silent()) == [], recipe
             connection.execute("rollback")
 

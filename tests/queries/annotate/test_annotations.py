@@ -121,9 +121,9 @@ def test_lines_become_rows_of_their_vectors(warehouse: Warehouse, sample: Sample
     assert two["token_ids"] == list(sample.vectors[0].token_ids)
     assert (none["concept"], none["class"], none["token_ids"]) == (None, None, [])
     assert len({row["created_at"] for row in (none, one, two)}) == 1
-    laws = [one for one in checks() if "annotat" in one.name]
+    about_annotations = [one for one in checks() if "annotat" in one.name]
     with warehouse.reader() as connection:
-        assert broken(connection, among=laws, progress=Silent()) == []
+        assert broken(connection, among=about_annotations, progress=Silent()) == []
 
 
 def test_a_neuron_and_a_control_can_be_named_openly(warehouse: Warehouse) -> None:

@@ -111,9 +111,9 @@ def test_every_vector_of_the_sample_is_judged(warehouse: Warehouse) -> None:
     assert Counter(map(len, expected.values())).keys() == {1, 2}
     assert (saved.n_vectors, saved.n_annotations) == (len(expected), sum(map(len, expected.values())))
     with warehouse.reader() as connection:
-        laws = [one for one in checks() if "annotat" in one.name]
-        assert len(laws) >= 3
-        assert broken(connection, among=laws, progress=Silent()) == []
+        about_annotations = [one for one in checks() if "annotat" in one.name]
+        assert len(about_annotations) >= 3
+        assert broken(connection, among=about_annotations, progress=Silent()) == []
 
 
 @pytest.mark.usefixtures("by_letters")

@@ -76,7 +76,7 @@ def test_lines_are_kept_and_replaced(warehouse: Warehouse, sample: ListSample) -
         (first.text, first.token_ids, "ben"): True,
     }
     with warehouse.current_reader() as connection:
-        assert broken(connection, among=of_subject("law", "plausibility_is_of_lists"), progress=Silent()) == []
+        assert broken(connection, among=of_subject("written", "plausibility_is_of_lists"), progress=Silent()) == []
         (found,) = connection.sql("select sum(n) from plausibility where annotator = 'ben'").fetchall()
     assert found[0] >= 1
 
