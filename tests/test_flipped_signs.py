@@ -429,8 +429,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
             {"words": ["school"], "limit": 6, "name": "school on", "set": 3},
             {"each": "kind"},
         ):
-            door.carry_out(door.plan_intervention("one", **how, **wishes))
-        door.carry_out(door.plan_intervention("one", where="layer = 1 and neuron < 2", one_by_one=True, tokens=300))
+            door.run_intervention(door.plan_intervention("one", **how, **wishes))
+        door.run_intervention(
+            door.plan_intervention("one", where="layer = 1 and neuron < 2", one_by_one=True, tokens=300)
+        )
         door.annotate_by_rules("one")
         doors.append(door)
     with asked_often(doors):

@@ -272,7 +272,9 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
     "lacking": lambda call: call.door.lacking("voita"),
     "verify": lambda call: call.door.verify(call.model),
     "plan_intervention": lambda call: call.door.plan_intervention(call.model, where="layer = 0"),
-    "carry_out": lambda call: call.door.carry_out(call.door.plan_intervention(call.model, where="layer = 0")),
+    "run_intervention": lambda call: call.door.run_intervention(
+        call.door.plan_intervention(call.model, where="layer = 0")
+    ),
     "draw_neuron": lambda call: call.door.draw_neuron(call.door.neuron(call.address), call.out.with_suffix(".png")),
     "draw_comparison": lambda call: call.door.draw_comparison(call.door.compare(), call.out),
     "annotate": lambda call: call.door.annotate([{"address": call.address, "concept": None}], annotator="anna"),

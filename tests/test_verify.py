@@ -83,8 +83,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "score": f"words:{folder / 'words.txt'}",
         "continuation": 5,
     }
-    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **written))
-    door.carry_out(door.plan_intervention("tiny", where="neuron < 2", tokens=100, one_by_one=True))
+    door.run_intervention(
+        door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **written)
+    )
+    door.run_intervention(door.plan_intervention("tiny", where="neuron < 2", tokens=100, one_by_one=True))
     return folder
 
 

@@ -48,7 +48,7 @@ GROUPS: Mapping[str, ModuleType] = {
 
 WORDS: Mapping[str, tuple[type[Any], tuple[type[Any], ...]]] = {
     "conditions": (Conditions, (Question,)),
-    "wishes": (IngestOptions, (IngestRequest, TextRequest)),
+    "options": (IngestOptions, (IngestRequest, TextRequest)),
 }
 """Keywords that a signature sums up -> the words themselves, and the classes whose docstrings say what they are."""
 

@@ -178,7 +178,7 @@ def plan_intervention(
 
 
 @validated
-def carry_out(base: "Neurothek", planned: "InterventionPlan", *, progress: Progress | None = None) -> "Effects":
+def run_intervention(base: "Neurothek", planned: "InterventionPlan", *, progress: Progress | None = None) -> "Effects":
     """Measure planned interventions, store their effects, and return them.
 
     If neurons are turned off one by one, the effects are those of each neuron.
@@ -192,7 +192,7 @@ def carry_out(base: "Neurothek", planned: "InterventionPlan", *, progress: Progr
 
     Example:
         >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3", sets=3)
-        >>> warehouse.carry_out(planned).interventions["n_sets"].to_list()
+        >>> warehouse.run_intervention(planned).interventions["n_sets"].to_list()
         [3]
     """
     from neurothek.ingest.interventions.plan import InterventionPlan

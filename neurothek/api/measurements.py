@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @validated
 def ingest(
-    base: "Neurothek", *models: str, progress: bool = False, **wishes: Unpack["IngestOptions"]
+    base: "Neurothek", *models: str, progress: bool = False, **options: Unpack["IngestOptions"]
 ) -> "list[Outcome]":
     """Measure models and publish the results, as the command `ingest` does.
 
@@ -28,7 +28,7 @@ def ingest(
     Args:
         models: folders, hub ids, shipped models or models in the warehouse, each optionally with `NAME=` before it.
         progress: show bars on stderr.
-        wishes: what to measure and how.
+        options: what to measure and how.
 
     Returns:
         One outcome per model, with its `report`, or a `problem` as a sentence; a failure does not stop the others.
@@ -45,7 +45,7 @@ def ingest(
     from neurothek.ingest.options import ingest_request
     from neurothek.ingest.pipeline.ingest_all import ingest_all
 
-    request = ingest_request(**wishes)
+    request = ingest_request(**options)
     if not models:
         raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
     with progress_bars(visible=progress) as bars:
@@ -54,14 +54,14 @@ def ingest(
 
 @validated
 def plan(
-    base: "Neurothek", *models: str, progress: bool = False, **wishes: Unpack["IngestOptions"]
+    base: "Neurothek", *models: str, progress: bool = False, **options: Unpack["IngestOptions"]
 ) -> "list[ModelPlan]":
     """The cost of measuring models, without measuring them: memory, disk and hours, in `lines()`.
 
     Args:
         models: as for `ingest`.
         progress: show bars on stderr.
-        wishes: what to measure and how, as for `ingest`.
+        options: what to measure and how, as for `ingest`.
 
     Raises:
         NeurothekError: a model could not be measured in this way.
@@ -77,7 +77,7 @@ def plan(
     from neurothek.ingest.planning.model_plan import plan_model
     from neurothek.ingest.request import ModelSource
 
-    request = ingest_request(**wishes)
+    request = ingest_request(**options)
     if not models:
         raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
     with base.warehouse.lingering(), progress_bars(visible=progress) as bars:

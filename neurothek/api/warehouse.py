@@ -53,7 +53,7 @@ class Neurothek:
     verify = measurements.verify
 
     plan_intervention = interventions.plan_intervention
-    carry_out = interventions.carry_out
+    run_intervention = interventions.run_intervention
 
     draw_neuron = upkeep.draw_neuron
     draw_comparison = upkeep.draw_comparison

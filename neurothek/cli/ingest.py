@@ -142,7 +142,7 @@ def change_neurons(warehouse: Neurothek) -> None:
         with console_progress() as progress:
             for what in ({"each": "kind"}, {"words": DEMO_WORDS, "set": 0.3, **written}):
                 planned = warehouse.plan_intervention(DEMO_CHANGED, **what, **of_all)
-                warehouse.carry_out(planned, progress=progress)
+                warehouse.run_intervention(planned, progress=progress)
                 note(f"{DEMO_CHANGED}: changed neurons ({', '.join(planned.names)})")
     except NeurothekError as error:
         note(f"no neurons of {DEMO_CHANGED} were changed: {error}")

@@ -101,5 +101,5 @@ def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: 
     if plan:
         return
     with console_progress() as progress:
-        answer = warehouse.carry_out(planned, progress=progress)
+        answer = warehouse.run_intervention(planned, progress=progress)
     show_tables(answer.sections(), output_format, answer.data(), head=answer.summary)

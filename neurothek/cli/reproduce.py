@@ -126,7 +126,7 @@ def _steer(warehouse: Neurothek, options: dict[str, Any], models: tuple[str, ...
         note(str(one))
         settings = {"words": STEERING_WORDS, "prompts": list(one.prompts), **STEERING}
         with console_progress() as progress:
-            warehouse.carry_out(warehouse.plan_intervention(one.model, **settings), progress=progress)
+            warehouse.run_intervention(warehouse.plan_intervention(one.model, **settings), progress=progress)
 
 
 def _measured(
@@ -147,8 +147,8 @@ def _measured(
     how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
     requests = [(one.model, {**new, **one.options, **how}) for one in missing]
-    for model, wishes in requests:
-        (plan,) = warehouse.plan(model, progress=True, **wishes)
+    for model, keywords in requests:
+        (plan,) = warehouse.plan(model, progress=True, **keywords)
         say_in_the_answer("\n".join(plan.lines()))
     for one in unsteered:
         say_in_the_answer(str(one))
@@ -157,8 +157,8 @@ def _measured(
     if not options["yes"]:
         click.confirm("Measure this?", abort=True, err=True)
     names = {}
-    for model, wishes in requests:
-        (outcome,) = warehouse.ingest(model, progress=True, **wishes)
+    for model, keywords in requests:
+        (outcome,) = warehouse.ingest(model, progress=True, **keywords)
         if not isinstance(outcome.report, ModelReport):
             complain(f"{outcome.asked}: {outcome.problem}")
             click.get_current_context().exit(2)

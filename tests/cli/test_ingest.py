@@ -212,7 +212,7 @@ class Door:
         self.planned.append({"model": model, **asked})
         return SimpleNamespace(names=("a kind",))
 
-    def carry_out(self, planned: SimpleNamespace, *, progress: Progress) -> None:
+    def run_intervention(self, planned: SimpleNamespace, *, progress: Progress) -> None:
         if self.problem is not None:
             raise NeurothekError(self.problem)
 

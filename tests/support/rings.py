@@ -22,7 +22,7 @@ _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "me
 }
 """Names of functions that measure, train or move whole models."""
 
-_CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "carry_out"}) | {
+_CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "run_intervention"}) | {
     *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError")
 }
 """Names that stand for a query in a process of its own, for a model that is changed and measured, or for shapes

@@ -59,4 +59,4 @@ def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:
     }
     for options in ({"sets": 2, **written}, {"one_by_one": True}):
         planned = door.plan_intervention("tiny", where="layer = 0 and neuron < 3", tokens=100, **options)
-        door.carry_out(replace(planned, request=replace(planned.request, device=device)))
+        door.run_intervention(replace(planned, request=replace(planned.request, device=device)))

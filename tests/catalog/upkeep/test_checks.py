@@ -251,8 +251,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     (folder / "words.txt").write_text("the\nriver\n")
     texts: dict[str, Any] = {"prompts": ["the school", "one two"], "score": f"words:{folder / 'words.txt'}"}
     texts |= {"continuation": 5}
-    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **texts))
-    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, one_by_one=True))
+    door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **texts))
+    door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, one_by_one=True))
     return warehouse
 
 

@@ -42,12 +42,12 @@ def change_neurons(door: neurothek.Neurothek, folder: Path) -> None:
     few = "layer = 1 and neuron < 9"
     how: dict[str, Any] = {"tokens": 500, "sets": 3}
     (folder / "unwanted.txt").write_text("if\nreturn\n")
-    door.carry_out(door.plan_intervention(SMALL, each="kind", **how))
+    door.run_intervention(door.plan_intervention(SMALL, each="kind", **how))
     # A word without an end is broken.
     prompts = ["def read(path):", f"The old house near the river said {40 * 'long'}"]
     score = f"words:{folder / 'unwanted.txt'}"
-    door.carry_out(door.plan_intervention(SMALL, where=few, name="few", prompts=prompts, score=score, **how))
-    door.carry_out(door.plan_intervention(SMALL, where=few, one_by_one=True, tokens=500))
+    door.run_intervention(door.plan_intervention(SMALL, where=few, name="few", prompts=prompts, score=score, **how))
+    door.run_intervention(door.plan_intervention(SMALL, where=few, one_by_one=True, tokens=500))
 
 
 @pytest.fixture(scope="module")

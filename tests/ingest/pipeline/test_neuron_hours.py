@@ -47,7 +47,7 @@ def test_hours_are_blocks_and_readings_of_every_neuron(tmp_path: Path, monkeypat
         seconds += neurons * ((2 - layer) * BLOCK + READING) + groups * (2 * BLOCK + READING)
     assert planned.hours == pytest.approx(seconds * n_ids / in_first_batch / 3600)
     assert any(sentence.startswith("about ") for sentence in planned.sentences())
-    door.carry_out(planned)
+    door.run_intervention(planned)
     assert door.plan_intervention("opt", where=where, tokens=60, one_by_one=True).hours == 0
 
 

@@ -79,7 +79,7 @@ def test_every_text_is_that_of_an_edited_model(door: Neurothek, folder: Path, ki
     planned = door.plan_intervention(
         kind, where="layer = 1 and neuron < 8", prompts=PROMPTS, score=words(folder), name="off", **SMALL
     )
-    answer = door.carry_out(planned)
+    answer = door.run_intervention(planned)
     found = answer.continuations
     assert found.height == len(PROMPTS) * (4 + N_SETS)
 
@@ -134,7 +134,7 @@ def test_neurons_of_a_planted_attribute_move_the_scorer_and_random_ones_do_not(t
     (tmp_path / "words.txt").write_text("school\n")
     chosen = [f"opt/L1N{neuron}" for neuron in (3, 7, 11, 19)]
     prompts = [f"{word} is" for word in ("one", "two", "three", "the river", "seven", "a new roof")]
-    answer = door.carry_out(
+    answer = door.run_intervention(
         door.plan_intervention(
             "opt",
             neurons=chosen,
@@ -163,7 +163,7 @@ def test_neurons_of_a_planted_attribute_move_the_scorer_and_random_ones_do_not(t
 def test_others_stay_and_are_not_written_again(door: Neurothek, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {**SMALL, "score": words(folder), "prompts": PROMPTS}
     first = door.plan_intervention("opt", where="neuron = 1", **asked)
-    before = door.carry_out(first)
+    before = door.run_intervention(first)
     calls: list[int] = []
     real = continue_prompts
 
@@ -172,16 +172,18 @@ def test_others_stay_and_are_not_written_again(door: Neurothek, folder: Path, mo
         return real(*arguments, **named)
 
     monkeypatch.setattr(continuations_job, "continue_prompts", counted)
-    door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", **asked))
+    door.run_intervention(door.plan_intervention("opt", where="neuron = 2", name="second", **asked))
     assert len(calls) == 4 + N_SETS
-    again = door.carry_out(first)
+    again = door.run_intervention(first)
     assert len(calls) == 4 + N_SETS
     assert again.continuations.equals(before.continuations)
     assert again.shares.equals(before.shares)
     other = {**asked, "prompts": ["another river"]}
     with pytest.raises(Conflict, match="another --name, or replace those with --force"):
-        door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", **other))
-    replaced = door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", force=True, **other))
+        door.run_intervention(door.plan_intervention("opt", where="neuron = 2", name="second", **other))
+    replaced = door.run_intervention(
+        door.plan_intervention("opt", where="neuron = 2", name="second", force=True, **other)
+    )
     assert set(replaced.continuations["prompt"]) == {"another river"}
 
 
@@ -189,9 +191,9 @@ def test_texts_follow_the_neurons_of_their_name(door: Neurothek, folder: Path) -
     """Replaced without prompts, an intervention has its prompts continued again: no text stays of other neurons."""
     asked: dict[str, Any] = {"tokens": 60, "sets": N_SETS, "name": "renewed"}
     written: dict[str, Any] = {"prompts": PROMPTS, "score": words(folder), "continuation": LENGTH}
-    door.carry_out(door.plan_intervention("opt", where="layer = 1 and neuron < 8", **asked, **written))
+    door.run_intervention(door.plan_intervention("opt", where="layer = 1 and neuron < 8", **asked, **written))
     others = door.sql("select * from continuations where model = 'opt' and intervention <> 'renewed'")
-    door.carry_out(door.plan_intervention("opt", where="layer = 0 and neuron < 12", force=True, **asked))
+    door.run_intervention(door.plan_intervention("opt", where="layer = 0 and neuron < 12", force=True, **asked))
     texts = door.sql(
         "select continuation from continuations where model = 'opt' and intervention = 'renewed'"
         " and method = 'changed' order by prompt_number"
@@ -220,9 +222,9 @@ def test_going_on_begins_where_it_was_interrupted(
 
     monkeypatch.setattr(continuations_job, "continue_prompts", stopped)
     with pytest.raises(KeyboardInterrupt):
-        door.carry_out(planned)
+        door.run_intervention(planned)
     assert door.sql("select * from continuations where intervention = 'cut'").is_empty()
-    answer = door.carry_out(planned)
+    answer = door.run_intervention(planned)
     # Three methods were written before; the fourth was asked for twice.
     assert len(calls) == 4 + N_SETS + 1
     assert answer.continuations.height == len(PROMPTS) * (4 + N_SETS)
@@ -234,7 +236,7 @@ def test_draws_depend_on_the_seed_and_on_the_prompt_alone(door: Neurothek, folde
 
     def texts(prompts: Sequence[str], seed: int, name: str) -> list[str]:
         planned = door.plan_intervention("opt", prompts=prompts, seed=seed, name=name, **asked)
-        rows = door.carry_out(planned).continuations.filter(method="untouched").sort("prompt_number")
+        rows = door.run_intervention(planned).continuations.filter(method="untouched").sort("prompt_number")
         return rows["continuation"].to_list()
 
     first = texts(PROMPTS, 1, "one")
@@ -259,7 +261,7 @@ def test_verify_writes_them_again_and_starts_no_program(
     planned = door.plan_intervention(
         "llama", where="neuron = 7", prompts=PROMPTS, score=command, banned=["school"], name="foreign", **SMALL
     )
-    door.carry_out(planned)
+    door.run_intervention(planned)
     assert door.sql("select * from attribute_shares where intervention = 'foreign'").height == 5
     before = trace.read_text()
     parts = [part for part in door.verify("llama", sample=99) if isinstance(part, Agreement)]
@@ -284,10 +286,12 @@ def test_what_rests_on_a_replaced_run_is_written_again_from_its_own_prompts(door
     corpora = (f"long={folder / 'long.txt'}",)
     ingests.measure(own.warehouse, folder / "opt", ingests.request(corpora, jobs=("projections", "activity")))
     asked: dict[str, Any] = {**SMALL, "prompts": PROMPTS}
-    first = own.carry_out(own.plan_intervention("opt", where="neuron = 1", name="one", score=words(folder), **asked))
+    first = own.run_intervention(
+        own.plan_intervention("opt", where="neuron = 1", name="one", score=words(folder), **asked)
+    )
     again = ingests.request(corpora, jobs=("activity",), active_above=0.5, force=True)
     ingests.measure(own.warehouse, folder / "opt", again)
-    own.carry_out(own.plan_intervention("opt", where="neuron = 2", name="two", score=words(folder), **asked))
+    own.run_intervention(own.plan_intervention("opt", where="neuron = 2", name="two", score=words(folder), **asked))
     after = own.sql("select * from continuations where intervention = 'one'")
     assert set(after["prompt"]) == set(PROMPTS)
     methods = ("untouched", "changed", "word_filter", "self_debiasing")
@@ -303,13 +307,15 @@ def test_what_rests_on_a_replaced_run_is_written_again_from_its_own_prompts(door
         "for line in sys.stdin: print(json.dumps({'long': 0.5}))\n"
     )
     command = f"command:{sys.executable} {program}"
-    own.carry_out(
+    own.run_intervention(
         own.plan_intervention("opt", where="neuron = 3", name="three", score=command, banned=["school"], **asked)
     )
     before = started.read_text()
     ingests.measure(own.warehouse, folder / "opt", ingests.request(corpora, jobs=("activity",), force=True))
     with pytest.raises(Refused, match=r"'three' in the warehouse rest on .*`neurothek remove opt --job continuations`"):
-        own.carry_out(own.plan_intervention("opt", where="neuron = 4", name="four", score=words(folder), **asked))
+        own.run_intervention(
+            own.plan_intervention("opt", where="neuron = 4", name="four", score=words(folder), **asked)
+        )
     assert started.read_text() == before
 
 
@@ -328,12 +334,12 @@ def test_a_scorer_that_fails_is_a_failure_and_what_was_written_stays(
     asked: dict[str, Any] = {**SMALL, "score": f"command:{sys.executable} {program}", "banned": ["school"]}
     planned = door.plan_intervention("opt", where="neuron = 9", prompts=PROMPTS, name="failing", **asked)
     with pytest.raises(NeurothekError, match=r"2\.5"):
-        door.carry_out(planned)
+        door.run_intervention(planned)
     assert door.sql("select * from continuations where intervention = 'failing'").is_empty()
     flag.touch()
     monkeypatch.setattr(continuations_job, "continue_prompts", None)
     # Everything was written by then: only the scores are missing.
-    assert door.carry_out(planned).shares.height == 5
+    assert door.run_intervention(planned).shares.height == 5
 
 
 def test_a_prompt_that_is_too_long_is_refused_before_anything_is_measured(door: Neurothek, folder: Path) -> None:
@@ -342,5 +348,5 @@ def test_a_prompt_that_is_too_long_is_refused_before_anything_is_measured(door: 
         "opt", where="neuron = 1", prompts=["river", "river " * 200], score=words(folder), name="long", **SMALL
     )
     with pytest.raises(LimitExceeded, match="prompt 2 cannot be continued"):
-        door.carry_out(planned)
+        door.run_intervention(planned)
     assert door.sql("select * from interventions").height == before

@@ -96,7 +96,7 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
         sets=2,
         watch=["school", "the"],
     )
-    answer = door.carry_out(planned)
+    answer = door.run_intervention(planned)
     (name,) = planned.names
     chosen = rows(door.warehouse, "intervention_neurons", kind, name)
     effects = rows(door.warehouse, "intervention_effects", kind, name)
@@ -161,7 +161,7 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
 
 def test_tokens_are_those_that_the_sum_of_value_vectors_scores(door: Neurothek, folder: Path) -> None:
     planned = door.plan_intervention("opt", where="layer = 1 and neuron < 3", set=0, tokens=90, sets=2, name="masses")
-    door.carry_out(planned)
+    door.run_intervention(planned)
     model = loaded(folder / "opt")
     values: Any = model.get_submodule("model.decoder.layers.1.fc2").weight
     scores = (model.get_output_embeddings().weight @ values[:, :3].sum(1)).detach().numpy()
@@ -187,7 +187,7 @@ def test_neurons_of_a_gated_model_are_turned_on_at_the_pole_that_promotes_the_wo
 ) -> None:
     """The value vectors of the file say which pole that is; random neurons are turned on where they are strongest."""
     planned = door.plan_intervention("llama", words="school", limit=8, set=3, tokens=90, sets=2)
-    door.carry_out(planned)
+    door.run_intervention(planned)
     (name,) = planned.names
     assert name == "promote school at either pole set to 3"
     chosen = rows(door.warehouse, "intervention_neurons", "llama", name)
@@ -246,11 +246,15 @@ def test_neurons_that_never_fire_change_nothing_to_the_bit(folder: Path, tmp_pat
     corpora = (f"long={folder / 'long.txt'}",)
     ingests.measure(warehouse, tmp_path / "opt", ingests.request(corpora, jobs=("projections", "activity")))
     door = neurothek.open(tmp_path / "w.duckdb")
-    (row,) = door.carry_out(door.plan_intervention("opt", where="is_dead", tokens=100, sets=3)).interventions.to_dicts()
+    (row,) = door.run_intervention(
+        door.plan_intervention("opt", where="is_dead", tokens=100, sets=3)
+    ).interventions.to_dicts()
     assert row["n_neurons"] >= 4
     assert (row["effect"], row["kl"]) == (0.0, 0.0)
     assert row["mass_promoted"] == row["mass_promoted_untouched"]
-    set_on = door.carry_out(door.plan_intervention("opt", where="is_dead", set=3, tokens=100, sets=3)).interventions
+    set_on = door.run_intervention(
+        door.plan_intervention("opt", where="is_dead", set=3, tokens=100, sets=3)
+    ).interventions
     assert set_on["kl"].item() > 0
 
 
@@ -259,7 +263,7 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
 ) -> None:
     asked: dict[str, Any] = {"tokens": 90, "sets": 2}
     first = door.plan_intervention("gpt2", where="neuron = 1", **asked)
-    before = door.carry_out(first).interventions
+    before = door.run_intervention(first).interventions
     measured: list[str] = []
     real = InterventionsJob._effects
 
@@ -268,24 +272,24 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
         return real(self, shared, one)
 
     monkeypatch.setattr(InterventionsJob, "_effects", watched)
-    door.carry_out(door.plan_intervention("gpt2", neurons=["gpt2/L0N2", "gpt2/L1N2"], name="mine", **asked))
+    door.run_intervention(door.plan_intervention("gpt2", neurons=["gpt2/L0N2", "gpt2/L1N2"], name="mine", **asked))
     assert measured == ["mine"]
-    door.carry_out(first)
+    door.run_intervention(first)
     assert measured == ["mine"]
     again = door.sql("select * from interventions where intervention = $name", {"name": first.names[0]})
     assert again.equals(before.select(again.columns))
     spelt_otherwise = door.plan_intervention("gpt2", where="neuron = 2", name="mine", **asked)
-    door.carry_out(spelt_otherwise)
+    door.run_intervention(spelt_otherwise)
     assert measured == ["mine"]
     with pytest.raises(Conflict, match="another --name, or replace that one with --force"):
-        door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", **asked))
-    door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", force=True, **asked))
+        door.run_intervention(door.plan_intervention("gpt2", where="neuron = 5", name="mine", **asked))
+    door.run_intervention(door.plan_intervention("gpt2", where="neuron = 5", name="mine", force=True, **asked))
     assert door.sql("select asked from interventions where intervention = 'mine'")["asked"].to_list() == [
         "where neuron = 5"
     ]
     for force in (False, True):
         with pytest.raises(Conflict, match=r"with --tokens 90 --sets 2; repeat these, or remove them first with"):
-            door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3, force=force))
+            door.run_intervention(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3, force=force))
     ((parameters,),) = door.sql(
         "select parameters from store.runs where job = 'interventions' and model_id = (select model_id from"
         " store.models where name = 'gpt2')"
@@ -295,7 +299,9 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
 
 def test_interventions_of_an_earlier_version_are_measured_anew_beside_the_new(door: Neurothek) -> None:
     asked: dict[str, Any] = {"tokens": 90, "sets": 2}
-    before = door.carry_out(door.plan_intervention("opt", where="neuron = 11", name="old", **asked)).interventions
+    before = door.run_intervention(
+        door.plan_intervention("opt", where="neuron = 11", name="old", **asked)
+    ).interventions
     with door.warehouse.writer() as connection:
         connection.execute(
             """
@@ -307,7 +313,7 @@ def test_interventions_of_an_earlier_version_are_measured_anew_beside_the_new(do
             """
         )
         connection.execute("update store.intervention_effects set window_weight = null where intervention = 'old'")
-    door.carry_out(door.plan_intervention("opt", where="neuron = 12", name="new", **asked))
+    door.run_intervention(door.plan_intervention("opt", where="neuron = 12", name="new", **asked))
     after = door.sql("select * from interventions where model = 'opt' and intervention in ('old', 'new')")
     assert sorted(after["intervention"].to_list()) == ["new", "old"]
     old = after.filter(intervention="old").select(before.columns)
@@ -321,8 +327,8 @@ def test_on_another_corpus_the_answer_is_of_that_corpus(door: Neurothek, folder:
     own = ingests.request((f"own={folder / 'own.txt'}",), jobs=("activity",), text={"name": "own"})
     ingests.measure(door.warehouse, folder / "gpt2", own)
     asked: dict[str, Any] = {"where": "layer = 0 and neuron < 2", "name": "namesake", "tokens": 90, "sets": 2}
-    shown = door.carry_out(door.plan_intervention("gpt2", **asked))
-    other = door.carry_out(door.plan_intervention("gpt2", corpus="own", **asked))
+    shown = door.run_intervention(door.plan_intervention("gpt2", **asked))
+    other = door.run_intervention(door.plan_intervention("gpt2", corpus="own", **asked))
     assert shown.interventions["corpus"].to_list() == ["long+short"]
     assert other.interventions["corpus"].to_list() == ["own"]
     assert other.interventions["n_tokens"].item() < shown.interventions["n_tokens"].item()
@@ -338,10 +344,10 @@ def test_nobody_adds_while_somebody_else_adds(door: Neurothek) -> None:
         adding(door.warehouse.staging, "opt"),
         pytest.raises(Busy, match="of opt is being measured by another process; wait for it"),
     ):
-        door.carry_out(door.plan_intervention("opt", where="neuron = 1", tokens=90, sets=2))
+        door.run_intervention(door.plan_intervention("opt", where="neuron = 1", tokens=90, sets=2))
     (one,) = door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=2).request.interventions
     with adding(door.warehouse.staging, "opt"):
-        door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=2))
+        door.run_intervention(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=2))
     assert one.neurons == ((0, 1), (1, 1))
 
 
@@ -361,11 +367,11 @@ def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monke
 
     monkeypatch.setattr(InterventionsJob, "_effects", stopped)
     with pytest.raises(KeyboardInterrupt):
-        door.carry_out(planned)
+        door.run_intervention(planned)
     assert measured == ["first"]
     assert door.sql("select intervention from interventions where model = 'llama'").height == before
     measured.append("stopped")
-    answer = door.carry_out(planned)
+    answer = door.run_intervention(planned)
     assert measured == ["first", "stopped", "second"]
     assert answer.interventions["n_sets"].to_list() == [2, 2]
 
@@ -424,7 +430,7 @@ def test_what_cannot_be_chosen_is_one_sentence(door: Neurothek, asked: dict[str,
 def test_gates_have_no_value_before_the_non_linearity(door: Neurothek) -> None:
     planned = door.plan_intervention("llama", where="neuron = 1", set=3, pre=True, tokens=90, sets=2)
     with pytest.raises(Unsupported, match="leave out --pre"):
-        door.carry_out(planned)
+        door.run_intervention(planned)
 
 
 def test_a_masked_model_is_refused_by_name(folder: Path, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, fol
     planned = door.plan_intervention(kind, where="layer = 1 and neuron < 3", **ASKED)
     assert planned.hours is not None
     assert 0 < planned.hours < 1
-    answer = door.carry_out(planned)
+    answer = door.run_intervention(planned)
     ids = texts(door, kind)
     before = loss_without(folder, kind, ids, None)
     rows = door.sql(f"select * from neuron_effects where model = '{kind}'").to_dicts()
@@ -97,7 +97,7 @@ def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, fol
 
 @pytest.mark.long
 def test_neurons_are_added_and_none_is_measured_twice(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
-    door.carry_out(door.plan_intervention("opt", where="layer = 0 and neuron in (4, 6)", **ASKED))
+    door.run_intervention(door.plan_intervention("opt", where="layer = 0 and neuron in (4, 6)", **ASKED))
     before = door.sql("select * from neuron_effects where model = 'opt'").to_dicts()
     measured: list[tuple[int, int]] = []
     real = single_losses.without_each
@@ -109,18 +109,18 @@ def test_neurons_are_added_and_none_is_measured_twice(door: Neurothek, monkeypat
     monkeypatch.setattr(effects_job, "without_each", counted)
     again = door.plan_intervention("opt", where="layer = 0 and neuron = 4", **ASKED)
     assert again.hours == 0
-    door.carry_out(again)
+    door.run_intervention(again)
     assert measured == []
     known = {(row["layer"], row["neuron"]) for row in before}
     new = next((0, neuron) for neuron in range(D_FFN) if (0, neuron) not in known)
-    door.carry_out(door.plan_intervention("opt", neurons=[f"opt/L0N{new[1]}", "opt/L0N4"], **ASKED))
+    door.run_intervention(door.plan_intervention("opt", neurons=[f"opt/L0N{new[1]}", "opt/L0N4"], **ASKED))
     assert measured == [new]
     after = door.sql("select * from neuron_effects where model = 'opt'").to_dicts()
     assert len(after) == len(before) + 1
     kept = {(row["layer"], row["neuron"]): row["effect_on_loss"] for row in after}
     assert all(kept[row["layer"], row["neuron"]] == row["effect_on_loss"] for row in before)
     with pytest.raises(Conflict, match="measured with --tokens 60; repeat these, or remove them first"):
-        door.carry_out(door.plan_intervention("opt", where="neuron = 9", tokens=61, one_by_one=True))
+        door.run_intervention(door.plan_intervention("opt", where="neuron = 9", tokens=61, one_by_one=True))
     found = [part for part in door.verify("opt", sample=99) if isinstance(part, Agreement)]
     (part,) = (part for part in found if part.table == "neuron_effects")
     assert (part.n_rows, part.n_different) == (len(after), 0)
@@ -137,7 +137,7 @@ def test_a_neuron_that_never_fires_is_worth_nothing_to_the_bit(folder: Path, tmp
     corpora = (f"long={folder / 'long.txt'}",)
     ingests.measure(warehouse, tmp_path / "opt", ingests.request(corpora, jobs=("projections", "activity")))
     door = neurothek.open(tmp_path / "w.duckdb")
-    answer = door.carry_out(door.plan_intervention("opt", where="layer = 0 and neuron < 4", **ASKED))
+    answer = door.run_intervention(door.plan_intervention("opt", where="layer = 0 and neuron < 4", **ASKED))
     assert answer.neurons is not None
     by_neuron = {row["neuron"]: row for row in answer.neurons.to_dicts()}
     for dead in (0, 1):
