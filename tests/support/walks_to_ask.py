@@ -189,7 +189,7 @@ def lengthen(family: Family) -> Finding:
     rows = family.view("vector_lengths", ("model", "mean_norm"), ("layer",))
     norms = {model: rows.filter(model=model).get_column("mean_norm").to_list() for model in family.sizes}
     holds = all(of[-1] > of[0] for of in norms.values())
-    numbers = family.told({model: f"{of[0]:.3f} to {of[-1]:.3f}" for model, of in norms.items()})
+    numbers = family.side_by_side({model: f"{of[0]:.3f} to {of[-1]:.3f}" for model, of in norms.items()})
     return Finding("holds" if holds else "does not hold", numbers)
 
 
