@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import duckdb
+from streamlit.testing.v1 import AppTest
 
 from neurothek.cli.main import main as command
 from tests.support.models import build
@@ -73,10 +74,17 @@ def _is_importing(frame: FrameType | None) -> bool:
 def _run(*arguments: str) -> Callable[[Path], Walk]:
     def walked(path: Path) -> Walk:
         walk = Walk()
-        walk.follow(lambda: command([*arguments, "--warehouse", str(path)], standalone_mode=False))
+        walk.follow(lambda: _succeed([*arguments, "--warehouse", str(path)]))
         return walk
 
     return walked
+
+
+def _succeed(arguments: list[str]) -> None:
+    """Run a command; one that ends with an error would pass few modules."""
+    code = command(arguments, standalone_mode=False)
+    if code:
+        sys.exit(f"neurothek {' '.join(arguments)} ended with exit code {code}")
 
 
 def _neuron(path: Path) -> Walk:
@@ -85,7 +93,11 @@ def _neuron(path: Path) -> Walk:
 
 def _page(path: Path) -> Walk:
     walk, address = Walk(), _address(path)
-    walk.follow(lambda: open_page(path, "neuron", neuron=address))
+    pages: list[AppTest] = []
+    walk.follow(lambda: pages.append(open_page(path, "neuron", neuron=address)))
+    (page,) = pages
+    if problems := [*page.exception, *page.error]:
+        sys.exit(f"the page of {address} shows an error: {problems[0].value}")
     return walk
 
 
@@ -126,8 +138,10 @@ def main() -> None:
     rows = [f"{'walk':<8} {'modules':>7} {'goal':>5}"]
     for name in options.walk or WALKS:
         arguments = [sys.executable, "-m", "benchmarks.walks", str(options.warehouse), "--walk", name]
-        output = subprocess.run([*arguments, "--in-this-process"], check=True, capture_output=True, text=True).stdout
-        modules = output.rpartition("\nmodules:\n")[2].splitlines()
+        process = subprocess.run([*arguments, "--in-this-process"], stdout=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
+            sys.exit(process.returncode)
+        modules = process.stdout.rpartition("\nmodules:\n")[2].splitlines()
         if options.list:
             print(f"{name}:", *modules, sep="\n  ")
         rows.append(f"{name:<8} {len(modules):>7} {WALKS[name][1]:>5}")
