@@ -9,7 +9,6 @@ from importlib import resources
 import duckdb
 
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.tables.registry import OWNERS
 
 PREFIX = "kept_"
 """Begins the names of tables that hold what other tables yield."""
@@ -67,7 +66,7 @@ def clear(connection: duckdb.DuckDBPyConnection) -> None:
 def materialize(connection: duckdb.DuckDBPyConnection, view: MaterializedView) -> None:
     """Compute the rows of a view for every model and store them; one model at a time, which bounds the memory."""
     connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) limit 0")
-    measured = f"where model_id in (select {OWNERS[view.source]} from store.{view.source})"
+    measured = f"where model_id in (select {_owner(view.source)} from store.{view.source})"
     query = f"select model_id, name from store.models {measured} order by model_id"
     for model_id, name in connection.execute(query).fetchall():
         _compute(connection, view, model_id, name)
@@ -139,11 +138,19 @@ def _compute(connection: duckdb.DuckDBPyConnection, view: MaterializedView, mode
 def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], model_id: int) -> set[str]:
     """Those of the tables that have rows of the model."""
     query = " union all ".join(
-        f"select '{table}' where exists (from store.{table} where {OWNERS[table]} = $model_id)"
+        f"select '{table}' where exists (from store.{table} where {_owner(table)} = $model_id)"
         for table in sorted(tables)
     )
     rows = connection.execute(query, {"model_id": model_id}).fetchall() if tables else []
     return {str(table) for (table,) in rows}
+
+
+def _owner(table: str) -> str:
+    """The column that says of which model, or set of units, a row of a table is."""
+    # Types of frames come with the declarations, and whoever only reads does without.
+    from neurothek.catalog.tables.registry import OWNERS  # noqa: PLC0415
+
+    return OWNERS[table]
 
 
 def stored_views(connection: duckdb.DuckDBPyConnection) -> list[MaterializedView]:

@@ -48,7 +48,7 @@ domains as (
 firsts as (
     select activity.layer, activity.neuron, cast(min(domains.n_before + activity.first_active) as bigint) as first_active,
     from store.activity as activity
-    inner join named on named.model_id = activity.model_id
+    inner join named on named.model_id = activity.set_id
     inner join domains on domains.domain = activity.domain
     where activity.corpus_id = $corpus_id
     /* where one layer is asked for */
@@ -67,7 +67,7 @@ tops as (
             case when poles.pole = 'negative' then projections.bottom_token_ids else projections.top_token_ids end
         ) as token_id,
     from store.projections as projections
-    inner join named on named.model_id = projections.model_id
+    inner join named on named.model_id = projections.set_id
     inner join poles on poles.layer = projections.layer and poles.neuron = projections.neuron
 ),
 frequent as (

@@ -97,7 +97,7 @@ def test_rules_stand_in_where_no_person_judged(rows: Rows, whole_path: Path) -> 
         (model, "rules" if model == MEASURED[0] else "all") for model in people["model"].unique()
     }
     (figure, *_) = draw(rows | {sheet_of(paper.GEVA, paper.CONCEPTS): chosen})
-    assert f"by no person: {MEASURED[0]}." in " ".join(drawing(figure)["title"]["subtitle"])
+    assert f"not by people: {MEASURED[0]}." in " ".join(drawing(figure)["title"]["subtitle"])
 
 
 def test_each_draws_the_rows_of_its_view(rows: Rows, figures: Mapping[str, Figure]) -> None:
@@ -119,7 +119,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: Row
     assert missing == {
         "dominant": "events were not measured on builtin;"
         " measure them with `neurothek ingest MODEL --corpus builtin --job events`",
-        "final-norm": "the final norm was not compared, or there is none;"
+        "final-norm": "the final norm has not been compared, or there is none;"
         " compare it with `neurothek ingest MODEL --job controls`",
     }
 

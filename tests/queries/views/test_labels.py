@@ -80,7 +80,7 @@ def drawn_facts(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     shutil.copy(full_path, path)
     draw = random.Random(0)
     rows = [
-        {"model_id": n % 2, "layer": 0, "neuron": n, "corpus_id": draw.choice([None, 0]), **drawn(draw)}
+        {"set_id": n % 2, "layer": 0, "neuron": n, "corpus_id": draw.choice([None, 0]), **drawn(draw)}
         for n in range(N_NEURONS)
     ]
     with duckdb.connect(str(path)) as connection:
