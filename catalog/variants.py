@@ -12,6 +12,9 @@ ARCHITECTURES = (NO_POSITION, POST_NORM)
 PLAIN = "plain"
 """Says that nothing sets a model apart; the warehouse keeps null."""
 
+_QUANTIZED = re.compile(r"(?:i?q\d|tq\d|bf16|f16|f32|mxfp\d)[a-z0-9_]*", re.ASCII)
+"""How the numbers of a GGUF file are stored, such as Q4_1, in small letters."""
+
 _FAMILY = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
 # Steps and seeds of up to 18 digits are 64-bit numbers.
 _NUMBERED = re.compile(r"(?P<kind>step|seed)[ _-]?0*(?P<number>\d{1,18})", re.ASCII)
@@ -21,18 +24,20 @@ _SEED = re.compile(r"[-_.]seed[-_]?0*(?P<number>\d{1,18})$", re.ASCII | re.IGNOR
 
 
 def variant_of(text: object) -> str | None:
-    """`step 1000`, `seed 2`, `no-position` or `post-norm` as the warehouse keeps it; None for `plain`."""
+    """`step 1000`, `seed 2`, `Q4_1` (a quantization), `no-position` or `post-norm` as stored; None for `plain`."""
     written = text.strip().lower() if isinstance(text, str) else ""
     if written == PLAIN:
         return None
     if written in ARCHITECTURES:
         return written
+    if _QUANTIZED.fullmatch(written):
+        return written.upper()
     numbered = _NUMBERED.fullmatch(written)
     if numbered is None:
         raise Invalid(
             f"{text!r} is not a model variant",
-            f"write 'step 1000', 'seed 2', {' or '.join(ARCHITECTURES)}, or {PLAIN} for none; a model that differs in"
-            " any other way belongs to another family",
+            f"write 'step 1000', 'seed 2', 'Q4_1', {' or '.join(ARCHITECTURES)}, or {PLAIN} for none; a model that"
+            " differs in any other way belongs to another family",
             option="--variant",
             value=text,
         )

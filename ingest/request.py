@@ -129,8 +129,8 @@ class IngestRequest:
             other is left out.
         text: the text to read, for the jobs that read any.
         family: the family of every model; None: what its files or its name say.
-        variant: what sets every model apart, such as "step 1000", "seed 2", "no-position", "post-norm", or "plain" for
-            nothing; None: what its files, its revision or its positions say.
+        variant: what sets every model apart, such as "step 1000", "seed 2", "Q4_1", "no-position", "post-norm", or
+            "plain" for nothing; None: what its files, its revision or its positions say.
         revision: revision of hub repositories.
         tokenizer_from_file: whether tokenizer.json is taken as it is, where transformers would put parts of its own in
             its place.
@@ -173,7 +173,7 @@ class IngestRequest:
         None,
         "--variant",
         metavar="V",
-        help='Variant of every MODEL: "step 1000", "seed 2", no-position, post-norm, or plain for a plain size.'
+        help='Variant of every MODEL: "step 1000", "seed 2", Q4_1, no-position, post-norm, or plain for a plain size.'
         "  [default: from its revision and positions]",
     )
     revision: str | None = _option(

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from neurothek.catalog.progress import Progress, Silent
+from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.supported import family_of
 from neurothek.ingest.models.finding import config_of, located, split_revision, valid_name
@@ -28,7 +29,8 @@ def find(
     """Find a model and check that it can be measured; code that lies beside the weights is never run.
 
     Args:
-        source: a folder, the name of a shipped model, or a hub id, maybe with @REVISION; tried in this order.
+        source: a folder, a GGUF file, the name of a shipped model, or a hub id, maybe with @REVISION; tried in this
+            order.
         name: what to call the model; else the last part of `source`, followed by @REVISION if one was asked for.
         revision: a branch, tag or commit of the hub.
         allow_pickle: read pickled weights where there are no safetensors (`weights_only`, so no code runs).
@@ -55,11 +57,11 @@ def find(
         asked_revision=revision,
     )
     check(checkpoint)
-    weights = Weights(checkpoint)
+    weights, origin = Weights(checkpoint), gguf_files.origin(folder)
     digest = weights_fingerprint(
         files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent()
     )
-    return replace(checkpoint, weights_sha256=digest)
+    return replace(checkpoint, weights_sha256=digest if origin is None else origin.sha256)
 
 
 def _require_finite(weights: Weights, file: Path) -> None:

@@ -15,7 +15,7 @@ from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Invalid, NotFound, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest import minis
-from neurothek.ingest.models import hub
+from neurothek.ingest.models import gguf_files, hub
 from neurothek.ingest.models.errors import (
     LONGEST_NAME,
     invalid_config,
@@ -85,17 +85,28 @@ FROM_FILE = """
 def folder_of(source: str, *, revision: str | None) -> Path | None:
     """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id."""
     path = expanded(source)
-    kind = "a file" if path.is_file() else _why_no_file(path)
+    one_file = _gguf(path)
+    kind = "a file" if one_file is None and path.is_file() else _why_no_file(path)
     if kind is not None:
-        message = f"{source!r} is {kind}, but a model is a folder with config.json and weights"
+        message = f"{source!r} is {kind}, but a model is a folder with config.json and weights, or a GGUF file"
         raise Invalid(message, "give its folder", option="model", value=source)
-    local = path if path.is_dir() else minis.folder(source)
+    if one_file is not None:
+        local: Path | None = gguf_files.dequantized(one_file)
+    else:
+        local = path if path.is_dir() else minis.folder(source)
     if local is not None and revision is not None:
         message = f"{source!r} is a folder on this machine and has no revision {revision!r}"
         raise Invalid(message, "omit the revision, or give a hub id", option="--revision", value=revision)
     if local is None and not hub.is_id(source):
         raise unknown_model(source, minis.names())
     return local
+
+
+def _gguf(path: Path) -> Path | None:
+    try:
+        return gguf_files.file_in(path)
+    except (OSError, ValueError):
+        return None
 
 
 def _why_no_file(path: Path) -> str | None:
@@ -144,6 +155,7 @@ def model_name(source: str, *, name: str | None = None, revision: str | None = N
         return name
     source, revision = split_revision(source, revision)
     last = Path(source).name
+    last = last.removesuffix(gguf_files.SUFFIX)
     # "." and ".." are folders whose name stands elsewhere.
     last = last if last not in ("", "..") else expanded(source).resolve().name
     return f"{last}@{revision}" if revision is not None else last

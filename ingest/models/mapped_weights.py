@@ -19,6 +19,7 @@ from neurothek.catalog.problems import NeurothekError, memory_refused
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.ingest import minis
 from neurothek.ingest.errors import other_weights, weights_not_at_hand
+from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.errors import (
     unknown_model,
     unreadable_weights,
@@ -189,7 +190,11 @@ def map_measured(
         folder = _folder(place, model.revision if weights is None else None, is_thorough=is_thorough)
         files, _ = weight_files(folder)
         most = None if is_thorough else MOST_HASHED
-        is_same = has_fingerprint(files, model.weights_sha256, most_bytes=most, progress=progress or Silent())
+        made_of = gguf_files.origin(folder)
+        if made_of is None:
+            is_same = has_fingerprint(files, model.weights_sha256, most_bytes=most, progress=progress or Silent())
+        else:
+            is_same = made_of.sha256 == model.weights_sha256
         if is_same is None:
             raise unreadable_weights(files[0], "it was not seen on this machine before, and is large")
         mapped = MappedWeights(model, folder, files)
@@ -206,6 +211,9 @@ MOST_HASHED = 2**26
 
 def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
     folder = expanded(place)
+    one_file = gguf_files.file_in(folder)
+    if one_file is not None:
+        return gguf_files.dequantized(one_file)
     local = folder if folder.is_dir() else minis.folder(place)
     if local is not None:
         return local

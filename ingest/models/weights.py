@@ -26,7 +26,7 @@ class Checkpoint:
     source: str  # the hub id, folder or shipped model as it was asked for
     folder: Path  # where its files lie
     revision: str | None  # the hub's commit, None for a folder
-    weights_sha256: str  # sha256 over the sorted (file name, file sha256) of `files`
+    weights_sha256: str  # sha256 over the sorted (file name, file sha256) of `files`; that of a GGUF file is its own
     config: Mapping[str, Any] = field(repr=False)  # config.json as it stands
     files: tuple[Path, ...]  # the weight files, sorted by name
     pickled: bool  # whether `files` are pickles instead of safetensors

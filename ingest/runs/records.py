@@ -106,7 +106,12 @@ def _family(checkpoint: Checkpoint, labels: Mapping[str, Any]) -> str:
 def _named(checkpoint: Checkpoint) -> tuple[str, int | None]:
     """Family and seed by the model's name."""
     name = checkpoint.name if checkpoint.revision is None else Path(checkpoint.source).name
-    name, seed = without_seed(name.split("@")[0])
+    name = name.split("@")[0]
+    quantization = (checkpoint.config.get("neurothek") or {}).get("quantization")
+    if quantization is not None:
+        # A file is usually called after its model and its quantization.
+        name = re.sub(rf"[._-]{re.escape(str(quantization))}$", "", name, flags=re.IGNORECASE)
+    name, seed = without_seed(name)
     return _SIZE.sub("", name), seed
 
 

@@ -230,7 +230,8 @@ def label(base: "Neurothek", model: str, *, family: str | None = None, variant: 
     Args:
         model: name of the model.
         family: name of the family; None: unchanged.
-        variant: "step 1000", "seed 2", "no-position", "post-norm", or "plain" for a plain size; None: unchanged.
+        variant: "step 1000", "seed 2", "Q4_1", "no-position", "post-norm", or "plain" for a plain size; None:
+            unchanged.
 
     Returns:
         The family and variant of the model.

@@ -123,7 +123,7 @@ def pin(warehouse: Neurothek, model: str, corpus: str | None, clusters: int | No
 @click.argument("model")
 @click.option("--family", metavar="NAME", help="Family; its models differ only in size or variant.")
 @click.option(
-    "--variant", metavar="V", help='"step 1000", "seed 2", no-position, post-norm, or plain for a plain size.'
+    "--variant", metavar="V", help='"step 1000", "seed 2", Q4_1, no-position, post-norm, or plain for a plain size.'
 )
 @common_options
 @pass_warehouse

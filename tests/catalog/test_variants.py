@@ -27,7 +27,9 @@ def test_another_form_is_refused_with_those_that_are_known(subtests: pytest.Subt
     for written in ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7]:
         with (
             subtests.test(written=written),
-            pytest.raises(Invalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"),
+            pytest.raises(
+                Invalid, match="write 'step 1000', 'seed 2', 'Q4_1', no-position or post-norm, or plain for none"
+            ),
         ):
             variant_of(written)
 

@@ -162,8 +162,8 @@ def test_what_is_malformed_is_refused_before_anything_is_read(tmp_path: Path) ->
     refused = run(path, "ingest", "no/such", "--variant", "step minus one")
     assert refused.exit_code == 2
     assert refused.stderr == (
-        "Error: 'step minus one' is not a model variant; write 'step 1000', 'seed 2', no-position or post-norm, or"
-        " plain for none; a model that differs in any other way belongs to another family\n"
+        "Error: 'step minus one' is not a model variant; write 'step 1000', 'seed 2', 'Q4_1', no-position or post-norm,"
+        " or plain for none; a model that differs in any other way belongs to another family\n"
     )
     assert not path.exists()
 

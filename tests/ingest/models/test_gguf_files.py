@@ -1,0 +1,227 @@
+"""Models in a GGUF file, written here by llama.cpp's own library: what is read of them is what was written."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType
+from gguf.quants import dequantize, quantize
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from neurothek.catalog.problems import Invalid, MissingExtra, NeurothekError, Unavailable, Unreadable, Unsupported
+from neurothek.ingest.models import gguf_files
+from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.mapped_weights import map_measured
+from neurothek.ingest.models.tokenizer import load
+from neurothek.ingest.models.transformer import open_transformer
+from neurothek.ingest.runs.records import model_record
+from tests.support.known import known_model
+from tests.support.tokenizers import make_tokenizer
+
+N_LAYERS, D_MODEL, D_FFN, N_HEADS, VOCABULARY = 2, 32, 64, 4, 300
+
+NAMES = {
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
+"""What transformers calls a module -> what llama.cpp calls it."""
+
+
+def tiny() -> Qwen2ForCausalLM:
+    config = Qwen2Config(
+        vocab_size=VOCABULARY,
+        hidden_size=D_MODEL,
+        intermediate_size=D_FFN,
+        num_hidden_layers=N_LAYERS,
+        num_attention_heads=N_HEADS,
+        num_key_value_heads=N_HEADS,
+        max_position_embeddings=64,
+        tie_word_embeddings=True,
+    )
+    model: Qwen2ForCausalLM = Qwen2ForCausalLM(config)
+    model.eval()
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = 0.2 * torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(1 + noise if "norm" in name else noise)
+    return model
+
+
+def called(name: str) -> str:
+    """The name of a tensor in the file."""
+    module, _, kind = name.rpartition(".")
+    if not module.startswith("model.layers."):
+        return f"{NAMES[module]}.{kind}"
+    _, _, layer, part = module.split(".", 3)
+    return f"blk.{layer}.{NAMES[part]}.{kind}"
+
+
+def write(file: Path, model: Qwen2ForCausalLM, *, quantized: bool = False, architecture: str = "qwen2") -> Path:
+    """A file of the model; its matrices quantized, and changed to what is left of them, if it is to be so."""
+    writer = GGUFWriter(file, architecture)
+    config = model.config
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_attention_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(VOCABULARY)
+    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
+    tokenizer = json.loads(make_tokenizer("gpt2", VOCABULARY).backend_tokenizer.to_str())["model"]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(tokenizer["vocab"], key=tokenizer["vocab"].get))
+    writer.add_token_merges([" ".join(pair) for pair in tokenizer["merges"]])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(0)
+    for name, parameter in model.named_parameters():
+        values = parameter.detach().numpy()
+        if quantized and values.ndim == 2:
+            stored = quantize(values, GGMLQuantizationType.Q8_0)
+            left = dequantize(stored, GGMLQuantizationType.Q8_0)
+            parameter.data = torch.from_numpy(left.copy()).view(parameter.shape)
+            writer.add_tensor(called(name), stored, raw_dtype=GGMLQuantizationType.Q8_0)
+        else:
+            writer.add_tensor(called(name), np.ascontiguousarray(values))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Qwen2ForCausalLM]:
+    model = tiny()
+    return write(tmp_path_factory.mktemp("plain") / "Tiny-1M.F32.gguf", model), model
+
+
+def logits(source: Path) -> torch.Tensor:
+    transformer = open_transformer(find(str(source)))
+    stream = transformer.embed(IDS)
+    for layer in range(N_LAYERS):
+        with transformer.block(layer) as block:
+            stream = block(stream).stream
+    return transformer.logits(stream)
+
+
+IDS = torch.randint(0, VOCABULARY, (2, 9), generator=torch.Generator().manual_seed(0))
+
+
+@torch.inference_mode()
+def test_a_file_computes_what_the_model_does(plain: tuple[Path, Qwen2ForCausalLM]) -> None:
+    file, model = plain
+    torch.testing.assert_close(logits(file), model(IDS).logits, rtol=1e-5, atol=1e-5)
+
+
+@torch.inference_mode()
+def test_a_quantized_one_computes_with_what_is_left_of_the_weights(tmp_path: Path) -> None:
+    model = tiny()
+    file = write(tmp_path / "tiny-q8_0.gguf", model, quantized=True)
+    torch.testing.assert_close(logits(file), model(IDS).logits, rtol=1e-5, atol=1e-5)
+    assert not torch.equal(model(IDS).logits, tiny()(IDS).logits)
+
+
+def test_what_the_warehouse_knows_of_it(plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path) -> None:
+    """The hash is the file's, so that it is another model than the same weights in safetensors."""
+    file, model = plain
+    checkpoint = find(str(file))
+    tokenizer = load(checkpoint.folder)
+    record = model_record(checkpoint, open_transformer(checkpoint).shape, tokenizer)
+    (row,) = record.row.to_dicts()
+    assert (row["name"], row["family"], row["variant"], row["source"]) == ("Tiny-1M.F32", "Tiny", "F32", str(file))
+    model.save_pretrained(tmp_path / "folder")
+    assert checkpoint.weights_sha256 != find(str(tmp_path / "folder")).weights_sha256
+    assert checkpoint.weights_sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_a_folder_with_one_file_is_that_file(plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path) -> None:
+    file, _ = plain
+    assert find(str(file.parent)).weights_sha256 == find(str(file)).weights_sha256
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(file.read_bytes())
+    with pytest.raises(Unavailable, match=r"has no config\.json"):
+        find(str(tmp_path))
+
+
+def test_a_file_is_read_once(plain: tuple[Path, Qwen2ForCausalLM], monkeypatch: pytest.MonkeyPatch) -> None:
+    file, _ = plain
+    folder = gguf_files.dequantized(file)
+    monkeypatch.setattr(gguf_files, "_save_dequantized", lambda *given: pytest.fail("it was read again"))
+    assert gguf_files.dequantized(file) == folder
+
+
+def test_scores_are_read_from_it(plain: tuple[Path, Qwen2ForCausalLM]) -> None:
+    file, model = plain
+    known = known_model(
+        source=str(file), weights_sha256=find(str(file)).weights_sha256, n_layers=N_LAYERS, architecture="qwen2"
+    )
+    scores = map_measured(known).scores([7], layers=(1, 1))
+    embedding = model.get_parameter("model.embed_tokens.weight")[7]
+    expected = embedding @ model.get_parameter("model.layers.1.mlp.down_proj.weight")
+    np.testing.assert_allclose(scores[0, 0], expected.detach().numpy(), atol=1e-5)
+
+
+def test_files_that_are_none_are_refused(
+    plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    content = plain[0].read_bytes()
+    cases = {
+        "empty": (b"", Unreadable),
+        "noise": (bytes(range(256)) * 40, Unreadable),
+        "header": (content[:100], Unreadable),
+        "half": (content[: len(content) // 2], Unreadable),
+        "end": (content[:-64], Unreadable),
+    }
+    for name, (held, error) in cases.items():
+        with subtests.test(name=name):
+            file = tmp_path / f"{name}.gguf"
+            file.write_bytes(held)
+            with pytest.raises(error, match=f"{name}.gguf cannot be read as a GGUF file"):
+                find(str(file))
+    assert not list((gguf_files.dequantized(plain[0]).parent).glob(".*"))
+
+
+def test_an_unknown_architecture_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "m.gguf", tiny(), architecture="mamba")
+    monkeypatch.setattr(gguf_files, "_save_dequantized", lambda *given: pytest.fail("it was read"))
+    with pytest.raises(Unsupported, match="architecture 'mamba'"):
+        find(str(file))
+
+
+def test_without_the_libraries_a_command_says_how_to_get_them(
+    plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "new.gguf"
+    file.write_bytes(plain[0].read_bytes() + b"\0")
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'neurothek\[gguf\]'"):
+        find(str(file))
+
+
+def test_a_revision_is_of_the_hub(plain: tuple[Path, Qwen2ForCausalLM]) -> None:
+    with pytest.raises(Invalid, match="has no revision 'main'"):
+        find(str(plain[0]), revision="main")
+
+
+def test_other_files_are_no_models(tmp_path: Path) -> None:
+    file = tmp_path / "model.bin"
+    file.write_bytes(b"GGUF")
+    with pytest.raises(NeurothekError, match="or a GGUF file"):
+        find(str(file))
