@@ -68,7 +68,7 @@ class ProjectionsJob(WeightsJob):
     @staticmethod
     def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
         """How many nearest tokens are kept."""
-        return {"neighbours": parameters["neighbours"]}
+        return {"neighbours": parameters.get("neighbours", DEFAULT_NEIGHBOURS)}
 
     def parameters(self) -> dict[str, Any]:
         """How many tokens are kept."""
