@@ -277,6 +277,19 @@ def test_what_was_measured_is_sound(warehouse: Warehouse) -> None:
     assert filled >= FILLED
 
 
+@pytest.mark.long
+def test_so_is_what_was_measured_of_gated_models(tmp_path: Path) -> None:
+    """Their neurons are near each other whichever way they point."""
+    corpora, gated = ingests.write_corpus(tmp_path), ingests.open_warehouse(tmp_path / "gated.duckdb")
+    for kind in ("llama", "gemma2"):
+        model = build(tmp_path / kind, kind, d_ffn=24)
+        ingests.measure(gated, model, ingests.request(corpora, jobs=tuple(JOBS)))
+    with gated.reader() as connection:
+        (least,) = connection.execute("select min(cosine) from store.neighbours").fetchall()[0]
+    assert least < 0
+    assert check(gated) == []
+
+
 def test_an_empty_warehouse_is_sound(tmp_path: Path) -> None:
     empty = ingests.open_warehouse(tmp_path / "empty.duckdb")
     with empty.writer():
