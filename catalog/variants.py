@@ -12,7 +12,7 @@ ARCHITECTURES = (NO_POSITION, POST_NORM)
 PLAIN = "plain"
 """Says that nothing sets a model apart; the warehouse keeps null."""
 
-_QUANTIZED = re.compile(r"(?:i?q\d|tq\d|bf16|f16|f32|mxfp\d)[a-z0-9_]*", re.ASCII)
+_QUANTIZED = re.compile(r"(?:i?q|tq|b?f|mxfp|nvfp)\d[a-z0-9_]*", re.ASCII)
 """How the numbers of a GGUF file are stored, such as Q4_1, in small letters."""
 
 _FAMILY = re.compile(r"[A-Za-z0-9._@+-]{1,200}")

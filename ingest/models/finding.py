@@ -85,28 +85,19 @@ FROM_FILE = """
 def folder_of(source: str, *, revision: str | None) -> Path | None:
     """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id."""
     path = expanded(source)
-    one_file = _gguf(path)
+    one_file = gguf_files.file_in(path)
     kind = "a file" if one_file is None and path.is_file() else _why_no_file(path)
     if kind is not None:
         message = f"{source!r} is {kind}, but a model is a folder with config.json and weights, or a GGUF file"
         raise Invalid(message, "give its folder", option="model", value=source)
-    if one_file is not None:
-        local: Path | None = gguf_files.dequantized(one_file)
-    else:
-        local = path if path.is_dir() else minis.folder(source)
+    local = one_file or (path if path.is_dir() else minis.folder(source))
     if local is not None and revision is not None:
-        message = f"{source!r} is a folder on this machine and has no revision {revision!r}"
+        what = "folder" if one_file is None else "file"
+        message = f"{source!r} is a {what} on this machine and has no revision {revision!r}"
         raise Invalid(message, "omit the revision, or give a hub id", option="--revision", value=revision)
     if local is None and not hub.is_id(source):
         raise unknown_model(source, minis.names())
-    return local
-
-
-def _gguf(path: Path) -> Path | None:
-    try:
-        return gguf_files.file_in(path)
-    except (OSError, ValueError):
-        return None
+    return local if one_file is None else gguf_files.dequantized(one_file)
 
 
 def _why_no_file(path: Path) -> str | None:

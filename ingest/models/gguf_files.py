@@ -5,14 +5,16 @@ import io
 import json
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path
+from safetensors import SafetensorError
 
-from neurothek.catalog.problems import MissingExtra, Unreadable, Unsupported
+from neurothek.catalog.problems import MissingExtra, Unavailable, Unreadable, Unsupported
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import one_line
 from neurothek.ingest.models.errors import unsupported_architecture, weights_not_finite
@@ -35,11 +37,15 @@ class Origin:
 
 def file_in(path: Path) -> Path | None:
     """The GGUF file at a path: itself, or the only one of a folder without config.json; None for anything else."""
-    if path.is_file():
-        return path if path.suffix.lower() == SUFFIX else None
-    if not path.is_dir() or (path / "config.json").exists():
+    try:
+        if path.is_file():
+            return path if path.suffix.lower() == SUFFIX else None
+        if not path.is_dir() or (path / "config.json").exists():
+            return None
+        files = [one for one in sorted(path.iterdir()) if one.suffix.lower() == SUFFIX and one.is_file()]
+    except (OSError, ValueError):
+        # What such a path is, if anything, others say.
         return None
-    files = [one for one in sorted(path.iterdir()) if one.suffix.lower() == SUFFIX and one.is_file()]
     return files[0] if len(files) == 1 else None
 
 
@@ -62,6 +68,7 @@ def dequantized(file: Path, *, progress: Progress | None = None) -> Path:
     Raises:
         MissingExtra: the libraries that read such files are not installed.
         Unreadable: the file is damaged.
+        Unavailable: the cache folder cannot be written.
         Unsupported: its architecture, or the way its numbers are stored, is not supported.
     """
     digest = _hash(file, progress or Silent())
@@ -87,17 +94,29 @@ def _hash(file: Path, progress: Progress) -> str:
 
 def _make_folder(file: Path, digest: str, folder: Path) -> None:
     header = _header(file)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    hidden = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
+    hidden: Path | None = None
     try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        hidden = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
         _save_dequantized(file, hidden, header)
         (hidden / _MARK).write_text(
             json.dumps({"file": file.name, "sha256": digest, "quantization": header["quantization"]})
         )
-        shutil.rmtree(folder, ignore_errors=True)
-        hidden.rename(folder)
+        # Another process may have made it meanwhile, of the same bytes.
+        if origin(folder) is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            hidden.rename(folder)
+    except (OSError, SafetensorError) as error:
+        if origin(folder) is None:
+            raise Unavailable(
+                f"{file} could not be dequantized into {folder.parent} ({one_line(str(error))[:120]})",
+                "it takes 4 bytes a weight there; XDG_CACHE_HOME names another cache folder",
+                what="cache folder",
+                name=folder.parent,
+            ) from error
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+        if hidden is not None:
+            shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _header(file: Path) -> Mapping[str, Any]:
@@ -125,9 +144,14 @@ def _header(file: Path) -> Mapping[str, Any]:
     named = str(values["architecture"])
     if named.replace("gemma3", "gemma3_text") not in FAMILIES:
         raise unsupported_architecture(str(file), named, sorted(FAMILIES), description=repr(named))
-    kind = values["file_type"]
-    names = {one.value: one.name for one in LlamaFileType}
-    name = names.get(int(kind), "unknown") if isinstance(kind, int) else "unknown"
+    names: dict[object, str] = {one.value: one.name for one in LlamaFileType if one is not LlamaFileType.GUESSED}
+    name = names.get(values["file_type"])
+    if name is None:
+        # The type that most of its bytes are of.
+        sizes: Counter[str] = Counter()
+        for tensor in reader.tensors:
+            sizes[tensor.tensor_type.name] += int(tensor.n_bytes)
+        name = max(sizes, key=lambda kind: sizes[kind], default="F32")
     return {"architecture": named, "quantization": name.removeprefix("MOSTLY_").removeprefix("ALL_")}
 
 

@@ -13,6 +13,7 @@ from gguf.quants import dequantize, quantize
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from neurothek.catalog.problems import Invalid, MissingExtra, NeurothekError, Unavailable, Unreadable, Unsupported
+from neurothek.catalog.variants import variant_of
 from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.mapped_weights import map_measured
@@ -70,7 +71,14 @@ def called(name: str) -> str:
     return f"blk.{layer}.{NAMES[part]}.{kind}"
 
 
-def write(file: Path, model: Qwen2ForCausalLM, *, quantized: bool = False, architecture: str = "qwen2") -> Path:
+def write(
+    file: Path,
+    model: Qwen2ForCausalLM,
+    *,
+    quantized: bool = False,
+    architecture: str = "qwen2",
+    says_type: bool = True,
+) -> Path:
     """A file of the model; its matrices quantized, and changed to what is left of them, if it is to be so."""
     writer = GGUFWriter(file, architecture)
     config = model.config
@@ -83,7 +91,8 @@ def write(file: Path, model: Qwen2ForCausalLM, *, quantized: bool = False, archi
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(10_000.0)
     writer.add_vocab_size(VOCABULARY)
-    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
+    if says_type:
+        writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
     tokenizer = json.loads(make_tokenizer("gpt2", VOCABULARY).backend_tokenizer.to_str())["model"]
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(sorted(tokenizer["vocab"], key=tokenizer["vocab"].get))
@@ -215,7 +224,24 @@ def test_without_the_libraries_a_command_says_how_to_get_them(
         find(str(file))
 
 
-def test_a_revision_is_of_the_hub(plain: tuple[Path, Qwen2ForCausalLM]) -> None:
+def test_a_file_that_says_no_type_is_called_after_most_of_its_bytes(tmp_path: Path) -> None:
+    file = write(tmp_path / "untyped.gguf", tiny(), quantized=True, says_type=False)
+    made_of = gguf_files.origin(find(str(file)).folder)
+    assert made_of is not None
+    assert made_of.quantization == "Q8_0" == variant_of(made_of.quantization)
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(Unavailable, match="could not be dequantized into"):
+        find(str(plain[0]))
+
+
+def test_a_revision_is_of_the_hub(plain: tuple[Path, Qwen2ForCausalLM], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gguf_files, "dequantized", lambda *given: pytest.fail("it was read"))
     with pytest.raises(Invalid, match="has no revision 'main'"):
         find(str(plain[0]), revision="main")
 
