@@ -52,8 +52,12 @@
   });
 
   // A figure's own address: the page is drawn piece by piece, so its place is waited for, and sought again while what
-  // is drawn above moves it, unless the person scrolls by then.
+  // is drawn above moves it, unless the person scrolls by then. However long the page takes, steps are counted once it
+  // has been drawn.
   const STEP = 200, SETTLED = 15, MOST = 100; // milliseconds; steps
+  const isDrawn = () =>
+    document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" &&
+    !document.querySelector("[data-testid=stMain] [data-testid^=stSkeleton]");
   const HANDS = ["wheel", "touchmove", "pointerdown", "keydown"];
   const seek = (place) => {
     if (!/^[a-z0-9-]+$/.test(place)) return;
@@ -62,8 +66,10 @@
     const looking = setInterval(() => {
       const figure = document.querySelector(`.st-key-at-${place}`);
       const top = figure?.getBoundingClientRect().top ?? null;
-      still = top !== null && top === last ? still + 1 : 0;
-      if (still > SETTLED || ++steps > MOST || location.pathname !== page) return stop();
+      const counts = isDrawn();
+      still = counts && top !== null && top === last ? still + 1 : 0;
+      steps += counts ? 1 : 0;
+      if (still > SETTLED || steps > MOST || location.pathname !== page) return stop();
       figure?.scrollIntoView({ block: "start" });
       last = figure?.getBoundingClientRect().top ?? null;
     }, STEP);
