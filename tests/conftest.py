@@ -78,10 +78,10 @@ def at_a_terminal() -> Iterator[None]:
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder with a random model of two layers and its tokenizer, for each kind that `tests.support.models` knows."""
     # Here, because it imports torch and transformers, which most tests do without.
-    from tests.support.models import GEMMAS, KINDS, build  # noqa: PLC0415
+    from tests.support.models import GEMMAS, KINDS, NEAR_LLAMA, build  # noqa: PLC0415
 
     root = tmp_path_factory.mktemp("models")
-    return {kind: build(root / f"tiny-{kind}", kind) for kind in (*KINDS, "neox_sequential", *GEMMAS)}
+    return {kind: build(root / f"tiny-{kind}", kind) for kind in (*KINDS, "neox_sequential", *GEMMAS, *NEAR_LLAMA)}
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,7 +32,9 @@ MODELS = Table(
             FLAG, "Whether a neuron that is off has coefficient 0 exactly (ReLU), so that a neuron can be dead."
         ),
         "norm_position": Column(
-            TEXT, "pre: blocks normalise before each sub-layer; post: after it; both: before it and what it writes."
+            TEXT,
+            "pre: blocks normalise before each sub-layer; post: after it; both: before it and what it writes; "
+            "written: only that.",
         ),
         "position_encoding": Column(TEXT, "learned, none (an all-zero table) or rotary."),
         "n_layers": Column(SMALL, "Number of blocks."),

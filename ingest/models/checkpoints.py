@@ -1,5 +1,6 @@
 """Finds a model's files, by hub id, folder or shipped name, and refuses what could not be measured."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def find(
 
     folder, commit = located(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
     config = config_of(folder)
-    family_of(config, where=source)
+    family = family_of(config, where=source)
     files, pickled = weight_files(folder, allow_pickle=allow_pickle)
     checkpoint = Checkpoint(
         name=valid_name(source, name=name, revision=revision),
@@ -58,14 +59,15 @@ def find(
     )
     check(checkpoint)
     weights, origin = Weights(checkpoint), gguf_files.origin(folder)
+    read = sorted(name for name in weights.names() if not family.ignorable.fullmatch(family.named(name)))
     digest = weights_fingerprint(
-        files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent()
+        files, inspect=lambda file: _require_finite(weights, file, read), progress=progress or Silent()
     )
     return replace(checkpoint, weights_sha256=digest if origin is None else origin.sha256)
 
 
-def _require_finite(weights: Weights, file: Path) -> None:
-    for name in sorted(weights.names()):
+def _require_finite(weights: Weights, file: Path, names: Sequence[str]) -> None:
+    for name in names:
         if weights.file(name) != file:
             continue
         tensor = weights.read(name)

@@ -16,6 +16,9 @@ from neurothek.catalog.problems import (
 PICKLED = "pickled weights"
 """Why such weights are refused, in the error's field."""
 
+ADDING = "'Add an architecture' in docs/contributing.md says how to add another"
+"""Follows the names of the architectures that are supported."""
+
 NAMES_SHOWN = 3
 LONGEST_NAME = 200
 _SHOWN_OF_A_NAME = 40
@@ -59,7 +62,8 @@ def unsupported_architecture(
 ) -> Unsupported:
     """A model of a family that is not known here; `description` is how the family is said, if not by its name."""
     message = f"{where} has the architecture {description or repr(name)}, which is not supported"
-    return Unsupported(message, f"supported are {', '.join(supported)}", what="architecture", name=name)
+    hint = f"supported are {', '.join(supported)}; {ADDING}"
+    return Unsupported(message, hint, what="architecture", name=name)
 
 
 def unsupported_config(where: str, setting: str, *, way: str, architecture: str = "") -> Unsupported:

@@ -23,6 +23,7 @@ from neurothek.ingest.models.errors import (
     unknown_model,
     unsupported_config,
 )
+from neurothek.ingest.models.families.supported import config_of_text
 from neurothek.ingest.models.regular_files import require_plain
 from neurothek.ingest.request import ModelSource
 
@@ -168,7 +169,7 @@ def valid_name(source: str, *, name: str | None, revision: str | None) -> str:
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """config.json as it stands."""
+    """config.json as it stands; of a model that sees, too, what it says of the language model."""
     try:
         require_plain(folder)
         _refuse_adapter(folder)
@@ -188,10 +189,13 @@ def config_of(folder: Path) -> dict[str, Any]:
         raise invalid_config(folder, f"it {why_no_json(error)}") from error
     if not isinstance(config, dict):
         raise invalid_config(folder, "it is not a JSON object")
+    text = config_of_text(config)
+    if text is None:
+        raise invalid_config(folder, "text_config is not an object")
     for name, value in config.items():
         if not all(map(math.isfinite, _floats(value))):
             raise invalid_config(folder, f"{name} has a number that is not finite")
-    return config
+    return dict(text)
 
 
 def _floats(value: object) -> Iterator[float]:

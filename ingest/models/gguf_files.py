@@ -17,11 +17,14 @@ from safetensors import SafetensorError
 from neurothek.catalog.problems import MissingExtra, Unavailable, Unreadable, Unsupported
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import one_line
-from neurothek.ingest.models.errors import unsupported_architecture, weights_not_finite
+from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.weights_hash import KnownHashes, sha256
 
 SUFFIX = ".gguf"
+ARCHITECTURES = frozenset({"gemma2", "gemma3", "gpt2", "llama", "mistral", "phi3", "qwen2", "qwen3"})
+"""Architectures whose files transformers reads and whose models are known here."""
+
 _MARK = "gguf.json"
 """Says in a folder of the cache of which file it was made."""
 
@@ -142,8 +145,14 @@ def _header(file: Path) -> Mapping[str, Any]:
     if end > file.stat().st_size:
         raise _damaged(file, "its last tensors are missing")
     named = str(values["architecture"])
-    if named.replace("gemma3", "gemma3_text") not in FAMILIES:
-        raise unsupported_architecture(str(file), named, sorted(FAMILIES), description=repr(named))
+    if named not in ARCHITECTURES:
+        raise Unsupported(
+            f"{file} has the architecture {named!r}, which is not supported in GGUF files",
+            f"supported there are {', '.join(sorted(ARCHITECTURES))}; a folder of safetensors may also be of"
+            f" {', '.join(sorted(FAMILIES.keys() - ARCHITECTURES))}",
+            what="architecture",
+            name=named,
+        )
     names: dict[object, str] = {one.value: one.name for one in LlamaFileType if one is not LlamaFileType.GUESSED}
     name = names.get(values["file_type"])
     if name is None:

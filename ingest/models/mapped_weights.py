@@ -21,11 +21,11 @@ from neurothek.ingest import minis
 from neurothek.ingest.errors import other_weights, weights_not_at_hand
 from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.errors import (
+    invalid_config,
     unknown_model,
     unreadable_weights,
     unsupported_architecture,
 )
-from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.weight_files import weight_files
 from neurothek.ingest.models.weights_hash import has_fingerprint
@@ -93,7 +93,7 @@ class MappedWeights:
         self._family = FAMILIES[model.architecture]
         self._maps = {file: _mapped(file) for file in files}
         self._tensors = {
-            _named(self._family, name): tensor for file in files for name, tensor in _header(file, self._maps[file])
+            self._family.named(name): tensor for file in files for name, tensor in _header(file, self._maps[file])
         }
         head = f"{self._family.head}.weight"
         # A tied unembedding is not in the file.
@@ -103,6 +103,8 @@ class MappedWeights:
         self._values = [f"{self._family.layers}.{n}.{self._family.values}.weight" for n in range(model.n_layers)]
         norm = self._family.written_norm
         self._norms = [f"{self._family.layers}.{n}.{norm}.weight" for n in range(model.n_layers)] if norm else []
+        self._scale = np.float32(_number(folder, self._family.written_scale))
+        self._scale /= np.float32(_number(folder, self._family.logit_divisor))
         needed = [self._head, *([self._project] if self._project else []), *self._values, *self._norms]
         for name in needed:
             if name not in self._tensors:
@@ -141,6 +143,8 @@ class MappedWeights:
     def _rows(self, chosen: slice | np.ndarray) -> np.ndarray:
         """[rows d_model] rows of the unembedding; OPT-350m's output projection is folded in."""
         rows = _float32(self._tensors[self._head].number_format, self._array(self._head)[chosen])
+        # Scores alone are asked for, so that either factor may bear what the other is multiplied by.
+        rows = rows if self._scale == 1 else rows * self._scale
         return rows if self._project is None else rows @ self._whole(self._project)
 
     def _columns(self, layer: int) -> np.ndarray:
@@ -226,13 +230,14 @@ def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
     return cached or hub.snapshot(place, revision=revision)
 
 
-def _named(family: Family, stored: str) -> str:
-    """What transformers calls a tensor; as `Parameters` has it."""
-    name = stored if stored.startswith((family.base, *family.outside)) else family.base + stored
-    for old, new in family.renamed:
-        if name.endswith(old):
-            name = name.removesuffix(old) + new
-    return name
+def _number(folder: Path, field: str | None) -> float:
+    """A number of config.json, 1 where it says none."""
+    if field is None:
+        return 1.0
+    try:
+        return float(json.loads((folder / "config.json").read_bytes()).get(field, 1))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise invalid_config(folder, f"{field} cannot be read") from error
 
 
 def _header(file: Path, mapped: mmap.mmap) -> Iterator[tuple[str, _Tensor]]:

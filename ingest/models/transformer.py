@@ -175,8 +175,13 @@ class Transformer:
         return self._head(stream)
 
     def unembedding(self) -> Float[Tensor, "vocab d_model"]:
-        """[vocab d_model] E, whose row w gives the score e_w . v; OPT-350m's output projection is folded in."""
+        """[vocab d_model] E, whose row w gives the score e_w . v.
+
+        OPT-350m's output projection is folded in, and so is what a head divides its logits by.
+        """
         table = self._loader.float32(f"{self._family.head}.weight")
+        if self._built.logit_divisor != 1:
+            table = table / self._built.logit_divisor
         if self._head.project_out is None:
             return table
         return table @ self._loader.float32(f"{self._family.project_out}.weight")
@@ -185,31 +190,35 @@ class Transformer:
         """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3).
 
         Where what an FFN writes is normalized, that over the FFN's divisor at a position: the norm's gamma is in it
-        [ours].
+        [ours]. Where a block multiplies what it adds, that is in it, too [ours].
         """
-        values = self._rows(layer, self._family.values, of="inputs")
-        norm = self._written_norm(layer)
-        return values if norm is None else values * norm.gamma
+        return self._written(layer, self._rows(layer, self._family.values, of="inputs"))
 
     def key_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
         """[d_ffn d_model] row i is what neuron i, or its gate, compares its input with ([G] 3)."""
-        return self._rows(layer, self._family.keys, of="outputs")
+        keys = self._rows(layer, self._family.keys, of="outputs")
+        return keys[: self.shape.d_ffn].contiguous() if self._family.is_fused else keys
 
     def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
         """[d_ffn] what is added to a neuron's, or its gate's, pre-activation; 0 where the model has no biases."""
-        return self._bias(layer, self._family.keys, width=self.shape.d_ffn)
+        return self._bias(layer, self._family.keys, width=self.shape.d_ffn)[: self.shape.d_ffn]
 
     def value_bias(self, layer: int) -> Float[Tensor, " d_model"]:
         """[d_model] what the FFN adds to the stream beside its neurons; 0 where the model has no biases."""
-        bias, norm = self._bias(layer, self._family.values, width=self.shape.d_model), self._written_norm(layer)
-        return bias if norm is None else bias * norm.gamma
+        return self._written(layer, self._bias(layer, self._family.values, width=self.shape.d_model))
 
     def ffn_norm(self, layer: int) -> Norm | None:
-        """The norm before the FFN; None for post-norm blocks."""
-        if self._is_post_norm:
-            return None
+        """The norm before the FFN; None for post-norm blocks and others whose FFN reads the stream as it is."""
         path = self._family.ffn_norm
+        if self._is_post_norm or path is None:
+            return None
         return self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
+
+    def _written(self, layer: int, rows: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        """[rows d_model] what an FFN returns, as it is added to the stream but for a position's divisor."""
+        norm, scale = self._written_norm(layer), self._built.written_scale
+        rows = rows if norm is None else rows * norm.gamma
+        return rows if scale == 1 else rows * scale
 
     def _written_norm(self, layer: int) -> Norm | None:
         path = self._family.written_norm
@@ -262,7 +271,7 @@ class Transformer:
         return Shape(
             architecture=family.architecture,
             activation=activation,
-            norm_position="both" if family.written_norm else "post" if self._is_post_norm else "pre",
+            norm_position=self._norm_position(),
             position_encoding=self._position_encoding(),
             n_layers=len(self._layers),
             d_model=config.hidden_size,
@@ -276,6 +285,11 @@ class Transformer:
             has_parallel_residual=self._is_parallel,
             settings=json.dumps(settings, sort_keys=True) if settings else "",
         )
+
+    def _norm_position(self) -> Literal["pre", "post", "both", "written"]:
+        if self._family.written_norm is None:
+            return "post" if self._is_post_norm else "pre"
+        return "written" if self._family.ffn_norm is None else "both"
 
     def _width(self) -> int:
         values = self._layers[0].get_submodule(self._family.values)

@@ -27,7 +27,7 @@ class Checkpoint:
     folder: Path  # where its files lie
     revision: str | None  # the hub's commit, None for a folder
     weights_sha256: str  # sha256 over the sorted (file name, file sha256) of `files`; that of a GGUF file is its own
-    config: Mapping[str, Any] = field(repr=False)  # config.json as it stands
+    config: Mapping[str, Any] = field(repr=False)  # config.json as `config_of` gives it
     files: tuple[Path, ...]  # the weight files, sorted by name
     pickled: bool  # whether `files` are pickles instead of safetensors
     # the branch, tag or commit that was asked for; None: the hub's main branch, or a folder

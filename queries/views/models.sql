@@ -19,7 +19,7 @@
 --   activation: Non-linearity of the feed-forward layers.
 --   activation_rule: When a neuron counts as active, unless a run says otherwise: m != 0, m > 0 or gate > 0.
 --   has_exact_zeros: Whether a neuron that is off has coefficient 0 exactly, so that a neuron can be dead.
---   norm_position: pre: blocks normalise before each sub-layer; post: after it; both: before it and what it writes.
+--   norm_position: pre: blocks normalise before each sub-layer; post: after it; both: before it and what it writes; written: only that.
 --   position_encoding: learned, none or rotary.
 --   has_parallel_residual: Whether attention and FFN of a block both read what enters it (GPT-NeoX).
 --   settings: What config.json decides besides weights and sizes, as JSON; empty for families without any, and for a GPT-2 that an earlier release measured.

@@ -1,6 +1,6 @@
 """Where transformers' own models keep what the definitions speak of, for references that do without our view."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ class Places:
     is_transposed: bool = False
     is_gated: bool = False
     written_norm: str = ""
+    is_fused: bool = False
 
 
 PLACES = {
@@ -64,7 +65,12 @@ PLACES |= dict.fromkeys(
         written_norm="post_feedforward_layernorm",
     ),
 )
-PLACES |= dict.fromkeys(("mistral", "qwen2", "qwen3"), PLACES["llama"])
+PLACES |= dict.fromkeys(("mistral", "qwen2", "qwen3", "smollm3", "granite"), PLACES["llama"])
+PLACES["gemma3"] = replace(
+    PLACES["gemma3_text"], blocks="model.language_model.layers", final_norm="model.language_model.norm"
+)
+PLACES["phi3"] = replace(PLACES["llama"], keys="mlp.gate_up_proj", is_fused=True)
+PLACES["olmo2"] = replace(PLACES["llama"], ffn_norm="", written_norm="post_feedforward_layernorm")
 
 
 @dataclass(frozen=True)
@@ -104,13 +110,14 @@ class Anatomy:
     """A model taken apart; layers are counted from 0."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self.model, self.config = model, model.config
+        self.model, self.config = model, model.config.get_text_config()
         self.places = PLACES[model.config.model_type]
         self.is_gated = self.places.is_gated
         self.is_parallel = bool(getattr(model.config, "use_parallel_residual", False))
         self.is_post_norm = model.config.model_type == "bert" or not getattr(model.config, "do_layer_norm_before", True)
         names = ("activation_function", "hidden_activation", "hidden_act")
-        activation = next(name for name in (getattr(model.config, name, None) for name in names) if name)
+        activation = next(name for name in (getattr(self.config, name, None) for name in names) if name)
+        self.written_scale = getattr(model.config, "residual_multiplier", 1.0)
         self.has_exact_zeros = activation == "relu"
         self.blocks: list[torch.nn.Module] = list(model.get_submodule(self.places.blocks).children())
 
@@ -125,17 +132,19 @@ class Anatomy:
     def key_rows(self, layer: int) -> Floats:
         """[d_ffn d_model]."""
         weight = float64(self.keys(layer).weight)
-        return weight.T if self.places.is_transposed else weight
+        weight = weight.T if self.places.is_transposed else weight
+        return weight[: len(weight) // 2] if self.places.is_fused else weight
 
     def key_bias(self, layer: int) -> Floats:
         """[d_ffn]."""
         return self._bias(self.keys(layer), len(self.key_rows(layer)))
 
     def value_rows(self, layer: int) -> Floats:
-        """[d_ffn d_model]; where what is written is normalized, times the gamma of that norm."""
+        """[d_ffn d_model]; times the gamma of a norm of what is written, and times what a block multiplies that by."""
         weight = float64(self.values(layer).weight)
         rows, norm = weight if self.places.is_transposed else weight.T, self.written_norm(layer)
-        return rows if norm is None else rows * norm.gamma
+        rows = rows if norm is None else rows * norm.gamma
+        return rows * self.written_scale
 
     def written_norm(self, layer: int) -> NormWeights | None:
         """The norm of what the FFN writes; None where it is added as it is."""
@@ -155,8 +164,10 @@ class Anatomy:
         return self._bias(self.values(layer), self.value_rows(layer).shape[1])
 
     def ffn_norm(self, layer: int) -> NormWeights | None:
-        """The norm before the FFN; None in post-norm blocks."""
-        return None if self.is_post_norm else _norm(self.blocks[layer].get_submodule(self.places.ffn_norm))
+        """The norm before the FFN; None in post-norm blocks, and where it reads the stream as it is."""
+        if self.is_post_norm or not self.places.ffn_norm:
+            return None
+        return _norm(self.blocks[layer].get_submodule(self.places.ffn_norm))
 
     def final_norm(self) -> NormWeights | None:
         """The norm before the unembedding; None where there is none."""
@@ -167,8 +178,8 @@ class Anatomy:
         return None if module is None else _norm(module)
 
     def unembedding(self) -> Floats:
-        """[vocab d_model] rows that a stream is compared with, the output projection of OPT-350m folded in."""
-        table = float64(self.model.get_output_embeddings().weight)
+        """[vocab d_model] rows that a stream is compared with: OPT-350m's output projection, a divisor folded in."""
+        table = float64(self.model.get_output_embeddings().weight) / getattr(self.model.config, "logits_scaling", 1.0)
         decoder = getattr(getattr(self.model, "model", None), "decoder", None)
         project_out = getattr(decoder, "project_out", None)
         return table if project_out is None else table @ float64(project_out.weight)
@@ -183,7 +194,7 @@ class Anatomy:
                 "keys": self.keys(layer),
                 "values": self.values(layer),
                 "attention": block.get_submodule(self.places.attention),
-                "norm": block.get_submodule(self.places.ffn_norm),
+                "norm": block.get_submodule(self.places.ffn_norm or self.places.keys),
             }
             for name, module in watched.items():
 
@@ -197,6 +208,9 @@ class Anatomy:
             self.model(ids)
         for handle in handles:
             handle.remove()
+        if self.places.is_fused:
+            for of_layer in seen:
+                of_layer["keys out"] = of_layer["keys out"].chunk(2, dim=-1)[0]
         return seen
 
     def pre_ffn(self, seen: dict[str, torch.Tensor]) -> torch.Tensor:

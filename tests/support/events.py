@@ -53,7 +53,7 @@ class PlainStreams:
             coefficients=last(seen["values in"]),
             written=self.body.multipliers(number, seen).reshape(length, -1)[-1],
             values=self.body.value_rows(number),
-            ffn_output=output if norm is None else norm(output),
+            ffn_output=self.body.written_scale * (output if norm is None else norm(output)),
         )
 
     def ffn_bias(self, layer: int) -> Floats:

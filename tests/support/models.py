@@ -12,23 +12,49 @@ from transformers import (
     BertForMaskedLM,
     Gemma2Config,
     Gemma2ForCausalLM,
+    Gemma3Config,
     Gemma3ForCausalLM,
+    Gemma3ForConditionalGeneration,
     Gemma3TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoXConfig,
     GPTNeoXForCausalLM,
+    GraniteConfig,
+    GraniteForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
+    Olmo2Config,
+    Olmo2ForCausalLM,
     OPTConfig,
     OPTForCausalLM,
+    Phi3Config,
+    Phi3ForCausalLM,
+    PreTrainedConfig,
     PreTrainedModel,
+    SmolLM3Config,
+    SmolLM3ForCausalLM,
 )
 from transformers.utils import logging
 
 from tests.support.tokenizers import make_tokenizer
 
-Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama", "bert", "gemma2", "gemma3"]
+Kind = Literal[
+    "opt",
+    "opt350",
+    "gpt2",
+    "neox",
+    "neox_sequential",
+    "llama",
+    "bert",
+    "gemma2",
+    "gemma3",
+    "gemma3_seeing",
+    "olmo2",
+    "phi3",
+    "smollm3",
+    "granite",
+]
 
 CAUSAL_KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
 """A model of each family that says the next token, and of OPT both shapes."""
@@ -36,10 +62,16 @@ CAUSAL_KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
 KINDS: tuple[Kind, ...] = (*CAUSAL_KINDS, "bert")
 """Beside them one that fills in masked tokens."""
 
-GEMMAS: tuple[Kind, ...] = ("gemma2", "gemma3")
+GEMMAS: tuple[Kind, ...] = ("gemma2", "gemma3", "gemma3_seeing")
 """Gated ones that normalize what an FFN writes, see a few positions back in most layers, and bound their logits."""
 
-UNTIED: tuple[Kind, ...] = ("neox", "neox_sequential", "llama")
+NEAR_LLAMA: tuple[Kind, ...] = ("olmo2", "phi3", "smollm3", "granite")
+"""Gated ones that differ from Llama in norms, fused maps, layers without rotation, or factors of what is added."""
+
+GATED: tuple[Kind, ...] = ("llama", *GEMMAS, *NEAR_LLAMA)
+"""All that have gates."""
+
+UNTIED: tuple[Kind, ...] = ("neox", "neox_sequential", "llama", *NEAR_LLAMA)
 """Families whose unembedding usually is no copy of the token embedding."""
 
 
@@ -71,7 +103,9 @@ def build(
         kind: "opt" (pre-norm, ReLU), "opt350" (post-norm, narrower embedding, no final norm), "gpt2", "neox" (parallel
             residual), "neox_sequential", "llama" (gated, two heads to a key), "bert" (masked, post-norm), "gemma2" or
             "gemma3" (gated, norms before and after, windows; the former bounds its logits, the latter rotates by two
-            kinds of angles).
+            kinds of angles), "gemma3_seeing" (the latter with a model for images beside it), "olmo2" (norms of what is
+            written alone), "phi3" (one map for gates and the other factor), "smollm3" (every second layer rotates
+            nothing) or "granite" (factors of embeddings, attention, what is added, and logits).
         n_layers: blocks.
         d_model: width of the residual stream.
         d_ffn: neurons a layer, 4 * d_model by default.
@@ -154,8 +188,9 @@ def _model(
             tie_word_embeddings=tie,
         )
         return BertForMaskedLM(bert)
-    if kind == "llama":
-        llama = LlamaConfig(
+    if kind == "llama" or kind in NEAR_LLAMA:
+        return _like_llama(
+            kind,
             vocab_size=vocab_size,
             hidden_size=d_model,
             intermediate_size=d_ffn,
@@ -164,11 +199,10 @@ def _model(
             num_key_value_heads=n_heads // 2,
             max_position_embeddings=context_length,
             hidden_act=activation or "silu",
-            mlp_bias=gate_bias,
             tie_word_embeddings=tie,
+            **({"mlp_bias": gate_bias} if kind == "llama" else {"pad_token_id": None}),
         )
-        return LlamaForCausalLM(llama)
-    if kind in ("gemma2", "gemma3"):
+    if kind in GEMMAS:
         return _gemma(
             kind,
             vocab_size=vocab_size,
@@ -214,7 +248,38 @@ def _model(
     return OPTForCausalLM(opt)
 
 
+def _like_llama(kind: Kind, **fields: Any) -> PreTrainedModel:
+    further: dict[str, dict[str, Any]] = {
+        "smollm3": {"no_rope_layer_interval": 2},
+        "granite": {
+            "embedding_multiplier": 3.0,
+            "residual_multiplier": 0.5,
+            "attention_multiplier": 0.2,
+            "logits_scaling": 4.0,
+        },
+    }
+    classes: dict[str, tuple[type[PreTrainedConfig], type[PreTrainedModel]]] = {
+        "llama": (LlamaConfig, LlamaForCausalLM),
+        "olmo2": (Olmo2Config, Olmo2ForCausalLM),
+        "phi3": (Phi3Config, Phi3ForCausalLM),
+        "smollm3": (SmolLM3Config, SmolLM3ForCausalLM),
+        "granite": (GraniteConfig, GraniteForCausalLM),
+    }
+    config, model = classes[kind]
+    return model(config(**fields, **further.get(kind, {})))
+
+
 def _gemma(kind: Kind, **fields: Any) -> PreTrainedModel:
+    if kind == "gemma3_seeing":
+        sizes = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+        vision = {name: fields[name] for name in sizes} | {"image_size": 28, "patch_size": 14, "vision_use_head": False}
+        config = Gemma3Config(
+            text_config=fields,
+            vision_config={"model_type": "siglip_vision_model", **vision},
+            tie_word_embeddings=fields["tie_word_embeddings"],
+            mm_tokens_per_image=4,
+        )
+        return Gemma3ForConditionalGeneration(config)
     if kind == "gemma2":
         return Gemma2ForCausalLM(Gemma2Config(**fields, attn_logit_softcapping=1.0, final_logit_softcapping=5.0))
     return Gemma3ForCausalLM(Gemma3TextConfig(**fields))

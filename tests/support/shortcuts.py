@@ -100,6 +100,8 @@ FIRST_NORMS = {
     "gpt2": "ln_1",
     "gpt_neox": "input_layernorm",
     "llama": "input_layernorm",
+    "phi3": "input_layernorm",
+    "granite": "input_layernorm",
 }
 """The norm of the attention, in a block."""
 
@@ -119,16 +121,16 @@ def _block(body: Anatomy, block: torch.nn.Module, x: torch.Tensor, maps: Mapping
     if body.is_post_norm:
         middle = part("norm_1", x + part("attention", x))
         return part("norm_2", middle + part("ffn", middle))
-    attended = part("attention", part("norm_1", x))
+    attended = body.written_scale * part("attention", part("norm_1", x))
     if body.is_parallel:
         return x + attended + part("ffn", part("norm_2", x))
-    return x + attended + part("ffn", part("norm_2", x + attended))
+    return x + attended + body.written_scale * part("ffn", part("norm_2", x + attended))
 
 
 def _attended(body: Anatomy, block: torch.nn.Module, entered: torch.Tensor) -> torch.Tensor:
     """Causal attention; without a mask that is what transformers does."""
     told: dict[str, Any] = {} if body.config.model_type == "gpt2" else {"attention_mask": None}
-    if body.config.model_type in ("gpt_neox", "llama"):
+    if body.config.model_type in ("gpt_neox", "llama", "phi3", "granite"):
         rotary: Any = body.model.base_model.rotary_emb
         told["position_embeddings"] = rotary(entered, torch.arange(entered.shape[1])[None])
     attended: torch.Tensor = block.get_submodule(body.places.attention)(entered, **told)[0]

@@ -29,7 +29,7 @@ WORD_START = "\u2581"
 def make_tokenizer(kind: "Kind", size: int) -> PreTrainedTokenizerFast:
     """A tokenizer of exactly `size` tokens, as the family of a kind has it."""
     sorts = {"gpt2": _gpt2, "neox": _neox, "neox_sequential": _neox, "llama": _llama, "bert": _bert}
-    sorts |= dict.fromkeys(("gemma2", "gemma3"), _llama)
+    sorts |= dict.fromkeys(("gemma2", "gemma3", "gemma3_seeing", "olmo2", "phi3", "smollm3", "granite"), _llama)
     made = sorts.get(kind, _opt)(size)
     assert len(made) == size, f"the text supports {len(made)} tokens, {size} were asked for"
     return made

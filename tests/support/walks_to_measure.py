@@ -12,7 +12,7 @@ ARCHITECTURE = Walk(
                 '\nHELIUM = replace(LLAMA, architecture="helium", config_class="HeliumConfig", '
                 'model_class="HeliumForCausalLM")\n\nFAMILIES:',
             ),
-            ("GEMMA3, BERT)\n", "GEMMA3, BERT, HELIUM)\n"),
+            ("GRANITE, OLMO2)", "GRANITE, OLMO2, HELIUM)"),
         )
     },
 )

@@ -38,6 +38,6 @@ union all
 select 'models: ' || norm_position || ', ' || position_encoding || ', ' || activation_rule as place
 from store.models
 where
-    norm_position not in ('pre', 'post', 'both')
+    norm_position not in ('pre', 'post', 'both', 'written')
     or position_encoding not in ('learned', 'none', 'rotary')
     or activation_rule not in ('m != 0', 'm > 0', 'gate > 0')

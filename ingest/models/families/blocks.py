@@ -96,7 +96,8 @@ class Block:
         self._values = module.get_submodule(family.values)
         self._keys = module.get_submodule(family.keys)
         self._attention = module.get_submodule(family.attention)
-        self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
+        is_read_as_it_is = layout.is_post_norm or family.ffn_norm is None
+        self._reader = self._keys if is_read_as_it_is else module.get_submodule(str(family.ffn_norm))
         self._written_norm = None if family.written_norm is None else module.get_submodule(family.written_norm)
         # Of the batch that runs, for what is changed in it.
         self._shape, self._start = (0, 0), 0
@@ -137,11 +138,13 @@ class Block:
             after = self._module(stream, **self._arguments(stream, lengths, start), **remembered)
         # OPT flattens batch and time before its FFN.
         rows = stream.shape[:2]
+        activations = coefficients[0].view(*rows, -1)
         return BlockOutput(
             stream=after,
-            coefficients=coefficients[0].view(*rows, -1),
+            coefficients=activations,
             pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
-            gates=gates[0].view(*rows, -1) if gates else None,
+            # Where one map computes both factors, the gates come first.
+            gates=gates[0].view(*rows, -1)[..., : activations.shape[-1]] if gates else None,
             divisors=rms(outputs[0], eps_of(norm)) if norm is not None else None,
         )
 

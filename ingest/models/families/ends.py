@@ -79,7 +79,7 @@ class Head:
         self._transform = loader.filled(family.transform)
         bias = self.token_bias()
         self._bias = None if bias is None else loader.here(bias)
-        self._cap = family.logit_cap(loader.built.config)
+        self._cap, self._divisor = family.logit_cap(loader.built.config), loader.built.logit_divisor
 
     @torch.inference_mode()
     def __call__(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
@@ -88,6 +88,7 @@ class Head:
             if module is not None:
                 stream = module(stream)
         logits = functional.linear(stream, self._loader.read(f"{self._loader.family.head}.weight"), self._bias)
+        logits = logits / self._divisor
         return logits if self._cap is None else torch.tanh(logits / self._cap) * self._cap
 
     def token_bias(self) -> Float[Tensor, " vocab"] | None:

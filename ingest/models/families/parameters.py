@@ -93,12 +93,8 @@ class Parameters:
         return fields
 
     def _named(self, stored: str) -> str:
-        """What transformers calls a tensor, with the prefix of the whole model and without names of other releases."""
-        family = self._skeleton.family
-        name = stored if stored.startswith((family.base, *family.outside)) else family.base + stored
-        for old, new in family.renamed:
-            if name.endswith(old):
-                name = name.removesuffix(old) + new
+        """What transformers calls a tensor."""
+        name = self._skeleton.family.named(stored)
         # Where both are there, the original comes first by name.
         return self._skeleton.copies.get(name, name)
 

@@ -16,9 +16,9 @@ class Shape:
 
     architecture: str  # the family
     activation: str  # the non-linearity as config.json names it, such as relu or gelu_new
-    # whether blocks normalize what they read ("pre"), the stream that they wrote to ("post"), or what they read and,
-    # before it is added, what they write ("both")
-    norm_position: Literal["pre", "post", "both"]
+    # whether blocks normalize what they read ("pre"), the stream that they wrote to ("post"), before it is added what
+    # they write ("written"), or what they read and what they write ("both")
+    norm_position: Literal["pre", "post", "both", "written"]
     # "none" for a learned position table that is zero everywhere
     position_encoding: Literal["learned", "none", "rotary"]
     n_layers: int  # blocks, each with one FFN

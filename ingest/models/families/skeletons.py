@@ -80,6 +80,16 @@ class Skeleton:
         """Tensors that only repeat another one -> that one; where nothing is tied all are their own."""
         return self.family.copies if self.config.tie_word_embeddings else {}
 
+    @property
+    def written_scale(self) -> float:
+        """What all that is added to the stream is multiplied by."""
+        return _number(self.config, self.family.written_scale)
+
+    @property
+    def logit_divisor(self) -> float:
+        """What the head divides its logits by."""
+        return _number(self.config, self.family.logit_divisor)
+
     def angles(self, layer: int) -> str | None:
         """The kind of angles by which a layer's attention rotates; None where all rotate alike."""
         return str(self.config.layer_types[layer]) if self.family.has_kinds_of_angles else None
@@ -92,11 +102,17 @@ class Skeleton:
         return value if isinstance(value, torch.nn.Module) else None
 
 
+def _number(config: PreTrainedConfig, field: str | None) -> float:
+    return 1.0 if field is None else float(getattr(config, field))
+
+
 def skeleton(checkpoint: Checkpoint) -> Skeleton:
     """The model that config.json describes, without weights; takes milliseconds at any size."""
     family = family_of(checkpoint.config, where=str(checkpoint.folder))
     # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
-    fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
+    fields = {
+        name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype", "model_type")
+    }
     _refuse_sizes(checkpoint, family)
     _refuse_numbers(checkpoint, family)
     if family.rotary is not None:

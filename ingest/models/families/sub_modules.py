@@ -37,6 +37,7 @@ class SubModules:
 
     def __init__(self, module: nn.Module, family: Family, *, is_post_norm: bool) -> None:
         assert family.attention_norm is not None
+        assert family.ffn_norm is not None
         self._is_post_norm = is_post_norm
         self._attention = module.get_submodule(family.attention)
         self._keys, self._values = module.get_submodule(family.keys), module.get_submodule(family.values)

@@ -5,6 +5,7 @@ from typing import Any
 
 from neurothek.catalog.problems import Unsupported
 from neurothek.ingest.models.errors import (
+    ADDING,
     unsupported_architecture,
     unsupported_config,
 )
@@ -27,7 +28,7 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
             raise Unsupported(
                 f"{where} contains a masked language model ({description}), which is not supported",
                 f"supported masked models are {', '.join(masked)}, and causal ones are"
-                f" {', '.join(sorted(FAMILIES.keys() - masked))}",
+                f" {', '.join(sorted(FAMILIES.keys() - masked))}; {ADDING}",
                 what="architecture",
                 name=named,
             )
@@ -51,6 +52,27 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
         if value and value != plain:
             raise unsupported_config(where, f"{name} {value!r:.80}", way=way, architecture=named)
     return family
+
+
+def config_of_text(checkpoint_config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A config.json with the language model's fields among its own, the other parts left out; None for a broken one.
+
+    A model of text alone has one part, which stays as it is.
+    """
+    family = FAMILIES.get(str(checkpoint_config.get("model_type")))
+    if family is None or family.text_config is None:
+        return checkpoint_config
+    text = checkpoint_config.get(family.text_config, {})
+    if not isinstance(text, Mapping):
+        return None
+    whole = {
+        name: value
+        for name, value in checkpoint_config.items()
+        if name in _QUANTIZATION or not name.endswith("_config")
+    }
+    # Whether embeddings are tied is the whole model's to say.
+    named = {"model_type": family.architecture, "tie_word_embeddings": whole.get("tie_word_embeddings", True)}
+    return {**whole, **text, **named}
 
 
 _PLAIN: Mapping[str, tuple[object, str]] = {

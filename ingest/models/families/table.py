@@ -121,6 +121,51 @@ QWEN2 = replace(
 
 QWEN3 = replace(QWEN2, architecture="qwen3", config_class="Qwen3Config", model_class="Qwen3ForCausalLM")
 
+SMOLLM3 = replace(
+    LLAMA,
+    architecture="smollm3",
+    config_class="SmolLM3Config",
+    model_class="SmolLM3ForCausalLM",
+    settings=(*LLAMA.settings, "sliding_window", "layer_types", "no_rope_layers"),
+    window=_window_of_layer_types,
+)
+
+PHI3 = replace(
+    MISTRAL,
+    architecture="phi3",
+    config_class="Phi3Config",
+    model_class="Phi3ForCausalLM",
+    keys="mlp.gate_up_proj",
+    is_fused=True,
+)
+
+GRANITE = replace(
+    LLAMA,
+    architecture="granite",
+    config_class="GraniteConfig",
+    model_class="GraniteForCausalLM",
+    settings=(
+        *LLAMA.settings,
+        "embedding_multiplier",
+        "residual_multiplier",
+        "attention_multiplier",
+        "logits_scaling",
+    ),
+    embedding_scale=lambda config: config.embedding_multiplier,
+    written_scale="residual_multiplier",
+    logit_divisor="logits_scaling",
+)
+
+OLMO2 = replace(
+    LLAMA,
+    architecture="olmo2",
+    config_class="Olmo2Config",
+    model_class="Olmo2ForCausalLM",
+    attention_norm=None,
+    ffn_norm=None,
+    written_norm="post_feedforward_layernorm",
+)
+
 GEMMA2 = Family(
     architecture="gemma2",
     config_class="Gemma2Config",
@@ -163,6 +208,20 @@ GEMMA3 = replace(
     has_kinds_of_angles=True,
 )
 
+GEMMA3_SEEING = replace(
+    GEMMA3,
+    architecture="gemma3",
+    text_config="text_config",
+    moved=(
+        ("language_model.model.", "model."),
+        ("language_model.lm_head.", "lm_head."),
+        ("model.language_model.", "model."),
+        ("language_model.", "model."),
+    ),
+    ignorable=re.compile(rf"{LLAMA.ignorable.pattern}|model\.(vision_tower|multi_modal_projector)\..*"),
+)
+"""The text half of a model that sees images, too, whose other weights are not read."""
+
 BERT = Family(
     architecture="bert",
     config_class="BertConfig",
@@ -190,5 +249,10 @@ BERT = Family(
 )
 
 FAMILIES: Mapping[str, Family] = {
-    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA2, GEMMA3, BERT)
+    family.architecture: family
+    for family in (
+        *(OPT, GPT2, NEOX, BERT),
+        *(LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3, PHI3, GRANITE, OLMO2),
+        *(GEMMA2, GEMMA3, GEMMA3_SEEING),
+    )
 }

@@ -28,7 +28,7 @@ from tests.support.models import Kind, build
 
 LENGTHS = [("code" if number % 4 else "prose", 3 + number * 11 % 60) for number in range(40)]
 N_LAYERS = 3
-KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "llama", "gemma2", "gemma3")
+KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "llama", "gemma2", "gemma3", "phi3", "olmo2")
 
 Shown = dict[tuple[int, int], dict[int, np.ndarray]]
 """(layer, chunk) -> number of a sequence -> its coefficients, [length d_ffn]."""

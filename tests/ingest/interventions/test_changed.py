@@ -25,7 +25,7 @@ def close(one: Tensor, other: np.ndarray, tolerance: float = 2e-5) -> None:
     np.testing.assert_allclose(one.numpy(), other, rtol=tolerance, atol=tolerance)
 
 
-@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2"))
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2", "phi3", "granite"))
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(
         tmp_path_factory.mktemp("changed") / request.param, request.param, n_layers=N_LAYERS, d_ffn=D_FFN, seed=3

@@ -1,5 +1,7 @@
 """Checkpoints as their authors publish them: older names, further settings, and shapes that are not supported."""
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from transformers import (
 )
 
 from neurothek.catalog.problems import Conflict, Unreadable, Unsupported
+from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import loaded
@@ -207,6 +210,62 @@ def test_bert_is_read_as_it_is_published(tmp_path: Path) -> None:
     assert not torch.allclose(masked_logits(transformer, IDS, (23, 23))[1, :9], found[1, :9], atol=1e-3)
     assert not torch.allclose(transformer.embed(IDS[:, 1:])[:, 0], transformer.embed(IDS)[:, 1], atol=1e-3)
     assert transformer.shape.n_parameters == sum(parameter.numel() for parameter in loaded(folder).parameters())
+
+
+def test_the_text_half_of_a_model_that_sees_is_read_alone(tmp_path: Path) -> None:
+    """By either of the two sets of names that there are, beside weights for images that nobody looks at."""
+    folder = build(tmp_path / "seeing", "gemma3_seeing", tie=False)
+    expected = own_logits(folder)
+
+    def unread_(tensors: dict[str, torch.Tensor]) -> None:
+        for name in tensors:
+            if name.startswith(("vision_tower.", "multi_modal_projector.")):
+                tensors[name] = torch.full((3,), math.nan)
+        assert {name.split(".")[0] for name in tensors} == {"language_model", "vision_tower", "multi_modal_projector"}
+
+    transformer = opened(edit_tensors(folder, unread_))
+    close(logits(transformer), expected)
+    assert (transformer.shape.architecture, transformer.shape.vocab_size) == ("gemma3", 400)
+
+    def renamed_(tensors: dict[str, torch.Tensor]) -> None:
+        for name in list(tensors):
+            inside = name.removeprefix("language_model.").replace("model.", "model.language_model.")
+            tensors[inside if "language_model" in name else f"model.{name}"] = tensors.pop(name)
+        assert {"lm_head.weight", "model.language_model.norm.weight"} < tensors.keys()
+
+    close(logits(opened(edit_tensors(folder, renamed_))), expected)
+    # Control: such a number in the text half is not overlooked.
+    broken = edit_tensors(folder, lambda tensors: tensors["lm_head.weight"].fill_(math.nan))
+    with pytest.raises(Unreadable, match=r"lm_head.weight .* contains NaN"):
+        opened(broken)
+
+
+def test_a_text_config_that_is_none_is_refused(tmp_path: Path) -> None:
+    folder = edit_config(build(tmp_path / "seeing", "gemma3_seeing"), text_config=3)
+    with pytest.raises(Unreadable, match="text_config is not an object"):
+        find(str(folder))
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "mamba": {"architectures": ["MambaForCausalLM"]},
+    "mixtral": {"architectures": ["MixtralForCausalLM"], "num_local_experts": 8},
+    "qwen3_moe": {"architectures": ["Qwen3MoeForCausalLM"], "num_experts": 8},
+    "t5": {"architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True},
+}
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_other_families_are_refused_before_a_weight_is_read(
+    architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = edit_config(build(tmp_path / "m", "llama"), model_type=architecture, **OTHERS[architecture])
+    monkeypatch.setattr(checkpoints, "weight_files", lambda *given, **named: pytest.fail("its weights were looked at"))
+    before = time.perf_counter()
+    with pytest.raises(
+        Unsupported, match=f"architecture '{architecture}'.* 'Add an architecture' in docs/contributing"
+    ):
+        find(str(folder))
+    assert time.perf_counter() - before < 1
 
 
 def test_bert_without_its_head_is_refused(tmp_path: Path) -> None:

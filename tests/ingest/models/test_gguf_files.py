@@ -11,11 +11,13 @@ import torch
 from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType
 from gguf.quants import dequantize, quantize
 from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
 
 from neurothek.catalog.problems import Invalid, MissingExtra, NeurothekError, Unavailable, Unreadable, Unsupported
 from neurothek.catalog.variants import variant_of
 from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.checkpoints import find
+from neurothek.ingest.models.families.table import FAMILIES
 from neurothek.ingest.models.mapped_weights import map_measured
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
@@ -212,6 +214,14 @@ def test_an_unknown_architecture_is_refused_unread(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(gguf_files, "_save_dequantized", lambda *given: pytest.fail("it was read"))
     with pytest.raises(Unsupported, match="architecture 'mamba'"):
         find(str(file))
+    # A family that is known as a folder, and that transformers does not read from such files.
+    file = write(tmp_path / "n.gguf", tiny(), architecture="olmo2")
+    with pytest.raises(Unsupported, match=r"'olmo2', which .* in GGUF files; .* a folder of safetensors .* olmo2"):
+        find(str(file))
+
+
+def test_architectures_of_files_are_those_that_transformers_reads_and_that_are_known() -> None:
+    assert set(GGUF_SUPPORTED_ARCHITECTURES) & FAMILIES.keys() == gguf_files.ARCHITECTURES
 
 
 def test_without_the_libraries_a_command_says_how_to_get_them(

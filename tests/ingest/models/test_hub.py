@@ -96,7 +96,7 @@ def test_the_token_is_sent_to_the_hub(online: Hub, monkeypatch: pytest.MonkeyPat
 
 def test_an_unsupported_model_is_not_downloaded(online: Hub, published: Path) -> None:
     online.files["config.json"] = (edit_config(published, model_type="mamba") / "config.json").read_bytes()
-    with pytest.raises(Unsupported, match=r"^org/tiny has the architecture 'mamba', .* opt, qwen2, qwen3\b"):
+    with pytest.raises(Unsupported, match=r"^org/tiny has the architecture 'mamba', .* opt, phi3, qwen2, qwen3\b"):
         find("org/tiny")
     assert online.downloaded == ["config.json"]
 

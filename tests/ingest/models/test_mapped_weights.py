@@ -18,7 +18,7 @@ from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.mapped_weights import map_measured
 from neurothek.queries.names.models import KnownModel
 from tests.support.known import known_model
-from tests.support.models import GEMMAS, KINDS, Kind, build, edit_tensors, to_pickle
+from tests.support.models import GEMMAS, KINDS, NEAR_LLAMA, Kind, build, edit_tensors, to_pickle
 from tests.support.plain import PlainModel
 
 TOKENS = [3, 7, 300]
@@ -60,7 +60,7 @@ def check(folder: Path, case: str) -> None:
 
 
 def test_scores_and_ranks_equal_the_loop(tiny_models: dict[str, Path], tmp_path: Path) -> None:
-    for kind in (*KINDS, *GEMMAS):
+    for kind in (*KINDS, *GEMMAS, *NEAR_LLAMA):
         check(tiny_models[kind], kind)
     shapes: dict[Kind, dict[str, Any]] = {
         "opt": {"bare_keys": True, "tie": True},

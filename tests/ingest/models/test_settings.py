@@ -103,7 +103,12 @@ FOREIGN: dict[str, tuple[Any, ...]] = {
 }
 """Fields of other releases, other families and libraries that edit a config.json."""
 
-REFUSED = {"quantization_config": "quantized", "compression_config": "quantized", "is_decoder": "as a decoder"}
+REFUSED = {
+    "quantization_config": "quantized",
+    "compression_config": "quantized",
+    "is_decoder": "as a decoder",
+    "rope_scaling": "rope_parameters",
+}
 """Other words for a field's name."""
 
 
@@ -138,7 +143,8 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         folder=folder,
         revision=None,
         weights_sha256="",
-        config=json.loads((folder / "config.json").read_text()),
+        # The text half of a model that sees, too, names the whole.
+        config=json.loads((folder / "config.json").read_text()) | {"model_type": family.architecture},
         files=(folder / "model.safetensors",),
         pickled=False,
     )
@@ -176,7 +182,9 @@ def ours(checkpoint: Checkpoint) -> tuple[torch.Tensor, Mapping[str, Any]]:
 def theirs(base: Base, config: Mapping[str, Any]) -> torch.Tensor | None:
     """What transformers' own model computes from the same weights; None where it would make some up."""
     family, folder = base.family, base.checkpoint.folder
-    fields = {name: value for name, value in config.items() if name not in ("quantization_config", "dtype")}
+    fields = {
+        name: value for name, value in config.items() if name not in ("quantization_config", "dtype", "model_type")
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names of earlier releases
         made: PreTrainedConfig = config_class(family).from_dict({**copy.deepcopy(fields), "return_dict": True})

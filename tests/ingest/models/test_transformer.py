@@ -15,7 +15,7 @@ from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import Anatomy, Floats, loaded
-from tests.support.models import GEMMAS, KINDS, UNTIED, Kind, build
+from tests.support.models import GATED, GEMMAS, KINDS, NEAR_LLAMA, UNTIED, Kind, build
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
 # streams of size 1 to 10.
@@ -56,7 +56,7 @@ def oracle(folder: Path, ids: Tensor, mask: Tensor | None = None) -> tuple[list[
     return list(result.hidden_states), seen, result.logits
 
 
-@pytest.fixture(params=(*KINDS, "neox_sequential", *GEMMAS))
+@pytest.fixture(params=(*KINDS, "neox_sequential", *GEMMAS, *NEAR_LLAMA))
 def kind(request: pytest.FixtureRequest) -> Kind:
     found: Kind = request.param
     return found
@@ -116,7 +116,7 @@ def test_ffn_output_is_the_sum_of_the_neurons_and_the_bias(
         with transformer.block(layer) as block:
             written = block(states[layer]).written
         close(written, tensor(body.multipliers(layer, watched[layer])).view(written.shape))
-        assert torch.equal(written, coefficients[layer]) == (kind not in GEMMAS)
+        assert torch.equal(written, coefficients[layer]) == (kind not in (*GEMMAS, "olmo2"))
         update = sum(written[..., i, None] * values[i] for i in range(transformer.shape.d_ffn))
         after = pre[layer] + update + tensor(body.value_bias(layer))
         if body.is_post_norm:
@@ -141,7 +141,7 @@ def test_keys_bias_and_norm_give_the_coefficients(
     states, coefficients, pre = run(transformer, random_ids())
     for layer in range(transformer.shape.n_layers):
         norm = transformer.ffn_norm(layer)
-        assert (norm is None) == (kind in ("opt350", "bert"))
+        assert (norm is None) == (kind in ("opt350", "bert", "olmo2"))
         # Beside attention, the FFN of a parallel block reads what enters the block.
         read = states[layer] if kind == "neox" else pre[layer]
         if norm is not None:
@@ -149,8 +149,10 @@ def test_keys_bias_and_norm_give_the_coefficients(
         expected = ACT2FN[transformer.shape.activation](
             read @ transformer.key_vectors(layer).T + transformer.key_bias(layer)
         )
-        if kind in ("llama", *GEMMAS):
-            expected = expected * (read @ body.blocks[layer].get_parameter("mlp.up_proj.weight").detach().T)
+        if kind in GATED:
+            path = "mlp.gate_up_proj.weight" if kind == "phi3" else "mlp.up_proj.weight"
+            up = body.blocks[layer].get_parameter(path).detach()[-transformer.shape.d_ffn :]
+            expected = expected * (read @ up.T)
         close(coefficients[layer], expected)
 
 
@@ -161,7 +163,7 @@ def test_gates_are_shown_where_they_decide(kind: Kind, tiny_models: dict[str, Pa
     for layer, seen in enumerate(watched):
         with transformer.block(layer) as block:
             output = block(run(transformer, ids)[0][layer])
-        assert (output.gates is not None) == transformer.shape.is_gated == (kind in ("llama", *GEMMAS))
+        assert (output.gates is not None) == transformer.shape.is_gated == (kind in GATED)
         if output.gates is not None:
             close(output.gates, seen["keys out"])
             agree = ((output.gates > 0) == (output.coefficients > 0)).float().mean()
@@ -275,12 +277,16 @@ def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], 
     shape = transformer.shape
     assert (shape.n_layers, shape.d_model, shape.d_ffn, shape.n_heads) == (2, 32, 128, 4)
     assert (shape.vocab_size, shape.context_length) == (400, 64)
-    assert shape.n_parameters == sum(parameter.numel() for parameter in full_model(tiny_models[kind]).parameters())
+    # Of a model that sees, too, those of its text half.
+    named = full_model(tiny_models[kind]).named_parameters()
+    counted = (weights.numel() for name, weights in named if "vision" not in name and "projector" not in name)
+    assert shape.n_parameters == sum(counted)
     rows = {"opt": 400 * 32 + 66 * 32, "opt350": 400 * 16 + 66 * 32, "gpt2": 400 * 32 + 64 * 32}
     rows["bert"] = 400 * 32 + 64 * 32 + 2 * 32
     rows |= dict.fromkeys(GEMMAS, 400 * 32)
     assert shape.n_parameters_embedding == rows.get(kind, 2 * 400 * 32)
-    assert shape.norm_position == ("both" if kind in GEMMAS else "post" if kind in ("opt350", "bert") else "pre")
+    positions = dict.fromkeys(GEMMAS, "both") | {"opt350": "post", "bert": "post", "olmo2": "written"}
+    assert shape.norm_position == positions.get(kind, "pre")
     assert shape.is_masked == (kind == "bert")
     assert shape.has_parallel_residual == (kind == "neox")
     is_rotary = kind in (*UNTIED, *GEMMAS)
@@ -298,7 +304,9 @@ FUNCTIONS = {
     "bert": ("bert", "gelu", "m > 0"),
     "gemma2": ("gemma2", "gelu_pytorch_tanh", "gate > 0"),
     "gemma3": ("gemma3_text", "gelu_pytorch_tanh", "gate > 0"),
+    "gemma3_seeing": ("gemma3", "gelu_pytorch_tanh", "gate > 0"),
 }
+FUNCTIONS |= {kind: (kind, "silu", "gate > 0") for kind in NEAR_LLAMA}
 
 
 def test_shape_says_when_a_neuron_is_active(kind: Kind, transformer: Transformer) -> None:

@@ -33,7 +33,7 @@ CLOSE = 2e-4
 Opened = tuple[Transformer, Tokenizer]
 
 
-@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2"))
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2", "olmo2", "granite"))
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("switched") / request.param
     return build(path, request.param, n_layers=N_LAYERS, d_ffn=D_FFN, seed=3)
@@ -140,7 +140,7 @@ def test_on_is_a_bias_of_so_much(folder: Path, model: Opened) -> None:
 def test_before_the_non_linearity_it_passes_through_it_and_gates_refuse_it(folder: Path, model: Opened) -> None:
     before = Ablation(LAYER, NEURON, 1.7, is_before=True)
     if model[0].shape.is_gated:
-        with pytest.raises(Unsupported, match=r"the neurons of (llama|gemma2) models have gates"):
+        with pytest.raises(Unsupported, match=r"the neurons of (llama|gemma2|olmo2|granite) models have gates"):
             ablated(*model, PROMPT, before)
         return
     passed = float(ACT2FN[model[0].shape.activation](torch.tensor(1.7)))

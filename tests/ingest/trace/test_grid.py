@@ -27,7 +27,7 @@ TOLERANCE = 2e-4
 """Float32 sums in another order."""
 
 
-@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma3"))
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma3", "granite"))
 def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
     return tiny_models[request.param]
 

@@ -28,7 +28,9 @@ TOLERANCE = 2e-4
 TOKEN = 300
 
 
-@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2", "gemma3"))
+@pytest.fixture(
+    scope="module", params=(*CAUSAL_KINDS, "gemma2", "gemma3", "gemma3_seeing", "olmo2", "phi3", "smollm3", "granite")
+)
 def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
     return tiny_models[request.param]
 

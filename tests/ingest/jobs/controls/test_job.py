@@ -71,7 +71,7 @@ def random_text(tokenizer: Tokenizer) -> Corpus:
     )
 
 
-@pytest.fixture(scope="module", params=(*models.CAUSAL_KINDS, "gemma3"))
+@pytest.fixture(scope="module", params=(*models.CAUSAL_KINDS, "gemma3", "granite"))
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     kind: Kind = request.param
     folder = tmp_path_factory.mktemp(kind)
@@ -115,7 +115,7 @@ def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
     seen = [body.watch(torch.from_numpy(tokens).long()[None])[layer]["values out"] for tokens in chosen]
     outputs = [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
     norm = body.written_norm(layer)
-    return outputs if norm is None else [norm(output) for output in outputs]
+    return [body.written_scale * (output if norm is None else norm(output)) for output in outputs]
 
 
 def test_coherence_equals_a_plain_loop(measured: Measured) -> None:

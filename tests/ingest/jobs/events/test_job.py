@@ -73,7 +73,7 @@ def prepare(text: Path, tokenizer: Tokenizer, *, packing: bool = True) -> Corpus
     return corpora.prepare(recipe, tokenizer)
 
 
-@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2"))
+@pytest.fixture(scope="module", params=(*CAUSAL_KINDS, "gemma2", "olmo2", "granite"))
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, text: Path) -> Measured:
     folder = build(tmp_path_factory.mktemp("models") / request.param, request.param, n_layers=N_LAYERS)
     transformer, tokenizer = open_transformer(find(str(folder))), tokenization.load(folder)

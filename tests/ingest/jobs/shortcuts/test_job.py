@@ -279,7 +279,7 @@ def maps(measured: Measured) -> dict[tuple[int, str], Floats]:
     return found
 
 
-@pytest.mark.parametrize("measured", CAUSAL_KINDS, indirect=True)
+@pytest.mark.parametrize("measured", [*CAUSAL_KINDS, "phi3", "granite"], indirect=True)
 def test_sub_modules_are_replaced_in_every_block_above(measured: Measured, maps: dict[tuple[int, str], Floats]) -> None:
     sentences = measured.tables["shortcut_sentences"].filter(is_validation=True).to_dicts()[:12]
     unsure = 0
@@ -301,7 +301,7 @@ def test_sub_modules_are_replaced_in_every_block_above(measured: Measured, maps:
     assert unsure < 10
 
 
-@pytest.mark.parametrize("measured", CAUSAL_KINDS, indirect=True)
+@pytest.mark.parametrize("measured", [*CAUSAL_KINDS, "phi3", "granite"], indirect=True)
 def test_the_reference_is_the_model_where_nothing_is_replaced(measured: Measured) -> None:
     for sentence in measured.tables["shortcut_sentences"].head(5).to_dicts():
         found = measured.reference.replaced(sentence["tokens"], sentence["position"], {})
