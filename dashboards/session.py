@@ -10,6 +10,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from neurothek.queries.search.by_likeness import AlikeResult
+    from neurothek.queries.search.by_reading import ReadingResult
     from neurothek.queries.search.by_score import ScoredResult
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
@@ -30,7 +31,9 @@ class Backend(Protocol):
     def warehouse(self) -> Warehouse:
         """The file."""
 
-    def answer(self, question: Question, *, like: str | None = None) -> SearchResult | TriggeredResult | AlikeResult:
+    def answer(
+        self, question: Question, *, like: str | None = None
+    ) -> SearchResult | TriggeredResult | ReadingResult | AlikeResult:
         """A search, as the command answers it."""
 
     def score(self, question: Question) -> ScoredResult:

@@ -190,6 +190,8 @@ class Table:
 
     def additions(self, version: int) -> list[str]:
         """SQL that brings the table of an earlier version of the schema to the next one."""
+        if self.since > version:
+            return []
         if self.since == version:
             return [*self.statements(version), *([self.filling] if self.filling else [])]
         added = []

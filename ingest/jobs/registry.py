@@ -25,6 +25,7 @@ class Entry:
 
 JOBS: Mapping[str, Entry] = {
     "projections": Entry("neurothek.ingest.jobs.projections.job:ProjectionsJob", reads_text=False, fits_masked=True),
+    "keys": Entry("neurothek.ingest.jobs.keys.job:KeysJob", reads_text=False, fits_masked=True),
     "clusters": Entry("neurothek.ingest.jobs.clusters.job:ClustersJob", reads_text=False, fits_masked=True),
     "activity": Entry("neurothek.ingest.jobs.activity.job:ActivityJob"),
     "contexts": Entry("neurothek.ingest.jobs.contexts.job:ContextsJob"),

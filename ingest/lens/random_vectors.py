@@ -1,4 +1,4 @@
-"""Random vectors like a layer's value vectors: what neurons are compared with ([G] 4.1)."""
+"""Random vectors like a layer's value vectors, or its keys: what neurons are compared with ([G] 4.1)."""
 
 import torch
 from jaxtyping import Float
@@ -8,7 +8,13 @@ from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 
 def random_vectors(
-    values: Float[Tensor, "d_ffn d_model"], *, n: int, seed: int, layer: int, either_sign: bool = False
+    values: Float[Tensor, "d_ffn d_model"],
+    *,
+    n: int,
+    seed: int,
+    layer: int,
+    either_sign: bool = False,
+    purpose: Purpose = Purpose.RANDOM_VECTORS,
 ) -> Float[Tensor, "n d_model"]:
     """[n d_model] each coordinate drawn with the mean and standard deviation it has over the layer [ours].
 
@@ -16,7 +22,7 @@ def random_vectors(
     vectors are those of fewer. With `either_sign`, where a value vector might as well be its negative, the mean is 0
     and the deviation from it the root mean square.
     """
-    generator = random_stream(seed, Purpose.RANDOM_VECTORS, layer)
+    generator = random_stream(seed, purpose, layer)
     noise = torch.from_numpy(generator.standard_normal((n, values.shape[1]))).to(values.device)
     exact = values.double()
     if either_sign:

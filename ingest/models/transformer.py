@@ -186,6 +186,21 @@ class Transformer:
             return table
         return table @ self._loader.float32(f"{self._family.project_out}.weight")
 
+    def embedding(self) -> Float[Tensor, "vocab d_model"]:
+        """[vocab d_model] what each token alone adds to the stream that enters block 0.
+
+        Scaled as the model scales it, and through OPT-350m's input projection; without positions, types of tokens, and
+        a norm after them.
+        """
+        family = self._family
+        table = self._loader.float32(f"{family.tokens}.weight")
+        scale = family.embedding_scale(self._built.config)
+        if scale is not None:
+            table = table * scale
+        if family.project_in is None or self._built.module(family.project_in) is None:
+            return table
+        return table @ self._loader.float32(f"{family.project_in}.weight").T
+
     def value_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
         """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3).
 
@@ -198,6 +213,13 @@ class Transformer:
         """[d_ffn d_model] row i is what neuron i, or its gate, compares its input with ([G] 3)."""
         keys = self._rows(layer, self._family.keys, of="outputs")
         return keys[: self.shape.d_ffn].contiguous() if self._family.is_fused else keys
+
+    def up_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"] | None:
+        """[d_ffn d_model] row i is the product with which neuron i's gate multiplies; None for FFNs without gates."""
+        if self._family.ups is None:
+            return None
+        ups = self._rows(layer, self._family.ups, of="outputs")
+        return ups[self.shape.d_ffn :].contiguous() if self._family.is_fused else ups
 
     def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
         """[d_ffn] what is added to a neuron's, or its gate's, pre-activation; 0 where the model has no biases."""

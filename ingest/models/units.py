@@ -1,8 +1,8 @@
 """What is measured: units, which read a model and write vectors to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -10,6 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from neurothek.ingest.models.transformer import Transformer
+
+Reader = Literal["key", "gate", "up"]
+"""Rows of the maps that read the stream: a neuron has a key, that of a gated layer a gate and an up projection."""
 
 
 @runtime_checkable
@@ -32,6 +35,9 @@ class Units(Protocol):
 
     def read_vectors(self, layer: int) -> Float[Tensor, "units d_model"] | None:
         """[units d_model] what each unit's pre-activation is the product with; None where it is no such product."""
+
+    def readings(self, layer: int) -> Mapping[Reader, Float[Tensor, "units d_model"]]:
+        """[units d_model] what meets an embedding in each unit's products; none where it has no such product."""
 
     def bound(self, layer: int) -> Float[Tensor, " units"] | None:
         """[units] float64: what no input can lift each unit's pre-activation above; None where that is unknown."""
@@ -75,6 +81,17 @@ class FfnNeurons:
     def read_vectors(self, layer: int) -> Float[Tensor, "units d_model"]:
         """[d_ffn d_model] the keys; of a gated layer those of the gate."""
         return self.transformer.key_vectors(layer)
+
+    def readings(self, layer: int) -> Mapping[Reader, Float[Tensor, "units d_model"]]:
+        """[d_ffn d_model] the keys times the gain of the norm before the FFN; of a gated layer its gates and ups.
+
+        The norm's divisor, which is a token's alone, its mean and its bias are left out [ours]. Post-norm blocks have
+        no norm before the FFN: there it is the keys themselves.
+        """
+        norm, ups = self.transformer.ffn_norm(layer), self.transformer.up_vectors(layer)
+        keys = self.read_vectors(layer)
+        readers: dict[Reader, Tensor] = {"key": keys} if ups is None else {"gate": keys, "up": ups}
+        return readers if norm is None else {name: rows * norm.gamma for name, rows in readers.items()}
 
     def bound(self, layer: int) -> Float[Tensor, " units"] | None:
         """[d_ffn] float64: the largest pre-activation that any input can cause; None for post-norm blocks [ours].

@@ -31,6 +31,10 @@ class Purpose(IntEnum):
     """Positions of a text that are shown for every neuron, whether or not it fires."""
     HISTOGRAM_SEQUENCES = 10
     """Sequences of a text whose activations are counted by size."""
+    RANDOM_KEYS = 11
+    """Random vectors like keys, or gates, by layer."""
+    RANDOM_UPS = 12
+    """Random vectors like up projections, by layer."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neurothek.queries.neuron.page import NeuronPage
     from neurothek.queries.papers.verdicts import JudgedClaims
     from neurothek.queries.search.by_likeness import AlikeResult
+    from neurothek.queries.search.by_reading import ReadingResult
     from neurothek.queries.search.by_score import AtHand, ScoredResult
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
@@ -139,10 +140,12 @@ def explain(base: "Neurothek", query: str) -> "Provenance":
 @validated
 def search(
     base: "Neurothek", *words: str, like: str | None = None, **conditions: Unpack["Conditions"]
-) -> "SearchResult | TriggeredResult | AlikeResult":
+) -> "SearchResult | TriggeredResult | ReadingResult | AlikeResult":
     """Neurons that promote or suppress words, as found by the command `search`.
 
     For a single word, all neurons are scored if the weights are small and on this machine; the notes say so.
+
+    With `reads` the neurons are those whose keys like the words' embeddings most (job keys).
 
     Without words, `triggered_by` finds neurons by what they fire on, and `like` by their similarity to a neuron.
 
@@ -174,7 +177,7 @@ def search(
 @validated
 def answer(
     base: "Neurothek", question: "Question", *, like: str | None = None
-) -> "SearchResult | TriggeredResult | AlikeResult":
+) -> "SearchResult | TriggeredResult | ReadingResult | AlikeResult":
     """Answer a prepared search, such as one for several warehouses.
 
     Args:
@@ -191,6 +194,7 @@ def answer(
         2
     """
     from neurothek.queries.search.by_likeness import alike
+    from neurothek.queries.search.by_reading import reading
     from neurothek.queries.search.by_trigger import triggered
     from neurothek.queries.search.by_word import search
     from neurothek.queries.search.question import Question
@@ -199,6 +203,8 @@ def answer(
     with base.reader() as connection:
         if like is not None:
             return alike(connection, like, question)
+        if question.reads:
+            return reading(connection, question)
         if question.triggered_by and not question.is_about_tokens:
             return triggered(connection, question)
         return search(connection, question, weights_at_hand)

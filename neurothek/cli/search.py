@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     metavar="WORD",
     help="Find neurons that fire on a word or short phrase (repeatable).",
 )
+@click.option("--reads", is_flag=True, help="Find neurons whose keys like the word's embedding most (job keys).")
 @click.option("--like", metavar="ADDRESS", help="Find neurons whose token lists overlap most with this one's.")
 @click.option(
     "--score", is_flag=True, help="Compute the exact score and rank of one word for every neuron, from the weights."
@@ -71,6 +72,9 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
 
     --triggered-by without WORDS finds neurons that fire on a word or phrase, ordered by recall and share; with WORDS it
     is an additional condition. --like ADDRESS finds similar neurons in any model with the same tokenizer.
+
+    --reads finds the neurons that read WORDS: tokens whose embedding the key likes most, or in a gated model the gate
+    or the up projection. It needs the job keys (`neurothek ingest MODEL --job keys`).
 
     For a single word, every neuron is scored from the weights if these are small and on this machine; --score does so
     at any size. Other searches use the stored lists of 50 tokens per side. A neuron of a gated model may match at

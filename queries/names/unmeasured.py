@@ -19,7 +19,7 @@ OF_NEURON = ("activity", "contexts", "ngrams", "positions", "events")
 
 _ACTIVITY = "activity"
 
-_OF_WEIGHTS = frozenset({"projections", "clusters", "counterparts"})
+_OF_WEIGHTS = frozenset({"projections", "keys", "clusters", "counterparts"})
 """Jobs that read no text."""
 
 

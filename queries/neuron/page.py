@@ -18,6 +18,7 @@ from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_
 from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
+from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.views.on_corpus import on_corpus
 
@@ -95,6 +96,8 @@ class NeuronPage(TabularAnswer):
         address: its address.
         facts: its row of the view `neurons` on the page's corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
+        reads: the tokens that its key reads, or its gate and its up projection, with the columns of `READ_COLUMNS` in
+            `neurothek.queries.neuron.reads`, and how many contexts are at them; empty where keys were not measured.
         logits: how many tokens of the vocabulary score in each bin, with the columns of `LOGIT_COLUMNS` in
             `neurothek.queries.neuron.logits`; empty where the model was measured by a release without them.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
@@ -125,6 +128,7 @@ class NeuronPage(TabularAnswer):
     address: str
     facts: Mapping[str, Any]
     tokens: pl.DataFrame
+    reads: Reads
     logits: pl.DataFrame
     corpus: str | None
     corpus_id: int | None
@@ -171,7 +175,7 @@ class NeuronPage(TabularAnswer):
             self.triggers.sentence(),
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
-        more = (self._building(), self.changed.sentence(), self.relatives.sentence(), lacking)
+        more = (self.reads.sentence(), self._building(), self.changed.sentence(), self.relatives.sentence(), lacking)
         return " ".join(part for part in (*sentences, *more) if part)
 
     def _firing(self) -> str:
@@ -233,7 +237,7 @@ class NeuronPage(TabularAnswer):
         """The page's tables."""
         columns = ("rank", "token", "score", "z_score", "corpus_count")
         remark = POLES if self.is_signed else ""
-        sides = [
+        sides = self.reads.sections(self.limit) + [
             first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit, remark)
             for side, title in self.sides.items()
         ]
@@ -288,6 +292,7 @@ class NeuronPage(TabularAnswer):
         """The page for programs: its frames, and `neuron`, its row of the view `neurons`."""
         return {
             "tokens": self.tokens,
+            "reads": self.reads.tokens,
             "logits": self.logits,
             "neuron": dict(self.facts),
             "domains": self.domains,
@@ -351,6 +356,7 @@ def _page(
         address=str(neuron),
         facts=rows.facts,
         tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
+        reads=neuron_reads(rows.of["reads"], rows.of["contexts"], rows.texts, rows.counts),
         logits=logits_frame(rows.of["lists"]),
         corpus=None if rows.measured is None else rows.measured.corpus,
         corpus_id=None if rows.measured is None else rows.measured.corpus_id,

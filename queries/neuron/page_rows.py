@@ -16,6 +16,7 @@ from neurothek.catalog.store.connections import close, interrupted_by_keyboard, 
 from neurothek.queries.ask.statements import ask_records, records, statement
 from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, chosen_corpora, measured_corpora
 from neurothek.queries.names.words import Row, context_ids, first_texts, known_tokens, listed_tokens
+from neurothek.queries.neuron.reads import read_tokens
 from neurothek.queries.views.labels import labelled
 from neurothek.queries.views.on_corpus import of_facts
 
@@ -151,7 +152,8 @@ def neuron_rows(
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:
-        answers = {"lists": _ask(aside, "lists", place), "facts": _ask_views(aside, prepared, "neuron_facts", place)}
+        answers = {name: _ask(aside, name, place) for name in ("lists", "reads")}
+        answers |= {"facts": _ask_views(aside, prepared, "neuron_facts", place)}
         corpora = measured_corpora(connection, [neuron.model]) if corpora is None else corpora
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
@@ -161,7 +163,7 @@ def neuron_rows(
         lists = answers["lists"].result()
         tokens = listed_tokens(lists)
         corpus_id = None if measured is None else measured.corpus_id
-        token_ids = _token_ids(tokens, answers)
+        token_ids = _token_ids([*tokens, *read_tokens(answers["reads"].result())], answers)
         texts_and_counts = known_tokens(connection, neuron.of.tokenizer_id, corpus_id, token_ids)
         of = {name: answers[name].result() if name in answers else [] for name in (*answers, *_OF_TEXT)}
         of |= {"contexts": _with_band(of["contexts"], has=False), "windows": _with_band(of["contexts"], has=True)}

@@ -34,6 +34,7 @@ class Conditions(TypedDict, total=False):
     left_out: str | Sequence[str]
     leave_out: str | Sequence[str]
     triggered_by: str | Sequence[str]
+    reads: bool
     models: str | Sequence[str]
     model: str | Sequence[str]
     variants: bool
@@ -68,6 +69,7 @@ class Question:
         neighbours: how many words to add to each word of a concept.
         left_out: words that a concept is not widened with, near as they are.
         triggered_by: words or short phrases that the neurons must fire on: one of them at least.
+        reads: ask for neurons whose keys read the words, instead of those that promote them.
         models: names of models; none: the plain sizes.
         variants: ask variants (other seeds, steps of training, architectures) like plain sizes, where none is named.
         layers: first and last layer.
@@ -92,6 +94,7 @@ class Question:
     neighbours: int = 5
     left_out: tuple[str, ...] = ()
     triggered_by: tuple[str, ...] = ()
+    reads: bool = False
     models: tuple[str, ...] = ()
     variants: bool = False
     layers: tuple[int, int] | None = None

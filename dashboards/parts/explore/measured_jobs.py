@@ -25,6 +25,7 @@ JOBS: Mapping[str, str] = {
     "contexts": "the texts at which each neuron is most active",
     "ngrams": "token detectors, and the tokens that trigger each neuron",
     "positions": "positional neurons",
+    "keys": "which tokens each neuron reads",
     "clusters": "neurons whose value vectors point the same way",
     "controls": "random vectors to compare with",
     "counterparts": "the nearest neurons in other models",

@@ -22,6 +22,7 @@ from neurothek.dashboards.widgets.page import heading, show_errors, theme
 from neurothek.queries.ask.statements import records, statement
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.by_likeness import AlikeResult
+from neurothek.queries.search.by_reading import ReadingResult
 from neurothek.queries.search.by_score import ScoredResult
 from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
@@ -35,7 +36,7 @@ _LONG_NOTES = 400
 MOST_BESIDE = 20
 """Rows of models side by side."""
 
-Result = SearchResult | TriggeredResult | AlikeResult | ScoredResult
+Result = SearchResult | TriggeredResult | ReadingResult | AlikeResult | ScoredResult
 
 # Columns of the table, of whichever result; the downloads hold all.
 COLUMNS = (

@@ -29,6 +29,7 @@ class Family:
     attention_norm: its norm, before it or, in post-norm blocks, after it; None where what is added to the stream is
         not the attention alone.
     keys: the first linear map of the feed-forward network; of a gated one the gate's.
+    ups: the map whose output the gate multiplies, `keys` itself where it is fused; None where there is no gate.
     values: the last one, whose input are the neurons' coefficients.
     ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks; None where it reads the stream
         as it is.
@@ -86,6 +87,7 @@ class Family:
     attention: str
     attention_norm: str | None = None
     keys: str
+    ups: str | None = None
     values: str
     ffn_norm: str | None = None
     written_norm: str | None = None

@@ -95,6 +95,7 @@ LLAMA = Family(
     attention="self_attn",
     attention_norm="input_layernorm",
     keys="mlp.gate_proj",
+    ups="mlp.up_proj",
     values="mlp.down_proj",
     ffn_norm="post_attention_layernorm",
     settings=("rms_norm_eps", "rope_parameters"),
@@ -136,6 +137,7 @@ PHI3 = replace(
     config_class="Phi3Config",
     model_class="Phi3ForCausalLM",
     keys="mlp.gate_up_proj",
+    ups="mlp.gate_up_proj",
     is_fused=True,
 )
 
@@ -178,6 +180,7 @@ GEMMA2 = Family(
     final_norm="model.norm",
     attention="self_attn",
     keys="mlp.gate_proj",
+    ups="mlp.up_proj",
     values="mlp.down_proj",
     ffn_norm="pre_feedforward_layernorm",
     written_norm="post_feedforward_layernorm",

@@ -25,7 +25,13 @@ DUCKDB_TYPES = {
 }
 
 # Texts that are one of a few, where there are hundreds of millions of them.
-ENUMERATED = {"postings": {"side": "ENUM('promoted', 'suppressed')"}}
+_READER = {"reader": "ENUM('key', 'gate', 'up')"}
+ENUMERATED = {
+    "postings": {"side": "ENUM('promoted', 'suppressed')"},
+    "key_projections": _READER,
+    "key_postings": {**_READER, "pole": "ENUM('positive', 'negative')"},
+    "key_controls": _READER,
+}
 
 
 @pytest.fixture(scope="module")

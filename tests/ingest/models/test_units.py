@@ -15,7 +15,7 @@ from neurothek.ingest.jobs.projections.job import ProjectionsJob
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
-from neurothek.ingest.models.units import FfnNeurons, Units, addresses
+from neurothek.ingest.models.units import FfnNeurons, Reader, Units, addresses
 from tests.support import jobs, models
 
 WIDTHS = {0: 7, 2: 11}
@@ -41,6 +41,9 @@ class Directions:
 
     def read_vectors(self, layer: int) -> None:
         return None
+
+    def readings(self, layer: int) -> dict[Reader, Tensor]:
+        return {}
 
     def bound(self, layer: int) -> None:
         return None

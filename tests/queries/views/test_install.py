@@ -29,9 +29,11 @@ MADE_ELSEWHERE = {
     *("extreme_updates", "shortcut_fit", "shortcut_quality", "shortcut_readings", "plausibility", "early_exits"),
     "exit_tradeoff",
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
+    *("read_agreement", "read_agreement_by_layer"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
-test_shortcut_views shortcuts, test_exit_views exits, tests/queries/steering interventions."""
+test_shortcut_views shortcuts, test_exit_views exits, test_read_agreement reads, tests/queries/steering
+interventions."""
 
 
 NEEDS_TEXT = {

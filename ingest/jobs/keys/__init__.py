@@ -1,0 +1,1 @@
+"""What each neuron's key reads: the tokens whose embeddings it likes most."""

@@ -1,0 +1,138 @@
+"""The job `keys`: the tokens whose input embeddings each neuron's key likes most, beside random keys [ours]."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from neurothek.catalog.tables.keys import KEY_CONTROLS, KEY_POSTINGS, KEY_PROJECTIONS
+from neurothek.catalog.tables.table import Table
+from neurothek.ingest.forward.footprint import Footprint
+from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from neurothek.ingest.jobs.projections.job import postings_frame, projections_frame
+from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.scorer import Scored, Scorer, ScorerOptions, workspace_bytes
+from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.families.shapes import Shape
+from neurothek.ingest.models.units import Reader
+from neurothek.ingest.numerics.random_stream import Purpose
+from neurothek.ingest.request import IngestRequest
+
+N_RANDOM = 500
+"""Random keys a layer and reader: as many as of value vectors."""
+
+
+def _footprint(shape: Shape) -> Footprint:
+    """The arrays that exist at once in the code of the job, and the rows that it leaves."""
+    readers = 2 if shape.is_gated else 1
+    vectors = shape.d_ffn + N_RANDOM
+    return Footprint(
+        # The embedding, what it is scaled or projected to, and its unmasked rows.
+        folding=3 * shape.vocab_size * shape.d_model * 4
+        + workspace_bytes(shape.vocab_size)
+        + vectors * (shape.d_model * 4 * 3 * readers + 8_000),
+        # 50 ids and scores at either end; of neurons the first again as postings, of ups both.
+        rows=shape.d_ffn * (4_000 if shape.is_gated else 1_700) + readers * N_RANDOM * 900,
+    )
+
+
+_LAYER = "layer-"
+
+
+@dataclass(frozen=True)
+class KeysJob(WeightsJob):
+    """Scores of the unmasked tokens' input embeddings in every neuron's key, or in its gate and its up projection."""
+
+    k: int = 50  # tokens kept at either end, at most half of the unmasked vocabulary
+    n_random: int = N_RANDOM  # random keys a layer and reader
+    seed: int = 0  # of their draws
+    name = "keys"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (KEY_PROJECTIONS, KEY_POSTINGS, KEY_CONTROLS)
+    footprint = staticmethod(_footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "KeysJob":
+        """It has no options."""
+        return cls(context)
+
+    def parameters(self) -> dict[str, Any]:
+        """How many tokens are kept, and how many random keys are drawn."""
+        return {"k": self.k, "n_random": self.n_random, "seed": self.seed}
+
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
+        """One shard per layer."""
+        tables = tuple(table.name for table in self.tables)
+        return {f"{_LAYER}{layer:04d}": tables for layer in self.context.units.layers}
+
+    def apart(self) -> tuple[str, ...]:
+        """All of its shards."""
+        return tuple(self.shards())
+
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures a layer."""
+        layers = _Layers(self)
+        yield lambda shard: layers.measure(int(shard.removeprefix(_LAYER)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Layers:
+    """Measures the layers of one model, which share the embeddings and the scorer's memory."""
+
+    job: KeysJob
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        context = self.job.context
+        return Vocabulary.of(context.transformer.embedding(), context.tokenizer.ids)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        k = min(self.job.k, len(self.vocabulary.ids) // 2)
+        return Scorer(self.vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k, moments=True))
+
+    def measure(self, layer: int) -> Frames:
+        parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in self.job.tables}
+        for reader, rows in self.job.context.units.readings(layer).items():
+            scored = self.scorer.score(rows)
+            parts[KEY_PROJECTIONS.name].append(self._projections(scored, rows, reader, layer))
+            parts[KEY_POSTINGS.name].append(_postings(scored, self.vocabulary, reader, layer))
+            drawn = random_vectors(
+                rows,
+                n=self.job.n_random,
+                seed=self.job.seed,
+                layer=layer,
+                # Negating a row of the up projection and a column of the output matrix changes no output.
+                either_sign=reader == "up",
+                purpose=Purpose.RANDOM_UPS if reader == "up" else Purpose.RANDOM_KEYS,
+            )
+            random = self._projections(self.scorer.score(drawn), drawn, reader, layer)
+            parts[KEY_CONTROLS.name].append(random.rename({"neuron": "control_id"}).select(*KEY_CONTROLS.schema))
+        by_neuron = pl.concat(parts[KEY_PROJECTIONS.name]).sort("neuron", maintain_order=True)
+        return {**{name: pl.concat(frames) for name, frames in parts.items()}, KEY_PROJECTIONS.name: by_neuron}
+
+    def _projections(
+        self, scored: Scored, vectors: Float[Tensor, "n d_model"], reader: Reader, layer: int
+    ) -> pl.DataFrame:
+        norms = torch.linalg.vector_norm(vectors.double(), dim=1)
+        rows = projections_frame(scored, self.vocabulary, layer=layer, norms=norms, bounds=None)
+        named = rows.rename({"value_norm": "reading_norm"}).with_columns(pl.lit(reader).alias("reader"))
+        return named.select(*KEY_PROJECTIONS.schema)
+
+
+def _postings(scored: Scored, vocabulary: Vocabulary, reader: Reader, layer: int) -> pl.DataFrame:
+    """What is read: the highest scores, and of up projections, whose sign is a convention, the lowest, too."""
+    is_positive = pl.col("side") == "promoted"
+    rows = postings_frame(scored, vocabulary, layer=layer).with_columns(
+        pl.lit(reader).alias("reader"),
+        pl.when(is_positive).then(pl.lit("positive")).otherwise(pl.lit("negative")).alias("pole"),
+    )
+    return (rows if reader == "up" else rows.filter(is_positive)).select(*KEY_POSTINGS.schema)

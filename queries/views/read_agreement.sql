@@ -1,0 +1,217 @@
+-- One row per model, layer, neuron and reader: how often the tokens that a neuron reads are the tokens that trigger it.
+-- Why: a key is compared with the stream; whether the embeddings that it likes most, which need no text, tell what the
+-- neuron fires on is an open question, and this is its answer. It counts the neuron's strongest contexts (at most ten,
+-- one a sequence) whose token at the place of the activation is among the k tokens that the reader likes most: k as many
+-- as are stored, 50 unless the vocabulary is smaller. Of up, whose sign is a convention, contexts of negative
+-- activations are compared with the other end of its scores. Beside it stand two controls on the same contexts: lists of
+-- random keys like those of the layer, and lists of the layer's other neurons, which have in common what all keys of the
+-- layer like. Caveat: above the first layers the stream is no longer an embedding, positions and attention are added
+-- before any FFN, and the norm's divisor, mean and bias are left out. From: store.contexts of the shown corpus,
+-- store.key_projections, store.key_postings, store.key_controls. Source: ours.
+-- Kinds of rows: reader.
+-- key: model, layer, neuron, reader
+-- columns:
+--   model: Name of the model.
+--   corpus: The shown corpus, on which the contexts were found.
+--   layer: Layer, 0-based.
+--   neuron: Neuron within the layer, 0-based.
+--   address: Address of the neuron, e.g. opt-125m/L3N1702.
+--   depth: (layer + 0.5) / n_layers.
+--   reader: key; in a gated model gate and up.
+--   n_contexts: Its strongest contexts.
+--   n_read: Those whose token is among the tokens that the reader likes most.
+--   read_share: n_read / n_contexts.
+--   random_share: Mean of the same share over the layer's random keys.
+--   other_share: Mean of the same share over the lists of the layer's other neurons; null in a layer of one.
+with shown as (
+    select
+        model_id,
+        corpus_id,
+        model,
+        corpus,
+    from measured_corpora
+    where is_shown
+),
+widths as (
+    select
+        set_id,
+        layer,
+        reader,
+        count(*) as n_neurons,
+    from store.key_projections
+    group by set_id, layer, reader
+),
+drawn as (
+    select
+        model_id,
+        layer,
+        reader,
+        count(*) as n_drawn,
+    from store.key_controls
+    group by model_id, layer, reader
+),
+places as (
+    select
+        contexts.set_id,
+        contexts.layer,
+        contexts.neuron,
+        widths.reader,
+        widths.n_neurons,
+        contexts.rank,
+        list_extract(sequences.tokens, contexts.position + 1) as token_id,
+        case when widths.reader = 'up' and contexts.activation < 0 then 1 else 0 end as is_negative,
+    from store.contexts as contexts
+    inner join shown on shown.model_id = contexts.set_id and shown.corpus_id = contexts.corpus_id
+    inner join store.sequences as sequences
+        on sequences.corpus_id = contexts.corpus_id and sequences.sequence_id = contexts.sequence_id
+    inner join widths on widths.set_id = contexts.set_id and widths.layer = contexts.layer
+),
+asked as (
+    select distinct
+        set_id,
+        layer,
+        reader,
+        is_negative,
+        token_id,
+    from places
+),
+postings as (
+    select
+        set_id,
+        layer,
+        neuron,
+        reader,
+        token_id,
+        case when pole = 'negative' then 1 else 0 end as is_negative,
+    from store.key_postings
+),
+listings as (
+    select
+        asked.set_id,
+        asked.layer,
+        asked.reader,
+        asked.is_negative,
+        asked.token_id,
+        count(*) as n_listing,
+    from asked
+    inner join postings
+        on postings.set_id = asked.set_id
+        and postings.layer = asked.layer
+        and postings.reader = asked.reader
+        and postings.is_negative = asked.is_negative
+        and postings.token_id = asked.token_id
+    group by asked.set_id, asked.layer, asked.reader, asked.is_negative, asked.token_id
+),
+drawn_tokens as (
+    select
+        model_id,
+        layer,
+        reader,
+        0 as is_negative,
+        unnest(top_token_ids) as token_id,
+    from store.key_controls
+    union all
+    select
+        model_id,
+        layer,
+        reader,
+        1 as is_negative,
+        unnest(bottom_token_ids) as token_id,
+    from store.key_controls
+),
+drawn_listings as (
+    select
+        asked.set_id,
+        asked.layer,
+        asked.reader,
+        asked.is_negative,
+        asked.token_id,
+        count(*) as n_listing,
+    from asked
+    inner join drawn_tokens
+        on drawn_tokens.model_id = asked.set_id
+        and drawn_tokens.layer = asked.layer
+        and drawn_tokens.reader = asked.reader
+        and drawn_tokens.is_negative = asked.is_negative
+        and drawn_tokens.token_id = asked.token_id
+    group by asked.set_id, asked.layer, asked.reader, asked.is_negative, asked.token_id
+),
+read_places as (
+    select
+        places.set_id,
+        places.layer,
+        places.neuron,
+        places.reader,
+        places.rank,
+        1 as is_read,
+    from places
+    inner join postings
+        on postings.set_id = places.set_id
+        and postings.layer = places.layer
+        and postings.neuron = places.neuron
+        and postings.reader = places.reader
+        and postings.is_negative = places.is_negative
+        and postings.token_id = places.token_id
+),
+judged as (
+    select
+        places.set_id,
+        places.layer,
+        places.neuron,
+        places.reader,
+        places.n_neurons,
+        coalesce(read_places.is_read, 0) as is_read,
+        cast(coalesce(listings.n_listing, 0) as double) as n_listing,
+        cast(coalesce(drawn_listings.n_listing, 0) as double) / drawn.n_drawn as random_share,
+    from places
+    inner join drawn
+        on drawn.model_id = places.set_id and drawn.layer = places.layer and drawn.reader = places.reader
+    left join read_places
+        on read_places.set_id = places.set_id
+        and read_places.layer = places.layer
+        and read_places.neuron = places.neuron
+        and read_places.reader = places.reader
+        and read_places.rank = places.rank
+    left join listings
+        on listings.set_id = places.set_id
+        and listings.layer = places.layer
+        and listings.reader = places.reader
+        and listings.is_negative = places.is_negative
+        and listings.token_id = places.token_id
+    left join drawn_listings
+        on drawn_listings.set_id = places.set_id
+        and drawn_listings.layer = places.layer
+        and drawn_listings.reader = places.reader
+        and drawn_listings.is_negative = places.is_negative
+        and drawn_listings.token_id = places.token_id
+),
+summed as (
+    select
+        set_id,
+        layer,
+        neuron,
+        reader,
+        count(*) as n_contexts,
+        cast(sum(is_read) as bigint) as n_read,
+        cast(sum(is_read) as double) / count(*) as read_share,
+        avg(random_share) as random_share,
+        avg(case when n_neurons > 1 then (n_listing - is_read) / (n_neurons - 1) end) as other_share,
+    from judged
+    group by set_id, layer, neuron, reader
+)
+select
+    shown.model,
+    shown.corpus,
+    summed.layer,
+    summed.neuron,
+    shown.model || '/L' || cast(summed.layer as varchar) || 'N' || cast(summed.neuron as varchar) as address,
+    (cast(summed.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+    cast(summed.reader as varchar) as reader,
+    summed.n_contexts,
+    summed.n_read,
+    summed.read_share,
+    summed.random_share,
+    summed.other_share,
+from summed
+inner join shown on shown.model_id = summed.set_id
+inner join store.models as models on models.model_id = summed.set_id
