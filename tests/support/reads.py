@@ -1,5 +1,6 @@
 """Scores of input embeddings in keys, by loops over what a weight file holds, and not through our view of it."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,15 @@ NAMES: dict[Kind, Names] = {
     "neox": Names("gpt_neox.embed_in", "gpt_neox.layers", {"key": "mlp.dense_h_to_4h"}, "post_attention_layernorm"),
     "bert": Names("bert.embeddings.word_embeddings", "bert.encoder.layer", {"key": "intermediate.dense"}, None),
     "llama": Names("model.embed_tokens", "model.layers", _GATED, "post_attention_layernorm"),
+    "smollm3": Names("model.embed_tokens", "model.layers", _GATED, "post_attention_layernorm"),
+    "granite": Names("model.embed_tokens", "model.layers", _GATED, "post_attention_layernorm"),
+    "olmo2": Names("model.embed_tokens", "model.layers", _GATED, None),
+    "phi3": Names(
+        "model.embed_tokens",
+        "model.layers",
+        dict.fromkeys(("gate", "up"), "mlp.gate_up_proj"),
+        "post_attention_layernorm",
+    ),
     "gemma2": Names("model.embed_tokens", "model.layers", _GATED, "pre_feedforward_layernorm"),
     "gemma3": Names("model.embed_tokens", "model.layers", _GATED, "pre_feedforward_layernorm"),
 }
@@ -48,6 +58,13 @@ def weight_name(kind: Kind, layer: int, reader: str) -> str:
     """What a file calls the matrix whose rows, or columns in GPT-2, are a layer's readers."""
     names = NAMES[kind]
     return f"{names.blocks}.{layer}.{names.readers[reader]}.weight"
+
+
+def own_rows(weight: Tensor, kind: Kind, reader: str) -> Tensor:
+    """A view of the rows of a stored matrix that are a layer's readers, neuron by neuron."""
+    if kind == "phi3":
+        return weight[: len(weight) // 2] if reader == "gate" else weight[len(weight) // 2 :]
+    return weight.T if kind == "gpt2" else weight
 
 
 def gain(tensors: dict[str, Tensor], kind: Kind, layer: int) -> Tensor | None:
@@ -76,13 +93,15 @@ def read_file(folder: Path, kind: Kind, layer: int, reader: str) -> Reader:
     """From the file of a tiny model."""
     tensors = {name: tensor.double() for name, tensor in load_file(folder / "model.safetensors").items()}
     embedding = tensors[f"{NAMES[kind].embedding}.weight"]
+    if kind == "granite":
+        embedding = embedding * json.loads((folder / "config.json").read_text())["embedding_multiplier"]
     if kind in GEMMAS:
         embedding = embedding * math.sqrt(embedding.shape[1])
     if kind == "opt350":
         projection = tensors["model.decoder.project_in.weight"]
         embedding = torch.stack([torch.stack([row @ narrow for row in projection]) for narrow in embedding])
     rows = tensors[weight_name(kind, layer, reader)]
-    rows = rows.T if kind == "gpt2" else rows
+    rows = own_rows(rows, kind, reader)
     factors = gain(tensors, kind, layer)
     factors = torch.ones(rows.shape[1], dtype=torch.float64) if factors is None else factors
     return Reader(embedding.tolist(), factors.tolist(), rows.tolist())
@@ -104,8 +123,7 @@ def plant_(tensors: dict[str, Tensor], kind: Kind, token_id: int) -> None:
     factors = gain(tensors, kind, 0)
     assert factors is not None
     for reader in readers_of(kind):
-        rows = tensors[weight_name(kind, 0, reader)]
-        rows = rows.T if kind == "gpt2" else rows
+        rows = own_rows(tensors[weight_name(kind, 0, reader)], kind, reader)
         rows[PLANTED] = (-1 if reader == "up" else 1) * table[token_id] / factors
 
 

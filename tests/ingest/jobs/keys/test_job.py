@@ -19,7 +19,7 @@ from neurothek.ingest.numerics.random_stream import Purpose
 from tests.support import jobs, reads
 from tests.support.models import Kind, build, edit_tensors
 
-KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama", "bert", "gemma2", "gemma3")
+KINDS: tuple[Kind, ...] = tuple(reads.NAMES)
 LAYER, D_FFN, K, N_RANDOM = 1, 6, 9, 40
 ZERO, PLANTED, TOKEN = 2, 4, 77
 """A neuron whose readers are zero, and one whose readers are a token's embedding, over the gain."""
@@ -49,8 +49,7 @@ def planted_(tensors: dict[str, torch.Tensor], kind: Kind) -> None:
     if kind == "opt350":
         embedding = tensors["model.decoder.project_in.weight"] @ embedding
     for reader in reads.readers_of(kind):
-        rows = tensors[reads.weight_name(kind, LAYER, reader)]
-        rows = rows.T if kind == "gpt2" else rows
+        rows = reads.own_rows(tensors[reads.weight_name(kind, LAYER, reader)], kind, reader)
         rows[ZERO] = 0
         rows[PLANTED] = embedding if gain is None else embedding / gain
 
@@ -153,8 +152,9 @@ def test_random_keys_are_no_random_value_vectors() -> None:
 
 
 def test_an_embedding_is_what_enters_the_first_block_but_for_positions(tmp_path: Path) -> None:
-    """Of a model without positions in its embedding it is the stream itself, scaled as Gemma scales it."""
-    for kind in ("llama", "gemma2", "gemma3"):
+    """Of a model without positions in its embedding it is the stream itself, scaled as Gemma and Granite scale it."""
+    kinds: tuple[Kind, ...] = ("llama", "granite", "gemma2", "gemma3")
+    for kind in kinds:
         transformer = open_transformer(find(str(build(tmp_path / kind, kind, d_ffn=D_FFN))))
         ids = torch.arange(50)[None]
         assert torch.allclose(transformer.embed(ids)[0], transformer.embedding()[:50], rtol=1e-6, atol=0)
