@@ -16,18 +16,23 @@ INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
-LOCAL := not slow and not crash and not fuzz and not cuda and not browser and not spark and not ray
+LOCAL := not slow and not crash and not fuzz and not cuda and not browser and not spark and not ray and not real
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-python mutants bench
+.PHONY: demo test test-all test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
+.PHONY: real bench
 .PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
+
+# A model that people use, SmolLM2-135M in 4 bits, in a package of 93 MB.
+real: $(INSTALLED)
+	$(BIN)/neurothek demo --model smollm2
 
 # Shapes and types are checked at every call by test-all, and wherever pytest is run by itself.
 test: $(INSTALLED)
@@ -64,6 +69,15 @@ test-ray: $(RAY)
 # Five minutes: workers, machines and drivers killed at random moments.
 test-ray-kills: $(RAY)
 	$(BIN)/python -m pytest -q -m "ray and long" tests/ingest/pipeline
+
+# Two models that people use, in 4 bits, against transformers alone. Their files are fetched once, in packages (93 and 240 MB);
+# NEUROTHEK_MODELS names folders in which they lie already.
+test-real: $(INSTALLED)
+	$(BIN)/python -m pytest -q --jaxtyping-packages= -m real tests/test_real_models.py
+
+# The smaller of the two.
+test-real-smollm2: $(INSTALLED)
+	$(BIN)/python -m pytest -q --jaxtyping-packages= -m real tests/test_real_models.py -k smollm2
 
 # A quarter of an hour and more: whether the tests notice 200 small changes of modules that only compute. ONLY names modules or
 # the folders they are in: make mutants ONLY='queries ingest/lens'

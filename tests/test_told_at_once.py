@@ -48,8 +48,8 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "ingest: file": (("ingest", "./words.txt"), "is a file, but a model is a folder"),
     "ingest: no model": (("ingest", "empty"), "has no config.json"),
     "ingest: family": (
-        ("ingest", "phi"),
-        "has the architecture 'phi3', which is not supported; supported are bert,",
+        ("ingest", "experts"),
+        "has the architecture 'phimoe', which is not supported; supported are bert,",
     ),
     "ingest: quantized": (("ingest", "four-bit", "--plan"), "weights are quantized by gptq"),
     "ingest: adapter": (("ingest", "lora"), "has an adapter (adapter_config.json)"),
@@ -180,7 +180,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     made.create(folder / "known.duckdb")
     (folder / "empty").mkdir()
     configs = {
-        "phi/config.json": {"model_type": "phi3"},
+        "experts/config.json": {"model_type": "phimoe"},
         "four-bit/config.json": {"model_type": "llama", "quantization_config": {"quant_method": "gptq"}},
         "lora/adapter_config.json": {"peft_type": "LORA"},
     }
@@ -201,7 +201,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         check=True,
     )
     assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [
-        *("empty", "four-bit", "known.duckdb", "lora", "phi", "rows", "rows.TSV", "rows.csv", "rows.csv.gz"),
+        *("empty", "experts", "four-bit", "known.duckdb", "lora", "rows", "rows.TSV", "rows.csv", "rows.csv.gz"),
         *("rows.json", "rows.jsonl", "rows.parquet", "words.txt"),
     ]
     *answers, commands = [json.loads(line) for line in found.stdout.splitlines()]

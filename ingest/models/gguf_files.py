@@ -19,7 +19,7 @@ from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import one_line
 from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.table import FAMILIES
-from neurothek.ingest.models.weights_hash import KnownHashes, sha256
+from neurothek.ingest.models.weights_hash import known_sha256
 
 SUFFIX = ".gguf"
 ARCHITECTURES = frozenset({"gemma2", "gemma3", "gpt2", "llama", "mistral", "phi3", "qwen2", "qwen3"})
@@ -74,25 +74,11 @@ def dequantized(file: Path, *, progress: Progress | None = None) -> Path:
         Unavailable: the cache folder cannot be written.
         Unsupported: its architecture, or the way its numbers are stored, is not supported.
     """
-    digest = _hash(file, progress or Silent())
+    digest = known_sha256(file, progress or Silent())
     folder = user_cache_path("neurothek", appauthor=False) / "gguf" / digest
     if origin(folder) is None:
         _make_folder(file, digest, folder)
     return folder
-
-
-def _hash(file: Path, progress: Progress) -> str:
-    hashes = KnownHashes()
-    remembered = hashes.sha256(file)
-    if remembered is not None:
-        return remembered
-    stat = file.stat()
-    progress.start("Reading weights", stat.st_size)
-    digest = sha256(file, progress)
-    progress.finish()
-    hashes.add(file, stat, digest)
-    hashes.save()
-    return digest
 
 
 def _make_folder(file: Path, digest: str, folder: Path) -> None:

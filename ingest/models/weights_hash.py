@@ -140,3 +140,18 @@ class KnownHashes:
         """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""
         notes = read_notes(_NOTES) | self._fresh
         write_notes(_NOTES, {path: entry for path, entry in notes.items() if Path(path).is_file()})
+
+
+def known_sha256(file: Path, progress: Progress) -> str:
+    """The sha256 of one file's bytes, read once and remembered."""
+    hashes = KnownHashes()
+    remembered = hashes.sha256(file)
+    if remembered is not None:
+        return remembered
+    stat = file.stat()
+    progress.start("Reading weights", stat.st_size)
+    digest = sha256(file, progress)
+    progress.finish()
+    hashes.add(file, stat, digest)
+    hashes.save()
+    return digest

