@@ -128,7 +128,7 @@ TOKENS = frozenset(
     {
         *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
         *("promotes", "shared_tokens", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
-        *("model_token", "writes"),
+        *("model_token", "writes", "gate", "up_positive", "up_negative"),
     }
 )
 """Columns that hold tokens, in which white space must be seen."""
@@ -141,6 +141,7 @@ SHARES = frozenset(
         *("cumulative_share", "effective_share"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
         *("share", "recall", "base_share", "push_gain", "probability_off", "change_off"),
+        *("read_share", "read_share_low", "read_share_high", "random_share", "other_share"),
     }
 )
 """Columns that hold parts of 1, which pages and charts show in percent."""

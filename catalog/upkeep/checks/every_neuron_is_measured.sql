@@ -6,6 +6,9 @@ measured as (
     select 'projections' as name, set_id as model_id, null::integer as corpus_id, '' as part, layer, neuron
     from store.projections
     union all
+    select 'keys' as name, set_id as model_id, null as corpus_id, reader::varchar as part, layer, neuron
+    from store.key_projections
+    union all
     select 'activity' as name, set_id as model_id, corpus_id, domain as part, layer, neuron from store.activity
     union all
     select 'ngrams' as name, set_id as model_id, corpus_id, n::varchar as part, layer, neuron from store.ngrams

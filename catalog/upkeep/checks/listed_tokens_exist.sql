@@ -1,6 +1,8 @@
--- Every token that a neuron promotes, suppresses or is near to belongs to the model's tokenizer.
+-- Every token that a neuron promotes, suppresses, reads or is near to belongs to the model's tokenizer.
 with named as (
     select set_id as model_id, token_id from store.postings
+    union
+    select set_id as model_id, token_id from store.key_postings
     union
     select model_id, token_id from store.token_neighbours
     union

@@ -57,6 +57,7 @@ DAMAGE = {
     "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",
     "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
     "profiles are counts": "update store.positions set mutual_information = 1 where rowid = 0",
+    "reads are the lists": "update store.key_postings set rank = rank + 1 where rowid = 0",
     "runs read their own tokens": "update store.corpora set tokenizer_id = tokenizer_id + 1",
     "scores are possible": "update store.projections set score_mean = top_scores[1] + 1 where rowid = 0",
     "shortcut predictions are their readings": "update store.shortcut_predictions set surprisal = surprisal + 1",
@@ -88,6 +89,20 @@ MORE_DAMAGE = {
     "counted positions are the corpus": (
         "update store.activity set n_active_bos = 1000000 where rowid = 0",
         "update store.activity set n_active_bos = -1 where rowid = 0",
+    ),
+    "every neuron is measured": ("update store.key_projections set neuron = 99999 where rowid = 0",),
+    "listed tokens exist": ("update store.key_postings set token_id = 99999 where rowid = 0",),
+    "lists are sorted": ("update store.key_projections set top_scores = list_reverse(top_scores) where rowid = 0",),
+    "scores are possible": (
+        "update store.key_projections set score_mean = top_scores[1] + 1 where rowid = 0",
+        "update store.key_projections set reading_norm = -1 where rowid = 0",
+    ),
+    "reads are the lists": (
+        "update store.key_postings set score = score + 1 where rowid = 0",
+        "update store.key_postings set pole = 'negative' where rowid = 0",
+        "update store.key_postings set z_score = z_score + 1 where rowid = 0",
+        "delete from store.key_postings where rowid = 0",
+        "delete from store.key_projections where rowid = 0",
     ),
     "facts are the measured": (
         "update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",

@@ -1,11 +1,15 @@
 """Search by reading: planted readers come first, and the answer is all of the stored lists and nothing else."""
 
+import json
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
+import neurothek
 from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.queries.search.by_reading import COLUMNS, ReadingResult, reading
 from neurothek.queries.search.question import Question
@@ -171,3 +175,34 @@ def test_conditions_that_it_would_pass_over_are_refused(
     (name,) = conditions
     with pytest.raises(Invalid, match=f"{name.replace('_', '-')} cannot be used with neurons by what they read"):
         ask(measured_reads, reads.WORD, **conditions)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--score"], "reads cannot be used with exact scores"),
+        (["--like", "gated/L0N0"], "reads cannot be used with neurons like one"),
+        (["--side", "both"], "side cannot be used with neurons by what they read"),
+        (
+            ["--model", reads.UNMEASURED],
+            "bare has no measured reads; measure them with `neurothek ingest bare",
+        ),
+    ],
+)
+def test_the_command_refuses_what_cannot_be_meant(reads_path: Path, options: list[str], complaint: str) -> None:
+    words = [] if "--like" in options else [reads.WORD]
+    arguments = ["search", *words, "--reads", *options, "--warehouse", str(reads_path)]
+    result = CliRunner().invoke(neurothek.main, arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+
+
+def test_the_command_and_python_answer_alike(reads_path: Path) -> None:
+    arguments = ["search", reads.WORD, "--reads", "--format", "json", "-n", "3", "--warehouse", str(reads_path)]
+    result = CliRunner().invoke(neurothek.main, arguments, catch_exceptions=False)
+    answer = neurothek.open(reads_path).search(reads.WORD, reads=True, limit=3)
+    assert isinstance(answer, ReadingResult)
+    rows = json.loads(result.stdout)
+    assert [row["address"] for row in rows] == answer.neurons["address"].to_list()
+    assert {row["address"] for row in rows[:2]} == {f"{model}/L0N{reads.PLANTED}" for model in reads.MODELS}
+    assert "--limit" in result.stderr
