@@ -30,9 +30,10 @@ def neuron(
     """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, activity and strongest contexts.
 
     The answer also shows the tokens, bigrams and trigrams that trigger the neuron and whether it is a detector of them
-    (if not, why), and the effect on the loss of each intervention that changed it, alone or with others. Counterparts
-    are neurons of other models that overlap with it more than 99% of random vectors do; --all also lists the nearest
-    neurons that do not.
+    (if not, why), and the effect on the loss of each intervention that changed it, alone or with others. Where the job
+    keys was run, it begins with the tokens that the neuron reads: those whose embedding its key likes most.
+    Counterparts are neurons of other models that overlap with it more than 99% of random vectors do; --all also lists
+    the nearest neurons that do not.
     """
     page = warehouse.neuron(address, **options)
     if figure is not None:
