@@ -22,6 +22,10 @@ class Moments:
         """The moments of the same columns, each multiplied by a positive factor."""
         return replace(self, mean=self.mean * factors, sd=self.sd * factors)
 
+    def part(self, columns: slice) -> "Moments":
+        """Of some of the columns."""
+        return Moments(**{field.name: getattr(self, field.name)[columns] for field in fields(self)})
+
     @classmethod
     def joined(cls, parts: Sequence["Moments"]) -> "Moments":
         """The moments of several matrices with the same rows, their columns side by side."""

@@ -27,6 +27,16 @@ class Scored:
     # how many scores of each vector lie in each bin around their mean, if asked for
     histogram: Int[Tensor, "vectors bins"] | None = None
 
+    def part(self, start: int, stop: int) -> "Scored":
+        """Of the vectors from `start` to before `stop`."""
+        one = slice(start, stop)
+        return Scored(
+            None if self.largest is None else self.largest.part(one),
+            None if self.smallest is None else self.smallest.part(one),
+            None if self.moments is None else self.moments.part(one),
+            None if self.histogram is None else self.histogram[one],
+        )
+
     @property
     def all(self) -> tuple[Extremes, Extremes, Moments]:
         """Largest, smallest and moments, where all three were asked for."""

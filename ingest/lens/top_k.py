@@ -22,6 +22,10 @@ class Extremes:
     rows: Int[Tensor, "columns k"]  # `[columns, k]` the rows that hold them, int64
     values: Float[Tensor, "columns k"]  # `[columns, k]` the entries
 
+    def part(self, columns: slice) -> "Extremes":
+        """Of some of the columns."""
+        return Extremes(self.rows[columns], self.values[columns])
+
     @classmethod
     def joined(cls, parts: Sequence["Extremes"]) -> "Extremes":
         """The extremes of several matrices with the same rows, their columns side by side."""

@@ -103,8 +103,8 @@ def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> 
     Texts of any size are read within --memory. A row of a hub dataset counts once the library datasets returns it;
     memory the library uses while reading the row does not count.
 
-    The job keys finds the tokens that each neuron reads, for `search --reads`; it takes one to three times as long as
-    projections, and is not one of the default jobs.
+    The job keys finds the tokens that each neuron reads, for `search --reads`; it takes about one and a half times as
+    long as projections, and is not one of the default jobs.
 
     The job counterparts compares each pair of the named models in the warehouse and finds the neurons whose token lists
     overlap most. `--job all` does not include it.

@@ -100,24 +100,33 @@ class _Layers:
         return Scorer(self.vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k, moments=True))
 
     def measure(self, layer: int) -> Frames:
-        parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in self.job.tables}
+        vectors: dict[tuple[Reader, bool], Tensor] = {}
         for reader, rows in self.job.context.units.readings(layer).items():
-            scored = self.scorer.score(rows)
-            parts[KEY_PROJECTIONS.name].append(self._projections(scored, rows, reader, layer))
-            parts[KEY_POSTINGS.name].append(_postings(scored, self.vocabulary, reader, layer))
-            drawn = random_vectors(
-                rows,
-                n=self.job.n_random,
-                seed=self.job.seed,
-                layer=layer,
-                # Negating a row of the up projection and a column of the output matrix changes no output.
-                either_sign=reader == "up",
-                purpose=Purpose.RANDOM_UPS if reader == "up" else Purpose.RANDOM_KEYS,
-            )
-            random = self._projections(self.scorer.score(drawn), drawn, reader, layer)
-            parts[KEY_CONTROLS.name].append(random.rename({"neuron": "control_id"}).select(*KEY_CONTROLS.schema))
+            vectors |= {(reader, False): rows, (reader, True): self._drawn(rows, reader, layer)}
+        # Together, so that no thread waits for another that scores a few hundred.
+        scored, start = self.scorer.score(torch.cat(list(vectors.values()))), 0
+        parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in self.job.tables}
+        for (reader, is_drawn), rows in vectors.items():
+            part, start = scored.part(start, start + len(rows)), start + len(rows)
+            lists = self._projections(part, rows, reader, layer)
+            if is_drawn:
+                parts[KEY_CONTROLS.name].append(lists.rename({"neuron": "control_id"}).select(*KEY_CONTROLS.schema))
+            else:
+                parts[KEY_PROJECTIONS.name].append(lists)
+                parts[KEY_POSTINGS.name].append(_postings(part, self.vocabulary, reader, layer))
         by_neuron = pl.concat(parts[KEY_PROJECTIONS.name]).sort("neuron", maintain_order=True)
         return {**{name: pl.concat(frames) for name, frames in parts.items()}, KEY_PROJECTIONS.name: by_neuron}
+
+    def _drawn(self, rows: Float[Tensor, "d_ffn d_model"], reader: Reader, layer: int) -> Float[Tensor, "n d_model"]:
+        return random_vectors(
+            rows,
+            n=self.job.n_random,
+            seed=self.job.seed,
+            layer=layer,
+            # Negating a row of the up projection and a column of the output matrix changes no output.
+            either_sign=reader == "up",
+            purpose=Purpose.RANDOM_UPS if reader == "up" else Purpose.RANDOM_KEYS,
+        )
 
     def _projections(
         self, scored: Scored, vectors: Float[Tensor, "n d_model"], reader: Reader, layer: int
