@@ -19,6 +19,7 @@ from neurothek.ingest.jobs.registry import NAMES, job_class
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.request import IngestRequest
+from tests.support.coefficients import output_of
 from tests.support.pretended_gpu import GPU, pretended_gpu
 
 ROUNDS, N_SEQUENCES, BATCH_TOKENS, N_LAYERS = 3, 64, 16_384, 3
@@ -54,14 +55,14 @@ PyTorch {torch.__version__}
 
 def _calls(name: str, d_ffn: int) -> tuple[int, int]:
     text = shapes.random_text(2 * BATCH_TOKENS // shapes.CONTEXT_LENGTH)
-    observer = _job(name, text, _shaped(d_ffn)).observer()
+    observer = _job(name, text, _shaped(d_ffn)).observer(0)
     drawn = torch.Generator().manual_seed(0)
     with torch.inference_mode(), pretended_gpu() as calls:
         for batch in batches(text, range(text.n_sequences), batch_tokens=BATCH_TOKENS):
             coefficients = torch.relu(torch.randn(*batch.tokens.shape, d_ffn, generator=drawn) - 1.6).to(GPU)
             calls.made.clear()
             calls.waited.clear()
-            observer.observe(batch, coefficients)
+            observer.observe(batch, output_of(coefficients))
     return sum(calls.made.values()), sum(calls.waited.values())
 
 
@@ -118,7 +119,7 @@ def _swept(transformer: Transformer, text: Corpus, names: tuple[str, ...]) -> No
     sweep(
         transformer,
         text,
-        observers_for=lambda layer, chunk: [job.observer() for job in jobs],
+        observers_for=lambda layer, chunk: [job.observer(layer) for job in jobs],
         is_done=lambda layer, chunk: False,
         sink=lambda layer, chunk, results: None,
         batch_tokens=BATCH_TOKENS,

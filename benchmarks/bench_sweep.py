@@ -78,7 +78,7 @@ def _swept(transformer: Transformer, text: Corpus, jobs: list[SweepJob]) -> None
     sweep(
         transformer,
         text,
-        observers_for=lambda layer, chunk: [job.observer() for job in jobs],
+        observers_for=lambda layer, chunk: [job.observer(layer) for job in jobs],
         is_done=lambda layer, chunk: False,
         sink=lambda layer, chunk, results: None,
         batch_tokens=BATCH_TOKENS,

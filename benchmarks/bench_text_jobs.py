@@ -112,7 +112,7 @@ def _measured(transformer: Transformer, text: Corpus) -> None:
         sweep(
             transformer,
             text,
-            observers_for=lambda layer, chunk: [job.observer() for job in jobs],
+            observers_for=lambda layer, chunk: [job.observer(layer) for job in jobs],
             is_done=lambda layer, chunk: False,
             sink=sink,
             finish=finish,

@@ -31,6 +31,7 @@ from neurothek.ingest.planning import model_plan
 from neurothek.ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
 from neurothek.ingest.planning.timing import block_flops, forward_flops, projection_flops
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, IngestRequest
+from tests.support.coefficients import output_of
 
 SWEEP_JOBS = tuple(name for name in DEFAULT_JOBS if name != "projections")
 PART_SECONDS = 1e-3
@@ -274,12 +275,12 @@ def _observed(text: Corpus, jobs: Sequence[SweepJob], spent: dict[str, float]) -
     bound = float(torch.special.ndtri(torch.tensor(1 - ACTIVE_SHARE)))
     parts: dict[str, list[pl.LazyFrame]] = {job.name: [] for job in jobs}
     for chunk in text.chunks():
-        observers = {job.name: job.observer() for job in jobs}
+        observers = {job.name: job.observer(0) for job in jobs}
         for batch in batches(text, chunk, batch_tokens=DEFAULT_BATCH_TOKENS):
             coefficients = torch.relu(torch.randn(*batch.tokens.shape, N_NEURONS, generator=drawn) - bound)
             for name, observer in observers.items():
                 started = time.process_time()
-                observer.observe(batch, coefficients)
+                observer.observe(batch, output_of(coefficients))
                 spent[name] += time.process_time() - started
         for name, observer in observers.items():
             started = time.process_time()

@@ -104,6 +104,17 @@ def causal_model_needed(model: str, jobs: Sequence[str], possible: Sequence[str]
     )
 
 
+def signs_needed(model: str, jobs: Sequence[str]) -> Unsupported:
+    """Jobs tell the two signs of a coefficient apart, and no coefficient of this model is below 0."""
+    several = f"jobs {', '.join(jobs)} tell" if len(jobs) > 1 else f"job {jobs[0]} tells"
+    return Unsupported(
+        f"no coefficient of {model} is ever below 0, and the {several} the two signs apart",
+        f"leave out {' '.join(f'--job {job}' for job in jobs)}",
+        what="signs",
+        name=model,
+    )
+
+
 def nothing_to_trace() -> Unsupported:
     """The model does not continue a prompt."""
     return Unsupported(

@@ -12,7 +12,7 @@ from neurothek import Neurothek
 from neurothek.catalog.problems import Conflict, NotFound, NotMeasured, Unavailable
 from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, OWNERS
 from neurothek.catalog.upkeep.verification import Agreement
-from neurothek.ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
+from neurothek.ingest.jobs.registry import NAMES, OF_SIGNS, PAIR_NAMES, QUERY_NAMES
 from neurothek.ingest.pipeline.verify import Skipped
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS
 from tests.support import ingests
@@ -33,6 +33,11 @@ TAMPERING = {
     "activation_histograms": "n_positions = n_positions + 50",
     "ngrams": "n_covering_95 = n_covering_95 + 30",
     "triggers": "n_occurrences = n_occurrences + 30",
+    "shuffled_ngrams": "n_distinct = n_distinct + 30",
+    "pole_activity": "n_strong = n_strong + 50",
+    "gate_cases": "n_positions = n_positions + 50",
+    "pole_contexts": "activation = activation * 1.01",
+    "contributions": "contribution_max = contribution_max * 1.01",
     "ngram_spectrum": "n_distinct = n_distinct + 30",
     "positions": "mutual_information = mutual_information + 0.01",
     "examples": "final_token = final_token + 1",
@@ -65,7 +70,13 @@ TAMPERING = {
     "neuron_effects": "nll = nll * 1.1",
     "control_coherences": "coherence = coherence + 0.01",
 }
-FILLED = [table.name for job in (*NAMES, *PAIR_NAMES, *QUERY_NAMES) for table in JOB_TABLES[job] if table.is_repeatable]
+OF_POLES = [table.name for job in OF_SIGNS for table in JOB_TABLES[job]]
+FILLED = [
+    table.name
+    for job in (*NAMES, *PAIR_NAMES, *QUERY_NAMES)
+    for table in JOB_TABLES[job]
+    if table.is_repeatable and table.name not in OF_POLES
+]
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +137,22 @@ def test_every_changed_number_is_found(door: Neurothek) -> None:
     by_table = {part.table: part for part in found}
     assert by_table["projections"].n_different == 1
     assert by_table["projections"].first_difference == "layer 0, neuron 0: score_mean"
+
+
+def test_so_it_is_of_gated_models(tmp_path: Path) -> None:
+    corpora, model = ingests.write_corpus(tmp_path), build(tmp_path / "gated", "llama", d_ffn=24)
+    jobs = ("activity", "poles", "ngrams", "positions")
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    ingests.measure(warehouse, model, ingests.request(corpora, jobs=jobs, batch_tokens=DEFAULT_BATCH_TOKENS))
+    door = neurothek.open(warehouse.path)
+    sound = [part for part in door.verify("gated", sample=99) if isinstance(part, Agreement)]
+    assert {part.table for part in sound} >= {*OF_POLES, "ngrams", "shuffled_ngrams", "positions"}
+    assert [part.table for part in sound if part.n_equal != part.n_rows] == []
+    with warehouse.writer() as connection:
+        for name in OF_POLES:
+            connection.execute(f"update store.{name} set {TAMPERING[name]} where rowid = 0")
+    found = [part for part in door.verify("gated", sample=99) if isinstance(part, Agreement)]
+    assert {part.table for part in found if part.n_different} == set(OF_POLES)
 
 
 def test_missing_and_added_rows_are_found(door: Neurothek) -> None:

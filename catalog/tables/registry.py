@@ -32,6 +32,7 @@ from neurothek.catalog.tables.texts import (
     NGRAM_SPECTRUM,
     NGRAMS,
     POSITIONS,
+    SHUFFLED_NGRAMS,
     TRIGGERS,
 )
 from neurothek.catalog.tables.units import SETS
@@ -82,6 +83,7 @@ FACTS: tuple[Table, ...] = (
     NGRAMS,
     TRIGGERS,
     NGRAM_SPECTRUM,
+    SHUFFLED_NGRAMS,
     POSITIONS,
     EXAMPLES,
     STREAMS,
@@ -110,7 +112,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS, TOKEN_INDICATORS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS),
-    "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
+    "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM, SHUFFLED_NGRAMS),
     "positions": (POSITIONS,),
     "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
     "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS),

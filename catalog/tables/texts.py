@@ -263,6 +263,34 @@ TRIGGERS = Table(
     },
 )
 
+SHUFFLED_NGRAMS = Table(
+    "shuffled_ngrams",
+    "One row per length of n-gram and neuron of a sample, 128 a layer and evenly spread: what ngrams and triggers hold "
+    "of it once its activations are shuffled over the positions of each sequence. What chance would call a detector "
+    "(ours).",
+    scope="set_corpus",
+    key=("layer", "neuron", "n"),
+    is_later=True,
+    since=31,
+    columns={
+        "set_id": Column(INTEGER, "The set of units: of the neurons of a model, the model's number.", is_given=True),
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "n": Column(SMALL, "Length of the n-grams."),
+        "n_active": Column(BIG, "Shuffled activations at which a full n-gram ends."),
+        "n_distinct": Column(BIG, "Distinct n-grams that end there."),
+        "n_covering_95": Column(BIG, "Fewest n-grams that hold 95% of n_active."),
+        "n_detected": Column(
+            BIG,
+            "Activations on n-grams that occur at least 10 times and activate it 95% of the time; null where "
+            "n_covering_95 is above 64.",
+            nullable=True,
+        ),
+        "run_id": RUN,
+    },
+)
+
 NGRAM_SPECTRUM = Table(
     "ngram_spectrum",
     "One row per length of n-gram and number of occurrences: how many n-grams of the corpus occur so often. It "

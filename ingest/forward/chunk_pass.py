@@ -5,32 +5,19 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.batches import Batch, batches
 from neurothek.ingest.forward.stream_store import Streams
-from neurothek.ingest.models.transformer import Block, Transformer
+from neurothek.ingest.models.transformer import Block, BlockOutput, Transformer
 
 
 @runtime_checkable
 class Observer(Protocol):
     """Watches one layer of one chunk."""
 
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in what the neurons did with one batch; batches come in the order of the corpus.
-
-        Args:
-            batch: the batch.
-            coefficients: the neurons' activations.
-            gates: the pre-activations of their gates, None where the FFN has none.
-        """
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
+        """Take in what the block did with one batch; batches come in the order of the corpus."""
 
     def result(self) -> pl.DataFrame:
         """What was seen, ready to be folded with the other chunks'."""
@@ -60,7 +47,7 @@ def show(
         output = block(stream)
         streams.save(batch, output.stream)
         for observer in observers:
-            observer.observe(batch, output.coefficients, output.gates)
+            observer.observe(batch, output)
     return [observer.result() for observer in observers]
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule, bound_of
+from neurothek.ingest.forward.calibration import root_mean_square
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -203,8 +204,8 @@ class SweepJob(Job[JobContext]):
         """What it takes of memory and disk, estimated from above."""
 
     @abstractmethod
-    def observer(self) -> Observer:
-        """What watches one layer of one chunk."""
+    def observer(self, layer: int) -> Observer:
+        """What watches the layer over one chunk."""
 
     @abstractmethod
     def fold(self, layer: int, partials: Partials) -> Frames:
@@ -216,11 +217,22 @@ class RuleJob(SweepJob):
     """A job that asks when a neuron is active."""
 
     rule: ActivationRule  # when a coefficient counts as active
+    counts_strong: ClassVar[bool] = False  # whether only strong ones do where there are no exact zeros
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "RuleJob":
         """By the architecture's rule unless another was asked for."""
-        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
+        rule = ActivationRule.of(context.shape, active_above=request.active_above, strong=cls.counts_strong)
+        return cls(context, rule)
+
+    def rules(self, layer: int) -> tuple[ActivationRule, ...]:
+        """The rule, or where it is relative what it comes to in a layer: one a pole."""
+        if not self.rule.is_relative:
+            return (self.rule,)
+        context, threshold = self.context, self.rule.threshold
+        assert threshold is not None
+        scales = root_mean_square(context.transformer, context.corpus, layer, batch_tokens=context.batch_tokens)
+        return self.rule.poles(threshold * scales, both=context.shape.is_gated)
 
     @staticmethod
     def options(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Entry:
     fits_masked: bool = False
     is_of_pairs: bool = False  # whether it is about two models of the warehouse, and not about one that is measured
     is_of_query: bool = False  # whether it is about neurons that a query finds, so that no `ingest` can be asked for it
+    needs_signs: bool = False  # whether only a model can be asked for it whose coefficients have either sign
     tokenizes: bool = False  # whether it tokenizes sentences or prompts itself, beside the ids of the corpus
 
 
@@ -29,6 +30,7 @@ JOBS: Mapping[str, Entry] = {
     "clusters": Entry("neurothek.ingest.jobs.clusters.job:ClustersJob", reads_text=False, fits_masked=True),
     "activity": Entry("neurothek.ingest.jobs.activity.job:ActivityJob"),
     "contexts": Entry("neurothek.ingest.jobs.contexts.job:ContextsJob"),
+    "poles": Entry("neurothek.ingest.jobs.poles.job:PolesJob", needs_signs=True),
     "ngrams": Entry("neurothek.ingest.jobs.ngrams.job:NgramsJob"),
     "positions": Entry("neurothek.ingest.jobs.positions.job:PositionsJob"),
     "controls": Entry("neurothek.ingest.jobs.controls.job:ControlsJob"),
@@ -57,6 +59,7 @@ PAIR_NAMES = tuple(name for name, entry in JOBS.items() if entry.is_of_pairs)
 """The jobs on two models."""
 
 OF_MASKED = tuple(name for name in NAMES if JOBS[name].fits_masked)
+OF_SIGNS = tuple(name for name in NAMES if JOBS[name].needs_signs)
 OF_WEIGHTS = tuple(name for name, entry in JOBS.items() if not entry.reads_text)
 
 

@@ -125,6 +125,8 @@ class Transformer:
         self._is_parallel = built.family.is_parallel(built.config)
         self._layers = list(built.model.get_submodule(built.family.layers).children())
         self._loaded: set[int] = set()
+        # Layers whose block somebody works with: who asks for one of them again ends first.
+        self._at_work: set[int] = set()
         self._loader = Loader(built, parameters, device, dtype, resident)
         self._embeddings, self._head = Embeddings(self._loader), Head(self._loader)
         self._rotary = _rotary_of(built, device)
@@ -144,6 +146,8 @@ class Transformer:
         if layer not in self._loaded:
             self._loader.fill_(module, f"{self._family.layers}.{layer}")
             self._loaded.add(layer)
+        is_outermost = layer not in self._at_work
+        self._at_work.add(layer)
         try:
             window = self._family.window(self._built.config, layer)
             layout = Layout(
@@ -152,13 +156,16 @@ class Transformer:
                 self._is_parallel,
                 window,
                 angles=self._built.angles(layer),
+                written_scale=self._built.written_scale,
                 is_capped=self._family.attention_cap(self._built.config) is not None,
             )
             yield Block(module, layout, self._rotary)
         finally:
-            if not self._loader.is_resident:
-                module.to("meta")
-                self._loaded.discard(layer)
+            if is_outermost:
+                self._at_work.discard(layer)
+                if not self._loader.is_resident:
+                    module.to("meta")
+                    self._loaded.discard(layer)
 
     def stream(self) -> None:
         """Let go of the weights of all blocks, and read a block's anew at each use from now on."""

@@ -35,6 +35,8 @@ class Purpose(IntEnum):
     """Random vectors like keys, or gates, by layer."""
     RANDOM_UPS = 12
     """Random vectors like up projections, by layer."""
+    SHUFFLED_POSITIONS = 13
+    """Where in its sequence each counted position of a text goes."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

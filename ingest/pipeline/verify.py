@@ -250,7 +250,7 @@ def _of_sweep(model: _Model, context: JobContext, jobs: Sequence[tuple[SweepJob,
         sweep(
             context.transformer,
             context.corpus,
-            observers_for=lambda layer, chunk: [job.observer() for job, _ in jobs],
+            observers_for=lambda layer, chunk: [job.observer(layer) for job, _ in jobs],
             is_done=lambda layer, chunk: layer not in seen,
             sink=lambda layer, chunk, results: seen[layer].append(results),
             batch_tokens=context.batch_tokens,

@@ -12,7 +12,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.errors import causal_model_needed
+from neurothek.ingest.errors import causal_model_needed, signs_needed
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
 from neurothek.ingest.models import checkpoints
@@ -23,7 +23,7 @@ from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.models.weights import Checkpoint
 from neurothek.ingest.planning.work import ModelWork
-from neurothek.ingest.request import IngestRequest, ModelSource
+from neurothek.ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
 from neurothek.ingest.runs.finished import EarlierRuns
 from neurothek.ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
 from neurothek.ingest.runs.records import model_record
@@ -110,7 +110,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, source: ModelSou
             pass
     work = _open(warehouse, request, source, progress)
     jobs = _fitting(work)
-    others = tuple(job for job in request.jobs if job not in jobs)
+    others = tuple(job for job in request.jobs if job not in jobs and job not in registry.OF_SIGNS)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
     corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
     stored_name = None if corpus is None else known_as(warehouse, corpus)
@@ -149,8 +149,14 @@ def _opened(work: ModelWork, name: str) -> Job[JobContext]:
 
 def _fitting(work: ModelWork) -> tuple[str, ...]:
     """The jobs asked for that the model can be asked for."""
-    jobs = work.request.jobs
-    if not work.transformer.shape.is_masked:
+    jobs, shape = work.request.jobs, work.transformer.shape
+    if shape.is_non_negative:
+        if refused := [job for job in registry.OF_SIGNS if job in work.request.named]:
+            raise signs_needed(work.model.name, refused)
+        jobs = tuple(job for job in jobs if job not in registry.OF_SIGNS)
+    elif jobs == DEFAULT_JOBS and not shape.is_masked:
+        jobs = (*jobs, *registry.OF_SIGNS)
+    if not shape.is_masked:
         return jobs
     possible = tuple(job for job in jobs if job in registry.OF_MASKED)
     others = [job for job in jobs if job not in registry.OF_MASKED]

@@ -84,14 +84,14 @@ def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *,
     started, n_tokens = time.perf_counter(), 0
     streams, used = MemoryStreams(), list[Batch]()
     for layer in range(transformer.shape.n_layers):
-        observers = [job.observer() for job in jobs]
+        observers = [job.observer(layer) for job in jobs]
         waiting = batches(corpus, corpus.chunks()[0], batch_tokens=batch_tokens) if layer == 0 else iter(list(used))
         with transformer.block(layer) as block:
             for batch in waiting:
                 output = block(transformer.embed(batch.tokens) if layer == 0 else streams.load(batch))
                 streams.save(batch, output.stream)
                 for observer in observers:
-                    observer.observe(batch, output.coefficients, output.gates)
+                    observer.observe(batch, output)
                 # Reading one number waits for a device that computes behind our back.
                 output.stream[0, 0, 0].item()
                 n_tokens += sum(batch.lengths)
@@ -109,12 +109,12 @@ def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *,
 
 def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *, batch_tokens: int) -> float:
     """How long the folds of one layer of a text take, what all layers share not counted."""
-    observers = [job.observer() for job in jobs]
+    observers = [job.observer(0) for job in jobs]
     with transformer.block(0) as block:
         for batch in batches(corpus, range(corpus.n_sequences), batch_tokens=batch_tokens):
             output = block(transformer.embed(batch.tokens))
             for observer in observers:
-                observer.observe(batch, output.coefficients, output.gates)
+                observer.observe(batch, output)
     parts = [Partials((observer.result().lazy(),)) for observer in observers]
     seconds = 0.0
     for _ in range(2):

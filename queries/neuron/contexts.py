@@ -187,6 +187,9 @@ DETECTION_COLUMNS: Mapping[str, pl.DataType] = {
     "why": TEXT,
 }
 _NAMES = {1: "tokens", 2: "bigrams", 3: "trigrams"}
+STRONG = 3
+"""Root mean squares of its neuron beyond which a coefficient is strong."""
+
 MOST_SHOWN = 5
 """Triggers of a length that the page shows, as many as every alive neuron has."""
 
@@ -198,6 +201,8 @@ class Triggers:
     ngrams: pl.DataFrame  # its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`
     detection: pl.DataFrame  # a row for each length, with the columns of `DETECTION_COLUMNS`
     suppression: Mapping[str, Any] | None  # the row of the view `suppression`, or None unless it detects tokens
+    # the pole whose strong activations are counted; None where every activation is
+    strong_pole: str | None = None
 
     def sentence(self) -> str:
         """Whether it detects tokens, and whether it suppresses them; nothing where there is nothing to say."""
@@ -230,6 +235,14 @@ class Triggers:
         """Why it is not a detector of n-grams of a length: a phrase for each length that has a reason."""
         return [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
 
+    def counted(self) -> list[str]:
+        """Which activations are counted, where not all are."""
+        if self.strong_pole is None:
+            return []
+        return [
+            f"activations: the strong ones, |m| above {STRONG} root mean squares, at {self.strong_pole} coefficients"
+        ]
+
     def sections(self, corpus: str, limit: int) -> list[Section]:
         """The triggers of each length, and how they label the neuron."""
         if self.detection.is_empty():
@@ -238,7 +251,7 @@ class Triggers:
             first_of(f"{called(n)} that trigger it in {corpus}", rows, min(limit, MOST_SHOWN), _MEANING[n])
             for n, rows in self.by_length().items()
         ]
-        remark = "\n".join([*self.reasons(), *rule()])
+        remark = "\n".join([*self.reasons(), *rule(), *self.counted()])
         return [*parts, Section(f"detector of n-grams in {corpus}", self.verdicts(), remark)]
 
 
@@ -299,7 +312,10 @@ def neuron_triggers(
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
     suppression = records(connection, _NEURON_SUPPRESSION, {**place, "model": neuron.model}) if is_detector else []
     return Triggers(
-        framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), suppression[0] if suppression else None
+        framed(spelled, TRIGGER_COLUMNS),
+        framed(lengths, DETECTION_COLUMNS),
+        suppression[0] if suppression else None,
+        strong_pole=(rows.facts["pole"] or "positive") if any(row["counts_strong"] for row in lengths) else None,
     )
 
 

@@ -51,6 +51,11 @@ def _firing(page: NeuronPage) -> list[str]:
     if not n_active:
         return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
     first = page.triggers.ngrams.filter((pl.col("n") == 1) & (pl.col("rank") == 1)).to_dicts()
+    if page.activation_rule == "gate > 0":
+        strong = page.poles.strong_frequency
+        at = [f" at {quoted(row['text'])} ({percent(row['share'])} of these)" for row in first]
+        often = [] if strong is None else [f"strong at {percent(strong)}{', most often' if at else ''}{''.join(at)}"]
+        return [f"Gate open at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}", *often]
     most = [f", most often at {quoted(row['text'])} ({percent(row['share'])} of its activations)" for row in first]
     return [f"Fires at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
 

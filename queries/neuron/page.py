@@ -18,6 +18,7 @@ from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_
 from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
+from neurothek.queries.neuron.poles import Poles, neuron_poles
 from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.views.on_corpus import on_corpus
@@ -116,6 +117,7 @@ class NeuronPage(TabularAnswer):
         pushed: the tokens it helped its FFN to bring to the top for good, with the columns of `PUSHED_COLUMNS`.
         relatives: similar neurons: its cluster, its nearest neighbours, and its counterparts in other models.
         changed: what turning it off, alone or with others, did to the loss.
+        poles: what it does at coefficients above and below 0, in a gated model.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that an annotator finds none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
@@ -144,6 +146,7 @@ class NeuronPage(TabularAnswer):
     relatives: Relatives
     changed: Changed
     annotations: pl.DataFrame
+    poles: Poles
     unmeasured: tuple[Unmeasured, ...] = ()
     limit: int = 10
     special_tokens: Sequence[str] = ()
@@ -168,6 +171,7 @@ class NeuronPage(TabularAnswer):
         sentences = (
             f"{place}{norm}.",
             self._firing(),
+            self.poles.sentence(),
             self.extremes,
             self._at_bos(),
             self._bound(),
@@ -185,8 +189,10 @@ class NeuronPage(TabularAnswer):
         if not n_seen:
             return f"Its activity on {self.corpus} was not measured."
         rule = "" if self.activation_rule in (None, "m != 0") else f" ({self.activation_rule})"
+        share = f"{100 * n_active / n_seen:.3g}%"
+        if self.activation_rule == "gate > 0":
+            return f"Its gate is open at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
         if n_active:
-            share = f"{100 * n_active / n_seen:.3g}%"
             return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
         return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
@@ -244,16 +250,19 @@ class NeuronPage(TabularAnswer):
         sides += self._concepts()
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
+        of_poles = self.poles.context_sections(self.corpus)
         written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []
         contexts = self.contexts.select("activation", "domain", "before", "token", "after", *written)
         return [
+            *self.poles.sections(self.corpus),
             *sides,
+            *of_poles,
             Section(f"activity on {self.corpus}", self.domains),
             *self._profiles(),
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
             *self.changed.sections(),
-            Section(f"strongest contexts in {self.corpus}", contexts),
+            *([] if of_poles else [Section(f"strongest contexts in {self.corpus}", contexts)]),
             *window_sections(self.windows, self.corpus, is_signed=self.names_writing(self.windows)),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
@@ -303,6 +312,9 @@ class NeuronPage(TabularAnswer):
             "contexts": self.contexts,
             "windows": self.windows,
             "activation_histogram": self.activation_histogram,
+            "poles": self.poles.poles,
+            "gate_cases": self.poles.cases,
+            "pole_contexts": self.poles.contexts,
             "pushed": self.pushed,
             "effect": self.changed.alone,
             "interventions": self.changed.together,
@@ -378,6 +390,12 @@ def _page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         changed=neuron_changed(prepared, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
+        poles=neuron_poles(
+            rows.of,
+            spelled(rows.of["pole_contexts"], rows.texts),
+            rows.facts,
+            sum(row["n_tokens_seen"] for row in rows.of["domains"]),
+        ),
         special_tokens=rows.special,
         is_signed=neuron.of.is_signed,
         unmeasured=() if corpus is None else tuple(unmeasured(prepared, [neuron.model], corpus, OF_NEURON)),

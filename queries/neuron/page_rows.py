@@ -112,7 +112,7 @@ class Aside:
         return [(future, cursor) for future, cursor in list(self._questions) if not future.done()]
 
 
-_OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains")
+_OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains", "poles", "pole_contexts", "strength")
 """What a page says about a corpus."""
 
 _Answer = Future[list[Row]]
@@ -158,7 +158,7 @@ def neuron_rows(
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
         if measured is not None:
-            answers |= _ask_of_text(aside, prepared, place, measured.corpus_id)
+            answers |= _ask_of_text(aside, prepared, place, measured.corpus_id, is_signed=neuron.of.is_signed)
         answers["has"] = _ask_views(aside, prepared, "neuron_has", place)
         lists = answers["lists"].result()
         tokens = listed_tokens(lists)
@@ -183,12 +183,24 @@ def neuron_rows(
 
 
 def _ask_of_text(
-    aside: Aside, prepared: duckdb.DuckDBPyConnection, place: Mapping[str, Any], corpus_id: int
+    aside: Aside,
+    prepared: duckdb.DuckDBPyConnection,
+    place: Mapping[str, Any],
+    corpus_id: int,
+    *,
+    is_signed: bool,
 ) -> dict[str, _Answer]:
     """First what takes longest: it holds tokens, whose texts are asked for next."""
     parameters = {**place, "corpus_id": corpus_id}
+    of_poles = {}
+    if is_signed:
+        of_poles = {
+            "pole_contexts": aside.ask(partial(_contexts, parameters=parameters, name="neuron_pole_contexts")),
+            **{name: _ask(aside, name, parameters) for name in ("poles", "strength")},
+        }
     return {
         "contexts": aside.ask(partial(_contexts, parameters=parameters)),
+        **of_poles,
         **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "domains")},
         "ngrams": _ask_views(aside, prepared, "neuron_ngrams", parameters),
     }
@@ -207,9 +219,11 @@ def _ask_views(aside: Aside, prepared: duckdb.DuckDBPyConnection, name: str, par
     return answered
 
 
-def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any]) -> list[Row]:
+def _contexts(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], name: str = "neuron_contexts"
+) -> list[Row]:
     """Places and windows with what is around them, in two questions: DuckDB plans one of both for longer."""
-    rows = ask_records(connection, "neuron_contexts", parameters)
+    rows = ask_records(connection, name, parameters)
     places = {
         "corpus_id": parameters["corpus_id"],
         "sequence_ids": [row["sequence_id"] for row in rows],
@@ -232,6 +246,7 @@ def _with_band(rows: Sequence[Row], *, has: bool) -> list[Row]:
 
 def _token_ids(tokens: Sequence[Row], answers: Mapping[str, _Answer]) -> list[int]:
     """Ids of the tokens that are shown anywhere on the page."""
-    contexts, triggers = (answers[name].result() if name in answers else [] for name in ("contexts", "triggers"))
+    names = ("contexts", "pole_contexts", "triggers")
+    contexts, of_poles, triggers = (answers[name].result() if name in answers else [] for name in names)
     in_triggers = [token_id for row in triggers for token_id in row["token_ids"]]
-    return [*(row["token_id"] for row in tokens), *context_ids(contexts), *in_triggers]
+    return [*(row["token_id"] for row in tokens), *context_ids(contexts), *context_ids(of_poles), *in_triggers]

@@ -19,6 +19,9 @@
 --   detector_share: n_detectors / n_neurons.
 --   n_strict: Detectors whose covering n-grams are all detected.
 --   strict_share: n_strict / n_neurons.
+--   n_shuffled: Neurons of the layer whose activations were shuffled over the positions of each sequence; null where they were not.
+--   n_shuffled_detectors: Those of them that detect then: what chance calls a detector; null where the length cannot be labelled.
+--   shuffled_share: n_shuffled_detectors / n_shuffled.
 --   corpus: The shown corpus.
 with layers as (
     select
@@ -30,6 +33,34 @@ with layers as (
         count(nullif(ngrams.n_active, 0)) as n_alive,
     from store.ngrams as ngrams
     group by ngrams.set_id, ngrams.corpus_id, ngrams.n, ngrams.layer
+),
+thresholds as (
+    -- Those of detected_ngrams; recall and occurrences are in the stored counts.
+    select
+        cast(100 as bigint) as min_activations,
+        cast(5 as bigint) as most_tokens,
+        cast(50 as bigint) as most_ngrams,
+        cast(0.95 as double) as least_share,
+),
+shuffled as (
+    select
+        measured.set_id as model_id,
+        measured.corpus_id,
+        measured.n,
+        measured.layer,
+        count(*) as n_shuffled,
+        count(
+            case
+                when measured.n_active >= thresholds.min_activations
+                    and measured.n_covering_95
+                    <= case when measured.n = 1 then thresholds.most_tokens else thresholds.most_ngrams end
+                    and cast(measured.n_detected as double) / measured.n_active >= thresholds.least_share
+                    then 1
+            end
+        ) as n_detectors,
+    from store.shuffled_ngrams as measured
+    cross join thresholds
+    group by measured.set_id, measured.corpus_id, measured.n, measured.layer
 ),
 detectors as (
     select
@@ -61,6 +92,11 @@ select
     case
         when corpus_ngrams.can_be_labelled then cast(coalesce(detectors.n_strict, 0) as double) / layers.n_neurons
     end as strict_share,
+    shuffled.n_shuffled,
+    case when corpus_ngrams.can_be_labelled then shuffled.n_detectors end as n_shuffled_detectors,
+    case
+        when corpus_ngrams.can_be_labelled then cast(shuffled.n_detectors as double) / shuffled.n_shuffled
+    end as shuffled_share,
     corpus_ngrams.corpus,
 from layers
 inner join corpus_ngrams
@@ -70,3 +106,9 @@ inner join corpus_ngrams
 inner join store.models as models on models.model_id = layers.model_id
 left join detectors
     on detectors.model_id = layers.model_id and detectors.n = layers.n and detectors.layer = layers.layer
+left join shuffled
+    on
+        shuffled.model_id = layers.model_id
+        and shuffled.corpus_id = layers.corpus_id
+        and shuffled.n = layers.n
+        and shuffled.layer = layers.layer

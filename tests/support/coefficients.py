@@ -8,6 +8,7 @@ from torch import Tensor
 
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.batches import Batch, batches
+from neurothek.ingest.models.families.blocks import BlockOutput
 
 
 def corpus(lengths: Sequence[tuple[str, int]], *, has_bos: bool = True, vocab: int = 390, seed: int = 0) -> Corpus:
@@ -57,3 +58,9 @@ def padded(text: Corpus, chunk: range, made: Sequence[Tensor], *, batch_tokens: 
             tensor[row, :length] = made[batch.first_sequence + row]
         shown.append((batch, tensor))
     return shown
+
+
+def output_of(coefficients: Tensor, gates: Tensor | None = None, added: Tensor | None = None) -> BlockOutput:
+    """What a block with such coefficients returns; its stream plays no part."""
+    none = coefficients.new_zeros(*coefficients.shape[:2], 1)
+    return BlockOutput(none, coefficients, none, none if added is None else added, gates)

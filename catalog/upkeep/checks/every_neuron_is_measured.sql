@@ -11,6 +11,8 @@ measured as (
     union all
     select 'activity' as name, set_id as model_id, corpus_id, domain as part, layer, neuron from store.activity
     union all
+    select 'contributions' as name, set_id as model_id, corpus_id, '' as part, layer, neuron from store.contributions
+    union all
     select 'ngrams' as name, set_id as model_id, corpus_id, n::varchar as part, layer, neuron from store.ngrams
     union all
     select 'positions' as name, set_id as model_id, corpus_id, domain as part, layer, neuron

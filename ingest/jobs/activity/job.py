@@ -5,8 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from jaxtyping import Float
-from torch import Tensor
 
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.texts import ACTIVITY
@@ -28,6 +26,7 @@ from neurothek.ingest.jobs.activity.tally import (
     Tally,
 )
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
+from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
 
@@ -68,14 +67,10 @@ class ActivityObserver:
         self._tallier = Tallier(rule, is_non_negative)
         self._tallies: dict[int, Tally] = {}
 
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
-        decisive = gates if self._tallier.rule.is_of_gate else None
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
+        """Take in the coefficients m of a batch, and the gates' pre-activations."""
+        coefficients = output.coefficients
+        decisive = output.gates if self._tallier.rule.is_of_gate else None
         for runs in counted_sequences(batch, coefficients, decisive):
             for run in runs:
                 self._tallies.setdefault(run.domain, Tally.empty(self._d_ffn, coefficients.device))
@@ -130,8 +125,8 @@ class ActivityJob(RuleJob):
         """The activation rule and the thresholds of |m|."""
         return {"activation_rule": str(self.rule), "above": list(ABOVE)}
 
-    def observer(self) -> Observer:
-        """What watches one layer of one chunk."""
+    def observer(self, layer: int) -> Observer:
+        """What watches the layer over one chunk."""
         return ActivityObserver(self.context.shape.d_ffn, self.rule, is_non_negative=self.context.shape.is_non_negative)
 
     def fold(self, layer: int, partials: Partials) -> Frames:

@@ -42,6 +42,7 @@ from neurothek.ingest.jobs.contexts.kept_places import (
     read_around,
 )
 from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
 from neurothek.ingest.request import IngestRequest
@@ -98,8 +99,8 @@ class ContextsJob(SweepJob):
             "seed": self.seed,
         }
 
-    def observer(self) -> Observer:
-        """What watches one layer of one chunk."""
+    def observer(self, layer: int) -> Observer:
+        """What watches the layer over one chunk."""
         shape = self.context.shape
         return ContextsObserver(shape.d_ffn, self._draws, self._amounts, is_non_negative=shape.is_non_negative)
 
@@ -197,13 +198,9 @@ class ContextsObserver:
         self._random: list[pl.DataFrame] = []
         self._counts: Int[Tensor, "d_ffn bins"] | None = None
 
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in [batch time d_ffn] coefficients m; the gates play no part."""
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
+        """Take in the coefficients m of a batch; the gates play no part."""
+        coefficients = output.coefficients
         # A sequence that is only a BOS has no counted position.
         runs = [run for run in chain.from_iterable(counted_sequences(batch, coefficients)) if run.coefficients.shape[1]]
         if not runs:

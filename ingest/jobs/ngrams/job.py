@@ -1,6 +1,6 @@
 """The job `ngrams`: which tokens, bigrams and trigrams trigger each neuron, and how few of them cover it ([V] 4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,24 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, UInt8
 from torch import Tensor
 from torch.nn import functional
 
 from neurothek.catalog.tables.table import Table
-from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
+from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, SHUFFLED_NGRAMS, TRIGGERS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.extremes import Extremes, strongest_below_zero
 from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.ngrams import trigger_scores
 from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
 from neurothek.ingest.jobs.ngrams.index import NgramIndex, number_ngrams
 from neurothek.ingest.jobs.ngrams.trigger_scores import BLOCK, Peers, Triggers, TriggerScores
+from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 READ_BYTES = 32 << 20
 """Bits that the fold of n-grams reads at a time."""
@@ -34,12 +37,13 @@ READ_BYTES = 32 << 20
 
 def _footprint(shape: Shape, extent: Extent) -> Footprint:
     """The arrays that exist at once in the code of the job, and the rows that it leaves."""
-    chunk_bits = shape.d_ffn * extent.chunk_tokens // 8
+    chunk_bits = shape.d_ffn * extent.chunk_tokens // 8 * (1 + (shape.is_gated and not shape.has_exact_zeros))
     n_distinct = min(shape.vocab_size, extent.n_tokens) + 2 * extent.n_tokens
     index = extent.n_tokens * 28 + n_distinct * 24
     numbering = extent.n_tokens * 64
     unembedding = shape.vocab_size * shape.d_model * 4
-    bits = shape.d_ffn * extent.n_tokens // 8
+    # Where there are poles, the bits of both.
+    bits = shape.d_ffn * extent.n_tokens // 8 * (1 + (shape.is_gated and not shape.has_exact_zeros))
     scores = shape.vocab_size * min(BLOCK, shape.d_ffn) * 4 + shape.d_ffn * shape.d_model * 4 * 2
     counting = extent.n_tokens * 80 * torch.get_num_threads() + 3 * min(bits, READ_BYTES)
     triggers = shape.d_ffn * 8_000
@@ -66,7 +70,8 @@ class NgramsJob(RuleJob):
     seed: int = 0  # of the tokens drawn beside each trigger
     name = "ngrams"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
+    counts_strong = True
+    tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM, SHUFFLED_NGRAMS)
     footprint = staticmethod(_footprint)
 
     def parameters(self) -> dict[str, Any]:
@@ -81,19 +86,25 @@ class NgramsJob(RuleJob):
             "seed": self.seed,
         }
 
-    def observer(self) -> Observer:
-        """What watches one layer of one chunk."""
-        return NgramsObserver(self.context.shape.d_ffn, self.rule)
+    def observer(self, layer: int) -> Observer:
+        """What watches the layer over one chunk."""
+        return NgramsObserver(self.context.shape.d_ffn, *self.rules(layer))
 
     def fold(self, layer: int, partials: Partials) -> Frames:
         """A layer's rows; what the layers share is made for the first of them."""
         opened, transformer = self._opened, self.context.transformer
-        columns = list(opened.count(partials, self.context.corpus))
+        d_ffn, numbers = transformer.shape.d_ffn, shuffled_columns(transformer.shape.d_ffn)
+        columns, shuffled = [], dict[int, Counted]()
+        for number, (counted, of_shuffled) in enumerate(opened.count(partials, self.context.corpus, shuffled=numbers)):
+            columns.append(counted)
+            if of_shuffled is not None:
+                shuffled[number] = of_shuffled
         spectrum = opened.spectrum() if layer == 0 else NGRAM_SPECTRUM.empty()
         return {
-            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=transformer.shape.d_ffn),
+            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=d_ffn),
             TRIGGERS.name: opened.triggers_frame(layer, columns, transformer),
             NGRAM_SPECTRUM.name: NGRAM_SPECTRUM.check(spectrum),
+            SHUFFLED_NGRAMS.name: opened.shuffled_frame(layer, shuffled, d_ffn=d_ffn),
         }
 
     @cached_property
@@ -102,6 +113,27 @@ class NgramsJob(RuleJob):
         indexes = tuple(number_ngrams(context.corpus, longest=LONGEST))
         peers = Peers.of(indexes[0])
         return _Opened(indexes, TriggerScores.of(context.transformer, context.tokenizer, peers, seed=self.seed))
+
+
+N_SHUFFLED = 16
+"""Columns of eight neurons a layer whose activations are shuffled, too: what chance would label."""
+
+DETECTED_PERCENT = 95
+"""How often an n-gram activates the neuron that detects it ([V] 4.1)."""
+
+
+def shuffled_columns(d_ffn: int) -> frozenset[int]:
+    """Numbers of the columns of eight neurons whose activations are shuffled: evenly spread, or all there are."""
+    n_columns = -(-d_ffn // LANES)
+    return frozenset(range(n_columns)[:: max(1, n_columns // N_SHUFFLED)][:N_SHUFFLED])
+
+
+def shuffled_positions(corpus: Corpus) -> np.ndarray:
+    """int64 [n_counted]: the counted positions of every sequence in another order, the same for all neurons."""
+    lengths = np.diff(corpus.offsets) - int(corpus.has_bos)
+    sequence_of = np.repeat(np.arange(len(lengths)), lengths)
+    drawn = random_stream(0, Purpose.SHUFFLED_POSITIONS).random(len(sequence_of))
+    return np.lexsort((drawn, sequence_of))
 
 
 Counted = list[tuple[Coverage, Triggers]]
@@ -115,20 +147,29 @@ class _Opened:
     indexes: tuple[NgramIndex, ...]
     scores: TriggerScores
 
-    def count(self, partials: Partials, corpus: Corpus) -> Iterator[Counted]:
-        """Counts of neurons 0-7, 8-15, ..., in order."""
+    def count(
+        self, partials: Partials, corpus: Corpus, *, shuffled: Collection[int] = ()
+    ) -> Iterator[tuple[Counted, Counted | None]]:
+        """Counts of neurons 0-7, 8-15, ..., in order; with those of shuffled activations for the columns asked for."""
+        order = shuffled_positions(corpus) if shuffled else None
         at_once = max(1, READ_BYTES // max(corpus.n_counted, 1))
         # NumPy lets go of the interpreter's lock: columns are independent, and their order is kept.
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             start = 0
-            while rows := [part.slice(start, at_once).collect()["bits"].to_list() for part in partials.scans]:
+            while rows := [part.slice(start, at_once).collect().rows(named=True) for part in partials.scans]:
                 if not rows[0]:
                     break
-                yield from pool.map(self._count_column, zip(*rows, strict=True))
+                orders = [order if number in shuffled else None for number in range(start, start + len(rows[0]))]
+                yield from pool.map(self._count_column, zip(*rows, strict=True), orders)
                 start += at_once
 
-    def _count_column(self, parts: Sequence[bytes]) -> Counted:
-        bits = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    def _count_column(
+        self, parts: Sequence[Mapping[str, Any]], order: np.ndarray | None
+    ) -> tuple[Counted, Counted | None]:
+        bits = at_strongest_pole(parts)
+        return self._counted(bits), None if order is None else self._counted(bits[order])
+
+    def _counted(self, bits: np.ndarray) -> Counted:
         counted, totals = [], active_totals(bits)
         for index in self.indexes:
             counts = NgramCounts.of(index, bits, totals)
@@ -151,6 +192,22 @@ class _Opened:
             covering = np.concatenate([part.n_covering for part in totals], axis=1)[:, :d_ffn]
             frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.schema))
         return NGRAMS.check(pl.concat(frames).sort("n", "neuron"))
+
+    def shuffled_frame(self, layer: int, columns: Mapping[int, Counted], *, d_ffn: int) -> pl.DataFrame:
+        """One row per neuron of a sample and n, of its shuffled activations."""
+        rows = []
+        for column, counted in columns.items():
+            for index, (coverage, triggers) in zip(self.indexes, counted, strict=True):
+                occurrences = index.occurrences[triggers.rows]
+                is_detected = triggers.could_detect & (100 * triggers.counts >= DETECTED_PERCENT * occurrences)
+                n_detected = np.bincount(triggers.lanes[is_detected], triggers.counts[is_detected], LANES)
+                covering = coverage.n_covering[COVERAGE.index(95)]
+                for lane in range(min(LANES, d_ffn - LANES * column)):
+                    held = int(n_detected[lane]) if covering[lane] <= trigger_scores.NARROW else None
+                    numbers = (coverage.n_active[lane], coverage.n_distinct[lane], covering[lane])
+                    rows.append((layer, LANES * column + lane, index.n, *map(int, numbers), held))
+        frame = pl.DataFrame(rows, schema=SHUFFLED_NGRAMS.schema, orient="row")
+        return SHUFFLED_NGRAMS.check(frame.sort("n", "neuron"))
 
     def triggers_frame(self, layer: int, columns: Sequence[Counted], transformer: Transformer) -> pl.DataFrame:
         """One row a kept trigger."""
@@ -207,6 +264,10 @@ class _Opened:
 PARTIAL = {"column": pl.Int32(), "bits": pl.Binary()}
 """Columns of a partial: row i holds neurons 8i .. 8i + 7, a byte a counted position, neuron 8i in the lowest bit."""
 
+PARTIAL_OF_POLES = {**PARTIAL, "opposite": pl.Binary(), "extremes": pl.Binary()}
+"""The same where coefficients have either sign: `bits` are those above 0, `opposite` those below; `extremes` are
+float32 [2 8], the smallest and the largest coefficients."""
+
 
 class NgramsObserver:
     """Keeps the activations of one layer over one chunk as bits.
@@ -214,29 +275,55 @@ class NgramsObserver:
     What an n-gram triggers is exact only over the whole corpus, so nothing is counted here.
     """
 
-    def __init__(self, d_ffn: int, rule: ActivationRule) -> None:
-        """Watch `d_ffn` neurons."""
-        self._n_columns, self._rule = -(-d_ffn // LANES), rule
-        self._packed: list[Tensor] = []
+    def __init__(self, d_ffn: int, *rules: ActivationRule) -> None:
+        """Watch `d_ffn` neurons by a rule, or by one a pole."""
+        self._d_ffn, self._n_columns, self._rules = d_ffn, -(-d_ffn // LANES), rules
+        self._packed: tuple[list[Tensor], ...] = tuple([] for _ in rules)
+        self._extremes = Extremes(d_ffn) if len(rules) > 1 else None
 
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
-        decisive = self._rule.decisive(coefficients, gates)
-        for row, length in enumerate(batch.lengths):
-            self._packed.append(_packed(self._rule.active(decisive[row, batch.first_counted : length])))
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
+        """Take in the coefficients m of a batch, and the gates' pre-activations."""
+        for rule, packed in zip(self._rules, self._packed, strict=True):
+            decisive = rule.decisive(output.coefficients, output.gates)
+            for row, length in enumerate(batch.lengths):
+                packed.append(_packed(rule.active(decisive[row, batch.first_counted : length])))
+        if self._extremes is not None:
+            self._extremes.observe(batch, output.coefficients)
 
     def result(self) -> pl.DataFrame:
-        """One row for eight neurons, with the columns of PARTIAL."""
+        """One row for eight neurons, with the columns of PARTIAL, or of PARTIAL_OF_POLES."""
+        rows: dict[str, Any] = {"column": np.arange(self._n_columns, dtype=np.int32), "bits": self._bits(0)}
+        if self._extremes is None:
+            return pl.DataFrame(rows, schema=PARTIAL)
+        extremes = np.zeros((2, self._n_columns * LANES), dtype=np.float32)
+        extremes[:, : self._d_ffn] = self._extremes.result()
+        by_column = extremes.reshape(2, -1, LANES).swapaxes(0, 1)
+        rows |= {"opposite": self._bits(1), "extremes": [column.tobytes() for column in by_column]}
+        return pl.DataFrame(rows, schema=PARTIAL_OF_POLES)
+
+    def _bits(self, number: int) -> list[bytes]:
+        """The bits of each column by one of the rules."""
+        packed = self._packed[number]
         # torch transposes bytes ten times faster than NumPy.
         empty = torch.zeros(self._n_columns, 0, dtype=torch.uint8)
-        bits = torch.cat(self._packed).T.contiguous().cpu() if self._packed else empty
-        rows = {"column": np.arange(len(bits), dtype=np.int32), "bits": [column.tobytes() for column in bits.numpy()]}
-        return pl.DataFrame(rows, schema=PARTIAL)
+        bits = torch.cat(packed).T.contiguous().cpu() if packed else empty
+        return [column.tobytes() for column in bits.numpy()]
+
+
+def at_strongest_pole(parts: Sequence[Mapping[str, Any]]) -> UInt8[np.ndarray, " n_counted"]:
+    """uint8 [n_counted] the bits of eight neurons over a text, each at the pole at which it is strongest.
+
+    Args:
+        parts: the rows of one column in the partials of all chunks.
+    """
+    bits = np.frombuffer(b"".join(part["bits"] for part in parts), dtype=np.uint8)
+    if "opposite" not in parts[0]:
+        return bits
+    extremes = [np.frombuffer(part["extremes"], dtype=np.float32).reshape(2, LANES) for part in parts]
+    below = np.packbits(strongest_below_zero(extremes), bitorder="little")[0]
+    opposite = np.frombuffer(b"".join(part["opposite"] for part in parts), dtype=np.uint8)
+    chosen: UInt8[np.ndarray, " n_counted"] = (bits & ~below) | (opposite & below)
+    return chosen
 
 
 def _packed(active: Bool[Tensor, "time d_ffn"]) -> UInt8[Tensor, "time columns"]:

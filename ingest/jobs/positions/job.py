@@ -17,16 +17,19 @@ from neurothek.ingest.corpora.sources.source import POOLED
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
+from neurothek.ingest.forward.extremes import Extremes, strongest_below_zero
 from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
+from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
 
 
 def _footprint(shape: Shape, extent: Extent) -> Footprint:
     """The arrays that exist at once in the code of the job, and the rows that it leaves."""
-    cells = shape.d_ffn * extent.sequence_length
+    # Where there are poles, both are counted.
+    cells = shape.d_ffn * extent.sequence_length * (1 + (shape.is_gated and not shape.has_exact_zeros))
     # Domains follow one another: a chunk holds counts of another one only where the next begins.
     parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
     parts += extent.n_chunks * (FILE_BYTES + extent.sequence_length * extent.n_domains * 24)
@@ -55,6 +58,7 @@ class PositionsJob(RuleJob):
 
     name = "positions"
     version = 1
+    counts_strong = True
     tables: ClassVar[tuple[Table, ...]] = (POSITIONS,)
     footprint = staticmethod(_footprint)
 
@@ -67,11 +71,10 @@ class PositionsJob(RuleJob):
             "kept_information": KEPT_INFORMATION,
         }
 
-    def observer(self) -> Observer:
-        """What watches one layer of one chunk."""
-        return PositionsObserver(
-            self.context.shape.d_ffn, self.rule, sequence_length=self.context.corpus.sequence_length
-        )
+    def observer(self, layer: int) -> Observer:
+        """What watches the layer over one chunk."""
+        length = self.context.corpus.sequence_length
+        return PositionsObserver(self.context.shape.d_ffn, *self.rules(layer), sequence_length=length)
 
     def fold(self, layer: int, partials: Partials) -> Frames:
         """One pooled row per neuron; one per domain with a full-length sequence where the pooled profile is kept."""
@@ -102,14 +105,26 @@ class _Folded:
     def of(cls, partials: Iterable[pl.DataFrame], corpus: Corpus, *, d_ffn: int) -> "_Folded":
         """Add up the chunks, each read once; whole numbers, so their order does not matter."""
         counts: dict[str, Int[np.ndarray, "positions d_ffn"]] = {}
+        opposite: dict[str, Int[np.ndarray, "positions d_ffn"]] = {}
         n_sequences: dict[str, int] = {}
         n_positions = corpus.sequence_length - int(corpus.has_bos)
+        extremes: list[Float[np.ndarray, "2 d_ffn"]] = []
         for partial in partials:
             for (domain,), rows in partial.group_by("domain", maintain_order=True):
+                if domain == _NO_DOMAIN:
+                    both = rows.item(0, "counts") + rows.item(0, "opposite")
+                    extremes.append(np.frombuffer(both, dtype=np.float32).reshape(2, d_ffn))
+                    continue
                 name = corpus.domains[int(str(domain))]
-                total = counts.setdefault(name, np.zeros((n_positions, d_ffn), dtype=np.int32))
-                total += np.frombuffer(b"".join(rows["counts"]), dtype=np.uint16).reshape(total.shape)
+                for column, totals in (("counts", counts), ("opposite", opposite)):
+                    if column in rows.columns:
+                        total = totals.setdefault(name, np.zeros((n_positions, d_ffn), dtype=np.int32))
+                        total += np.frombuffer(b"".join(rows[column]), dtype=np.uint16).reshape(total.shape)
                 n_sequences[name] = n_sequences.get(name, 0) + rows.item(0, "n_sequences")
+        if extremes:
+            below = strongest_below_zero(extremes)
+            for name, total in counts.items():
+                total[:, below] = opposite[name][:, below]
         return cls(corpus.sequence_length, d_ffn, n_positions, counts, n_sequences)
 
     def rows(self, neurons: range) -> pl.DataFrame:
@@ -152,6 +167,12 @@ _BLOCK_BYTES = 512 << 10
 PARTIAL = {"domain": pl.Int16(), "n_sequences": pl.Int64(), "counts": pl.Binary()}
 """Columns of a partial: `counts` holds a uint16 a neuron, which Parquet would keep as 32 bits a number."""
 
+PARTIAL_OF_POLES = {**PARTIAL, "opposite": pl.Binary()}
+"""The same where coefficients have either sign: `counts` are of those above 0, `opposite` of those below. One more row,
+of no domain, holds the smallest coefficients of the neurons as `counts` and the largest as `opposite`, float32."""
+
+_NO_DOMAIN = -1
+
 
 class PositionsObserver:
     """Counts one layer's activations at every counted position over one chunk's full-length sequences, by domain.
@@ -159,21 +180,19 @@ class PositionsObserver:
     Counts are kept in float32, which is exact: a chunk has at most 32,768 sequences.
     """
 
-    def __init__(self, d_ffn: int, rule: ActivationRule, *, sequence_length: int) -> None:
-        """Watch `d_ffn` neurons over sequences of exactly `sequence_length` ids."""
-        self._d_ffn, self._rule, self._sequence_length = d_ffn, rule, sequence_length
+    def __init__(self, d_ffn: int, *rules: ActivationRule, sequence_length: int) -> None:
+        """Watch `d_ffn` neurons by a rule, or by one a pole, over sequences of exactly `sequence_length` ids."""
+        self._d_ffn, self._rules, self._sequence_length = d_ffn, rules, sequence_length
         self._rows = max(8, _BLOCK_BYTES // (4 * d_ffn))
-        self._counts: dict[int, Tensor] = {}
+        self._counts: tuple[dict[int, Tensor], ...] = tuple({} for _ in rules)
+        self._extremes = Extremes(d_ffn) if len(rules) > 1 else None
         self._n_sequences: dict[int, int] = {}
 
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
-        decisive = self._rule.decisive(coefficients, gates)
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
+        """Take in the coefficients m of a batch, and the gates' pre-activations."""
+        coefficients = output.coefficients
+        if self._extremes is not None:
+            self._extremes.observe(batch, coefficients)
         full = [
             (row, domain)
             for row, (length, domain) in enumerate(zip(batch.lengths, batch.domains, strict=True))
@@ -185,29 +204,37 @@ class PositionsObserver:
         # On an accelerator a whole sequence at once: there a call costs more than the memory it walks through.
         rows = self._rows if coefficients.device.type == "cpu" else self._sequence_length
         scratch = torch.empty(min(rows, self._sequence_length), self._d_ffn, device=coefficients.device)
-        for start in range(first, self._sequence_length, rows):
-            stop = min(start + rows, self._sequence_length)
-            for row, domain in full:
-                active = scratch[: stop - start]
-                self._rule.mark_(active, decisive[row, start:stop].float())
-                self._of(domain, coefficients.device, first)[start - first : stop - first] += active
+        for rule, counts in zip(self._rules, self._counts, strict=True):
+            decisive = rule.decisive(coefficients, output.gates)
+            for _, domain in full:
+                if domain not in counts:
+                    shape = (self._sequence_length - first, self._d_ffn)
+                    counts[domain] = torch.zeros(shape, device=coefficients.device)
+            for start in range(first, self._sequence_length, rows):
+                stop = min(start + rows, self._sequence_length)
+                for row, domain in full:
+                    active = scratch[: stop - start]
+                    rule.mark_(active, decisive[row, start:stop].float())
+                    counts[domain][start - first : stop - first] += active
 
     def result(self) -> pl.DataFrame:
-        """One row a domain of the chunk and counted position, with the columns of PARTIAL."""
-        frames = [self._frame(domain) for domain in sorted(self._counts)]
-        return pl.concat([pl.DataFrame(schema=PARTIAL), *frames])
-
-    def _of(self, domain: int, device: torch.device, first: int) -> Tensor:
-        if domain not in self._counts:
-            self._counts[domain] = torch.zeros(self._sequence_length - first, self._d_ffn, device=device)
-        return self._counts[domain]
+        """One row a domain of the chunk and counted position, with the columns of PARTIAL, or of PARTIAL_OF_POLES."""
+        frames = [self._frame(domain) for domain in sorted(self._counts[0])]
+        if self._extremes is None:
+            return pl.concat([pl.DataFrame(schema=PARTIAL), *frames])
+        lowest, highest = (one.tobytes() for one in self._extremes.result())
+        extremes = pl.DataFrame([(_NO_DOMAIN, 0, lowest, highest)], schema=PARTIAL_OF_POLES, orient="row")
+        return pl.concat([extremes, *frames])
 
     def _frame(self, domain: int) -> pl.DataFrame:
         # A chunk's sequences cannot exceed 16 bits.
-        counts = self._counts[domain].cpu().numpy().astype(np.uint16)
+        of_rules = [counts[domain].cpu().numpy().astype(np.uint16) for counts in self._counts]
         columns = {
-            "domain": np.full(len(counts), domain, dtype=np.int16),
-            "n_sequences": np.full(len(counts), self._n_sequences[domain], dtype=np.int64),
-            "counts": [position.tobytes() for position in counts],
+            "domain": np.full(len(of_rules[0]), domain, dtype=np.int16),
+            "n_sequences": np.full(len(of_rules[0]), self._n_sequences[domain], dtype=np.int64),
         }
-        return pl.DataFrame(columns, schema=PARTIAL)
+        lists = {
+            name: [position.tobytes() for position in counts]
+            for name, counts in zip(("counts", "opposite"), of_rules, strict=False)
+        }
+        return pl.DataFrame({**columns, **lists}, schema=PARTIAL if len(lists) == 1 else PARTIAL_OF_POLES)

@@ -27,6 +27,8 @@ class BlockOutput:
     # the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks; in parallel
     # blocks, whose FFN reads what enters the block, that plus the attention's output
     pre_ffn: Float[Tensor, "batch time d_model"]
+    # what the FFN adds to the stream, its biases included; in post-norm blocks before the norm of the sum
+    added: Float[Tensor, "batch time d_model"]
     # the pre-activations of the gates, None where the FFN has none
     gates: Float[Tensor, "batch time d_ffn"] | None = None
     # what the FFN's output is divided by before it is added to the stream; None where it is added as it is
@@ -84,6 +86,7 @@ class Layout:
     is_parallel: bool  # whether attention and FFN both read what enters the block
     window: int | None  # how many positions its attention sees, itself included; None: all before
     angles: str | None = None  # which kind of angles it rotates by; None where all blocks rotate alike
+    written_scale: float = 1.0  # what all that is added to the stream is multiplied by
     is_capped: bool = False  # whether its attention bounds its logits, which is computed from a mask of numbers
 
 
@@ -135,14 +138,16 @@ class Block:
             norm = self._written_norm
             outputs = [] if norm is None else hooks.enter_context(_collected(norm, _input))
             remembered = {} if cache is None else {layout.family.cache: cache}
+            added = hooks.enter_context(_collected(self._values if norm is None else norm, _output))
             after = self._module(stream, **self._arguments(stream, lengths, start), **remembered)
         # OPT flattens batch and time before its FFN.
         rows = stream.shape[:2]
-        activations = coefficients[0].view(*rows, -1)
+        activations, scale = coefficients[0].view(*rows, -1), layout.written_scale
         return BlockOutput(
             stream=after,
             coefficients=activations,
             pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
+            added=added[0].view(stream.shape) if scale == 1 else added[0].view(stream.shape) * scale,
             # Where one map computes both factors, the gates come first.
             gates=gates[0].view(*rows, -1)[..., : activations.shape[-1]] if gates else None,
             divisors=rms(outputs[0], eps_of(norm)) if norm is not None else None,

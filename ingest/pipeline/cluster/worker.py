@@ -133,7 +133,7 @@ class Worker:
                 transformer,
                 self._corpus,
                 number,
-                ((layer, [self._watcher(job).observer() for job in jobs]) for layer, jobs in watched.items()),
+                ((layer, [self._watcher(job).observer(layer) for job in jobs]) for layer, jobs in watched.items()),
                 streams=held,
                 batch_tokens=self._current_assignment.request.batch_tokens,
             )

@@ -131,7 +131,7 @@ class LocalEngine(Engine):
             return [one for one in jobs if not one.has(layer, chunk)]
 
         def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
-            return [one.job.observer() for one in missing(layer, chunk)]
+            return [one.job.observer(layer) for one in missing(layer, chunk)]
 
         def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
             for one, result in zip(missing(layer, chunk), results, strict=True):

@@ -54,6 +54,7 @@ DAMAGE = {
     "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
     "neurons are units": "update store.unit_layers set n_units = n_units + 1 where layer = 0",
     "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
+    "poles are possible": "update store.pole_activity set n_strong = n_active + 1 where rowid = 0",
     "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",
     "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
     "profiles are counts": "update store.positions set mutual_information = 1 where rowid = 0",
@@ -125,6 +126,30 @@ MORE_DAMAGE = {
         "delete from store.unit_layers where set_id = 0 and layer = 1",
         "update store.unit_layers set first_unit = first_unit + 1 where layer = 1",
         "insert into store.unit_layers values (9, 0, 4, 0)",
+    ),
+    "poles are possible": (
+        "delete from store.pole_activity where rowid = 0",
+        "update store.pole_activity set largest = 0 where rowid = 0",
+        "update store.pole_activity set abs_sum = 2 * abs_sum, square_sum = 4 * square_sum where rowid = 0",
+        "update store.pole_activity set square_sum = 2 * square_sum where rowid = 0",
+        "update store.pole_activity set n_active = n_active - 1 where rowid = 0",
+        "update store.gate_cases set n_positions = n_positions + 1 where rowid = 0",
+        "update store.gate_cases set abs_sum = 2 * abs_sum + 1 where rowid = 0",
+        "update store.gate_cases set gate_case = 'g+' where rowid = 0",
+        "delete from store.gate_cases where rowid = 0",
+        "update store.pole_contexts set activation = -activation where rowid = 0",
+        "update store.pole_contexts set position = 99999 where rowid = 0",
+        "update store.pole_contexts set rank = rank + 1 where rowid = 0",
+        "update store.contributions set contribution_mean = contribution_max + 1 where rowid = 0",
+        "update store.contributions set contribution_max_later = contribution_max + 1 where rowid = 0",
+        "update store.contributions set contribution_mean_later = null where rowid = 0",
+        "update store.contributions set root_mean_square = -1 where rowid = 0",
+    ),
+    "ngrams agree with activity": (
+        "update store.ngrams set n_active = n_active + 1000 where rowid = 0",
+        "update store.shuffled_ngrams set n_active = n_active + 1 where rowid = 0",
+        "update store.shuffled_ngrams set n_detected = n_active + 1 where rowid = 0",
+        "update store.shuffled_ngrams set n_covering_95 = n_distinct + 1 where rowid = 0",
     ),
     "plausibility is of lists": (
         "update store.plausibility_judgements set text = ''",
@@ -250,13 +275,15 @@ def is_about_what_was_measured(check_name: str) -> bool:
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Everything that can be measured of two small models of one tokenizer, on one text."""
+    """Everything that can be measured of two small models of one tokenizer, and of a gated one, on one text."""
     folder = tmp_path_factory.mktemp("checks")
     corpora = ingests.write_corpus(folder)
     warehouse = ingests.open_warehouse(folder / "w.duckdb")
     for seed, name in enumerate(("tiny", "other")):
         model = build(folder / name, "opt", d_ffn=24, seed=seed)
         ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
+    gated = build(folder / "gated", "llama", d_ffn=24)
+    ingests.measure(warehouse, gated, ingests.request(corpora, jobs=("activity", "poles")))
     publish(warehouse, ANNOTATIONS, annotator="anna")
     with warehouse.reader() as connection:
         items = [one.handle for one in draw_lists(connection, "tiny").lists[:3]]

@@ -15,7 +15,7 @@ from neurothek.ingest.jobs.contexts.draws import Amounts, Draws
 from neurothek.ingest.jobs.contexts.job import ContextsObserver
 from neurothek.ingest.jobs.ngrams.job import NgramsObserver
 from neurothek.ingest.jobs.positions.job import PositionsObserver
-from tests.support.coefficients import coefficients, corpus, padded
+from tests.support.coefficients import coefficients, corpus, output_of, padded
 
 D_FFN = 24
 LENGTHS = [("a", 9), ("b", 40), ("a", 17), ("b", 2), ("c", 40), ("a", 40), ("c", 3)]
@@ -40,7 +40,7 @@ def seen(
     shown = padded(text, range(text.n_sequences), made, batch_tokens=90)
     gated = padded(text, range(text.n_sequences), gates or made, batch_tokens=90)
     for (batch, products), (_, decisive) in zip(shown, gated, strict=True):
-        observer.observe(batch, products, decisive if gates else None)
+        observer.observe(batch, output_of(products, decisive if gates else None))
     return observer.result()
 
 

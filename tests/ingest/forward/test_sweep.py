@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from torch import Tensor
 
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus
@@ -21,7 +20,7 @@ from neurothek.ingest.jobs.contexts.job import ContextsJob
 from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer
-from neurothek.ingest.models.transformer import Block, Transformer, open_transformer
+from neurothek.ingest.models.transformer import Block, BlockOutput, Transformer, open_transformer
 from neurothek.ingest.planning.sweep_plan import plan_sweep
 from tests.support.coefficients import corpus
 from tests.support.models import Kind, build
@@ -40,11 +39,11 @@ class Recorder:
     def __init__(self) -> None:
         self.seen: dict[int, np.ndarray] = {}
 
-    def observe(self, batch: Batch, coefficients: Tensor, gates: Tensor | None = None) -> None:
+    def observe(self, batch: Batch, output: BlockOutput) -> None:
         for row, length in enumerate(batch.lengths):
             number = batch.first_sequence + row
             assert not self.seen or number == max(self.seen) + 1
-            self.seen[number] = coefficients[row, :length].float().numpy().copy()
+            self.seen[number] = output.coefficients[row, :length].float().numpy().copy()
 
     def result(self) -> pl.DataFrame:
         return pl.DataFrame({"sequences": [len(self.seen)]})
@@ -211,7 +210,7 @@ def folded(transformer: Transformer, text: Corpus, *, order: Order, folder: Path
     sweep(
         transformer,
         text,
-        observers_for=lambda layer, chunk: [job.observer() for job in mine],
+        observers_for=lambda layer, chunk: [job.observer(layer) for job in mine],
         is_done=lambda layer, chunk: False,
         sink=lambda layer, chunk, results: partials.update({(layer, chunk): results}),
         batch_tokens=150,

@@ -11,7 +11,7 @@ from neurothek.ingest.jobs.job import SweepJob
 from neurothek.ingest.jobs.registry import NAMES, job_class
 from neurothek.ingest.models.transformer import Shape
 from neurothek.ingest.request import IngestRequest
-from tests.support.coefficients import coefficients, corpus, padded
+from tests.support.coefficients import coefficients, corpus, output_of, padded
 from tests.support.jobs import context_of
 from tests.support.pretended_gpu import GPU, Calls, pretended_gpu
 
@@ -41,12 +41,18 @@ SHAPE = Shape(
 def observer(name: str, shape: Shape) -> Observer:
     job = job_class(name).from_options(context_of(TEXT, shape=shape), IngestRequest())
     assert isinstance(job, SweepJob)
-    return job.observer()
+    return job.observer(0)
 
 
 def observed(name: str, shape: Shape, *, on_gpu: bool) -> tuple[pl.DataFrame, Calls]:
     """What the observer of a job saw, and what it asked of the GPU for the last of its batches."""
-    watching = observer(name, shape)
+    scales = torch.linspace(0.1, 1, shape.d_ffn)
+    with pytest.MonkeyPatch.context() as patch, pretended_gpu():
+        # Where a model lies its own numbers lie.
+        patch.setattr(
+            "neurothek.ingest.jobs.job.root_mean_square", lambda *_, **__: scales.to(GPU) if on_gpu else scales
+        )
+        watching = observer(name, shape)
     made = coefficients(TEXT, shape.d_ffn, share=0.2, relu=shape.has_exact_zeros)
     shown = padded(TEXT, range(TEXT.n_sequences), made, batch_tokens=BATCH_TOKENS)
     assert len(shown) > 1
@@ -55,7 +61,7 @@ def observed(name: str, shape: Shape, *, on_gpu: bool) -> tuple[pl.DataFrame, Ca
             there = tensor.to(GPU) if on_gpu else tensor
             calls.made.clear()
             calls.waited.clear()
-            watching.observe(batch, there)
+            watching.observe(batch, output_of(there))
         of_a_batch = Calls(calls.made.copy(), calls.waited.copy())
         return watching.result(), of_a_batch
 

@@ -28,17 +28,19 @@ MADE_ELSEWHERE = {
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
     *("extreme_updates", "shortcut_fit", "shortcut_quality", "shortcut_readings", "plausibility", "early_exits"),
     "exit_tradeoff",
+    *("neuron_poles", "gate_cases", "pole_contexts"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
     *("read_agreement", "read_agreement_by_layer"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
-test_shortcut_views shortcuts, test_exit_views exits, test_read_agreement reads, tests/queries/steering
-interventions."""
+test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,
+tests/queries/steering interventions."""
 
 
 NEEDS_TEXT = {
     *("contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"),
     *("positional_neurons", "positions_by_layer", "position_teams", "positional_values"),
+    *("neuron_activity", "neuron_poles", "gate_cases", "pole_contexts", "poles_by_layer"),
 }
 
 

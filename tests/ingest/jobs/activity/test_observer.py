@@ -12,7 +12,7 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.jobs.activity.job import ActivityJob, ActivityObserver
 from tests.support import jobs
-from tests.support.coefficients import coefficients, corpus, padded
+from tests.support.coefficients import coefficients, corpus, output_of, padded
 
 D_FFN = 24
 DEAD, ALWAYS, LATE = 0, 1, 2
@@ -63,7 +63,7 @@ def measured(
     for chunk in chunks:
         observer = ActivityObserver(D_FFN, rule, is_non_negative=relu)
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
-            observer.observe(batch, shown)
+            observer.observe(batch, output_of(shown))
         partials.append(observer.result())
     return ActivityJob(jobs.context_of(text), rule).fold(3, jobs.partials(*partials))["activity"]
 
@@ -181,7 +181,7 @@ def test_half_precision_coefficients_are_counted_as_they_are() -> None:
     observer = ActivityObserver(D_FFN, rule, is_non_negative=True)
     # Multiples of 1/16 below 8 are exact in bfloat16.
     for batch, shown in padded(text, range(7), made, batch_tokens=90):
-        observer.observe(batch, shown.bfloat16())
+        observer.observe(batch, output_of(shown.bfloat16()))
     frame = ActivityJob(jobs.context_of(text), rule).fold(3, jobs.partials(observer.result()))["activity"]
     assert frame.to_dicts() == loops(text, made, threshold=None)
 

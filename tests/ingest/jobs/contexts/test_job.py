@@ -15,7 +15,7 @@ from neurothek.ingest.jobs.contexts.job import ContextsJob
 from neurothek.ingest.models.transformer import Shape
 from tests.ingest.numerics.test_priorities import priority
 from tests.support import jobs
-from tests.support.coefficients import coefficients, corpus, padded
+from tests.support.coefficients import coefficients, corpus, output_of, padded
 
 D_FFN = 9
 LENGTHS = [("a" if number // 3 % 3 else "b", 2 + number // 2 * 7 % 150) for number in range(48)]
@@ -48,9 +48,9 @@ def measured(
     shape = Mock(spec=Shape, is_non_negative=relu, d_ffn=D_FFN)
     job, partials = ContextsJob(jobs.context_of(text, shape=shape)), []
     for chunk in chunks:
-        observer = job.observer()
+        observer = job.observer(0)
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
-            observer.observe(batch, shown)
+            observer.observe(batch, output_of(shown))
         partials.append(observer.result())
     return job.fold(4, jobs.partials(*partials))
 

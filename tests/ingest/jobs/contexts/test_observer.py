@@ -14,7 +14,7 @@ from neurothek.ingest.jobs.contexts.draws import Amounts, Draws
 from neurothek.ingest.jobs.contexts.job import ContextsJob, ContextsObserver
 from neurothek.ingest.models.transformer import Shape
 from tests.support import jobs
-from tests.support.coefficients import coefficients, corpus, padded
+from tests.support.coefficients import coefficients, corpus, output_of, padded
 
 D_FFN = 15
 # Three neighbours of one length and domain at a time, which are looked at together.
@@ -45,7 +45,7 @@ def measured(
     for chunk in chunks:
         observer = ContextsObserver(D_FFN, draws, amounts, is_non_negative=relu)
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
-            observer.observe(batch, shown)
+            observer.observe(batch, output_of(shown))
         partials.append(observer.result())
     job = ContextsJob(jobs.context_of(text, shape=Mock(spec=Shape, is_non_negative=relu)))
     return job.fold(4, jobs.partials(*partials))["contexts"]

@@ -15,12 +15,13 @@ from neurothek.ingest.forward.batches import batches
 from neurothek.ingest.jobs.job import JobContext, Partials
 from neurothek.ingest.jobs.ngrams import index
 from neurothek.ingest.jobs.ngrams import job as job_module
-from neurothek.ingest.jobs.ngrams.job import NgramsJob, NgramsObserver
+from neurothek.ingest.jobs.ngrams.job import NgramsJob, NgramsObserver, shuffled_positions
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support import ngrams as oracle
+from tests.support.coefficients import output_of
 from tests.support.models import build
 from tests.support.ngrams import PERCENTAGES, Line
 
@@ -60,17 +61,17 @@ def make_corpus(sequences: Sequence[Sequence[int]], *, has_bos: bool = True, n_d
     )
 
 
-def observed(corpus: Corpus, coefficients: torch.Tensor, chunks: Sequence[range], *, rule: ActivationRule) -> Partials:
+def observed(corpus: Corpus, coefficients: torch.Tensor, chunks: Sequence[range], *rules: ActivationRule) -> Partials:
     """What observers hand over that see [n_tokens d_ffn] coefficients, BOS included; padding fires everywhere."""
     parts = []
     for chunk in chunks:
-        observer = NgramsObserver(coefficients.shape[1], rule)
+        observer = NgramsObserver(coefficients.shape[1], *rules)
         for batch in batches(corpus, chunk, batch_tokens=100):
             shown = torch.ones(*batch.tokens.shape, coefficients.shape[1])
             for row, length in enumerate(batch.lengths):
                 start = int(corpus.offsets[batch.first_sequence + row])
                 shown[row, :length] = coefficients[start : start + length]
-            observer.observe(batch, shown)
+            observer.observe(batch, output_of(shown))
         parts.append(observer.result().lazy())
     return Partials(tuple(parts))
 
@@ -85,7 +86,7 @@ def fold(
     layer: int = 0,
 ) -> dict[str, pl.DataFrame]:
     job = NgramsJob(JobContext(opened.transformer, opened.tokenizer, corpus), rule)
-    return job.fold(layer, observed(corpus, coefficients, chunks or corpus.chunks(), rule=rule))
+    return job.fold(layer, observed(corpus, coefficients, chunks or corpus.chunks(), rule))
 
 
 def lines_of(corpus: Corpus, active: np.ndarray, neuron: int) -> list[Line]:
@@ -207,6 +208,70 @@ def test_the_rule_says_what_is_active(opened: Opened) -> None:
     corpus = make_corpus(zipf(30, longest=30, seed=4))
     coefficients = torch.from_numpy(np.random.default_rng(4).standard_normal((corpus.n_tokens, 21))).float()
     check(fold(opened, corpus, coefficients, rule=ActivationRule(0.5)), corpus, (coefficients > 0.5).numpy())
+
+
+def test_strong_activations_count_at_the_pole_of_the_strongest(opened: Opened) -> None:
+    """A neuron is asked about at one pole, which the whole text decides, whatever a chunk holds."""
+    corpus = make_corpus(zipf(30, longest=30, seed=6))
+    random = np.random.default_rng(6)
+    made = random.standard_normal((corpus.n_tokens, 21)).astype(np.float32)
+    # The last sequence alone turns neurons 3 and 9 around.
+    made[-1, 3], made[-1, 9] = -50, 50
+    bounds = random.uniform(0.2, 1.5, 21).astype(np.float32)
+    counted = np.ones(corpus.n_tokens, dtype=np.bool_)
+    if corpus.has_bos:
+        counted[corpus.offsets[:-1]] = False
+    active = np.zeros(made.shape, dtype=np.bool_)
+    for neuron in range(21):
+        own = made[counted, neuron]
+        sign = -1 if -own.min() > own.max() else 1
+        active[:, neuron] = sign * made[:, neuron] > bounds[neuron]
+    chunks = [range(0, 11), range(11, corpus.n_sequences)]
+    job = NgramsJob(JobContext(opened.transformer, opened.tokenizer, corpus), ActivationRule(3.0, is_relative=True))
+    rules = job.rule.poles(torch.from_numpy(bounds), both=True)
+    frames = job.fold(0, observed(corpus, torch.from_numpy(made), chunks, *rules))
+    check(frames, corpus, active)
+    assert (active & counted[:, None]).any(0).all()
+
+
+def test_shuffled_activations_are_counted_beside_them(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Activations keep their sequences and lose their tokens: a detector of one token detects nothing then."""
+    monkeypatch.setattr(job_module, "N_SHUFFLED", 1)
+    corpus = make_corpus(zipf(60, longest=40, seed=8))
+    random = np.random.default_rng(8)
+    active = random.random((corpus.n_tokens, 21)) < 0.4
+    (often,) = np.bincount(corpus.tokens[corpus.tokens > 4]).argsort()[-1:]
+    active[:, 5] = corpus.tokens == often
+    frames = fold(opened, corpus, torch.from_numpy(active).float())
+    order = shuffled_positions(corpus)
+    counted = np.ones(corpus.n_tokens, dtype=np.bool_)
+    if corpus.has_bos:
+        counted[corpus.offsets[:-1]] = False
+    lengths = np.diff(corpus.offsets) - int(corpus.has_bos)
+    sequence_of = np.repeat(np.arange(len(lengths)), lengths)
+    assert sorted(order.tolist()) == list(range(len(order)))
+    assert (sequence_of[order] == sequence_of).all()
+    assert (order != np.arange(len(order))).mean() > 0.8
+    turned = np.zeros_like(active)
+    turned[counted] = active[counted][order]
+    rows = frames["shuffled_ngrams"]
+    assert sorted(rows["neuron"].unique().to_list()) == list(range(8))
+    by_hand = fold(opened, corpus, torch.from_numpy(turned).float())
+    detected = dict.fromkeys(rows.select("neuron", "n").rows(), 0)
+    for row in by_hand["triggers"].to_dicts():
+        if row["n_occurrences"] >= 10 and 100 * row["n_active"] >= 95 * row["n_occurrences"]:
+            detected[row["neuron"], row["n"]] = detected.get((row["neuron"], row["n"]), 0) + row["n_active"]
+    kept = ("neuron", "n", "n_active", "n_distinct", "n_covering_95")
+    expected = by_hand["ngrams"].filter(pl.col("neuron").is_in(rows["neuron"].unique().to_list())).select(kept)
+    assert rows.select(kept).equals(expected)
+    for row in rows.to_dicts():
+        is_narrow = row["n_covering_95"] <= 64
+        assert row["n_detected"] == (detected[row["neuron"], row["n"]] if is_narrow else None)
+    (planted,) = rows.filter(neuron=5, n=1).to_dicts()
+    (whole,) = frames["ngrams"].filter(neuron=5, n=1).to_dicts()
+    assert (whole["n_covering_95"], whole["n_active"] > 10) == (1, True)
+    assert not planted["n_detected"]
+    assert planted["n_covering_95"] > 5
 
 
 def test_the_spectrum_is_handed_over_once(opened: Opened) -> None:

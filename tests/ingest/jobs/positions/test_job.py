@@ -14,10 +14,11 @@ from neurothek.catalog.tables.texts import POSITIONS
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.batches import batches
-from neurothek.ingest.jobs.positions.job import PositionsJob
+from neurothek.ingest.jobs.positions.job import PositionsJob, PositionsObserver
 from neurothek.ingest.jobs.positions.profiles import measure_profiles
 from neurothek.ingest.models.transformer import Shape
 from tests.support import jobs
+from tests.support.coefficients import output_of, padded
 
 D_FFN = 6
 DOMAINS = ("prose", "code")
@@ -70,13 +71,13 @@ def folded(
     job = PositionsJob(jobs.context_of(text, shape=made_shape()), rule)
     partials = []
     for chunk in chunks or [range(text.n_sequences)]:
-        observer = job.observer()
+        observer = job.observer(0)
         for batch in batches(text, chunk, batch_tokens=batch_tokens):
             # What stands behind a sequence's end must be read by nobody: it would fire everywhere.
             shown = torch.full((*batch.tokens.shape, D_FFN), 9.0)
             for row, length in enumerate(batch.lengths):
                 shown[row, :length] = coefficients(batch.first_sequence + row, length) - shift
-            observer.observe(batch, shown.to(dtype))
+            observer.observe(batch, output_of(shown.to(dtype)))
         partials.append(observer.result())
     return job.fold(3, jobs.partials(*partials))["positions"]
 
@@ -168,9 +169,9 @@ def test_a_partial_survives_its_file(tmp_path_factory: pytest.TempPathFactory) -
     for number, lengths in enumerate([LENGTHS, (3, 5)]):
         text = corpus(lengths, has_bos=True)
         job = PositionsJob(jobs.context_of(text, shape=made_shape()), RELU)
-        observer = job.observer()
+        observer = job.observer(0)
         for batch in batches(text, range(text.n_sequences), batch_tokens=40):
-            observer.observe(batch, torch.ones(*batch.tokens.shape, D_FFN))
+            observer.observe(batch, output_of(torch.ones(*batch.tokens.shape, D_FFN)))
         partial = observer.result()
         partial.write_parquet(folder / f"{number}.parquet", compression="zstd")
         read = pl.read_parquet(folder / f"{number}.parquet")
@@ -219,3 +220,30 @@ def test_long_sequences_are_read_in_blocks() -> None:
         for position, count in enumerate(active.tolist()):
             expected[position * 64 // 19_999] += count
         assert bins == expected
+
+
+def test_strong_activations_count_at_the_pole_of_the_strongest() -> None:
+    """Neurons 1 and 4 are strongest below 0, which only the second chunk shows of one of them."""
+    text = corpus([12] * 8, has_bos=True)
+    made = [torch.randn(12, D_FFN, generator=torch.Generator().manual_seed(number)) for number in range(8)]
+    for sequence in made:
+        sequence[4, 1] = -9.0
+    made[7][3, 4], made[7][0, 2] = -9.0, -99.0
+    bounds = torch.tensor([0.1, 0.4, 0.7, 1.0, 1.3, 20.0])
+    job = PositionsJob(jobs.context_of(text, shape=made_shape()), ActivationRule(3.0, is_relative=True))
+    partials = []
+    for chunk in (range(0, 3), range(3, 8)):
+        observer = PositionsObserver(D_FFN, *job.rule.poles(bounds, both=True), sequence_length=12)
+        for batch, shown in padded(text, chunk, made, batch_tokens=30):
+            observer.observe(batch, output_of(shown))
+        partials.append(observer.result())
+    rows = job.fold(3, jobs.partials(*partials))["positions"].filter(domain="all").sort("neuron")
+    for neuron in range(D_FFN):
+        own = [float(sequence[position, neuron]) for sequence in made for position in range(1, 12)]
+        sign = -1 if -min(own) > max(own) else 1
+        assert (sign == -1) == (neuron in (1, 4)) or neuron not in (1, 2, 4)
+        counts = [
+            sum(sign * float(sequence[position, neuron]) > float(bounds[neuron]) for sequence in made)
+            for position in range(1, 12)
+        ]
+        assert rows["counts_64"][neuron].to_list() == counts

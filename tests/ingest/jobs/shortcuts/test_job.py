@@ -330,7 +330,7 @@ def replace_blocks(patch: pytest.MonkeyPatch, made: Mapping[int, Tensor], *, noi
             self.planted = next(layers)  # type: ignore[attr-defined]
         layer = self.planted  # type: ignore[attr-defined]
         after = torch.randn(stream.shape, generator=generator) if noise else stream @ made[layer].T
-        return BlockOutput(after, stream, stream)
+        return BlockOutput(after, stream, stream, stream)
 
     patch.setattr(Block, "__call__", call)
 

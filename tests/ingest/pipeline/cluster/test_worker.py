@@ -103,7 +103,7 @@ def parts_by_one_process(prepared: Prepared, jobs: list[StagedJob]) -> dict[tupl
     sweep(
         work.transformer,
         text,
-        observers_for=lambda layer, chunk: [one.job.observer() for one in jobs],
+        observers_for=lambda layer, chunk: [one.job.observer(layer) for one in jobs],
         is_done=lambda layer, chunk: False,
         sink=sink,
         batch_tokens=work.request.batch_tokens,

@@ -1,0 +1,1 @@
+"""What neurons do at coefficients of either sign."""
