@@ -18,7 +18,7 @@ from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_
 from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
-from neurothek.queries.neuron.poles import Poles, neuron_poles
+from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.views.on_corpus import on_corpus
@@ -146,7 +146,7 @@ class NeuronPage(TabularAnswer):
     relatives: Relatives
     changed: Changed
     annotations: pl.DataFrame
-    poles: Poles
+    poles: SignedActivity
     unmeasured: tuple[Unmeasured, ...] = ()
     limit: int = 10
     special_tokens: Sequence[str] = ()
@@ -390,7 +390,7 @@ def _page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         changed=neuron_changed(prepared, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
-        poles=neuron_poles(
+        poles=neuron_signed_activity(
             rows.of,
             spelled(rows.of["pole_contexts"], rows.texts),
             rows.facts,

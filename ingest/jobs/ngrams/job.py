@@ -19,7 +19,7 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
-from neurothek.ingest.forward.extremes import Extremes, strongest_below_zero
+from neurothek.ingest.forward.coefficient_range import CoefficientRange, strongest_below_zero
 from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.ngrams import trigger_scores
@@ -279,7 +279,7 @@ class NgramsObserver:
         """Watch `d_ffn` neurons by a rule, or by one a pole."""
         self._d_ffn, self._n_columns, self._rules = d_ffn, -(-d_ffn // LANES), rules
         self._packed: tuple[list[Tensor], ...] = tuple([] for _ in rules)
-        self._extremes = Extremes(d_ffn) if len(rules) > 1 else None
+        self._extremes = CoefficientRange(d_ffn) if len(rules) > 1 else None
 
     def observe(self, batch: Batch, output: BlockOutput) -> None:
         """Take in the coefficients m of a batch, and the gates' pre-activations."""

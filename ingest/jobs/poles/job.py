@@ -21,7 +21,7 @@ from neurothek.ingest.forward.footprint import Extent, Footprint
 from neurothek.ingest.jobs.contexts.draws import N_STRONGEST
 from neurothek.ingest.jobs.contexts.kept_places import KeptPlaces, Peaks, by_strength, peaks_of
 from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
-from neurothek.ingest.jobs.poles.tally import (
+from neurothek.ingest.jobs.poles.pole_tally import (
     ABS,
     ACTIVE,
     FIRST,
@@ -30,10 +30,10 @@ from neurothek.ingest.jobs.poles.tally import (
     OPEN_ABS,
     POLES,
     SQUARES,
-    Tally,
-    counted,
+    PoleTally,
+    tallied,
 )
-from neurothek.ingest.jobs.poles.tally import STRONG as N_STRONG
+from neurothek.ingest.jobs.poles.pole_tally import STRONG as N_STRONG
 from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
@@ -213,7 +213,7 @@ class PolesObserver:
         """Watch neurons whose coefficients have root mean squares `scales`, and their value vectors `norms`."""
         self._scales, self._norms, self._d_ffn = scales, norms, len(scales)
         self._is_gated = False
-        self._tallies: dict[int, Tally] = {}
+        self._tallies: dict[int, PoleTally] = {}
         self._places: tuple[KeptPlaces, KeptPlaces] | None = None
 
     def observe(self, batch: Batch, output: BlockOutput) -> None:
@@ -225,13 +225,13 @@ class PolesObserver:
         scales, device = _scales(output), output.coefficients.device
         self._is_gated = output.gates is not None
         for run in runs:
-            self._tallies.setdefault(run.domain, Tally.empty(self._d_ffn, device))
+            self._tallies.setdefault(run.domain, PoleTally.empty(self._d_ffn, device))
 
-        def count(run: CountedSequences) -> tuple[Tally, tuple[Peaks, Peaks]]:
+        def count(run: CountedSequences) -> tuple[PoleTally, tuple[Peaks, Peaks]]:
             n_sequences, time, _ = run.coefficients.shape
             first = run.first - batch.first_sequence
             rows = scales[first : first + n_sequences, run.first_position : run.first_position + time]
-            return counted(run, rows, STRONG * self._scales), _peaks_of_poles(run)
+            return tallied(run, rows, STRONG * self._scales), _peaks_of_poles(run)
 
         of_runs = mapped(count, runs, device=device)
         for run, (tally, _) in zip(runs, of_runs, strict=True):
@@ -241,7 +241,7 @@ class PolesObserver:
     def result(self) -> pl.DataFrame:
         """What was seen, with the columns of `PARTIAL`."""
         frames = [pl.DataFrame(schema=PARTIAL)]
-        whole = Tally.empty(self._d_ffn, self._scales.device)
+        whole = PoleTally.empty(self._d_ffn, self._scales.device)
         for domain in sorted(self._tallies):
             tally = self._tallies[domain]
             whole.append(tally)
@@ -275,7 +275,7 @@ class PolesObserver:
         neurons = np.arange(self._d_ffn, dtype=np.int32)
         return {"sort": pl.repeat(sort, self._d_ffn, eager=True), "neuron": neurons, "pole": [pole] * self._d_ffn}
 
-    def _pole_frame(self, tally: Tally, domain: int, pole: int) -> pl.DataFrame:
+    def _pole_frame(self, tally: PoleTally, domain: int, pole: int) -> pl.DataFrame:
         totals = tally.totals[pole].cpu().numpy()
         return pl.DataFrame(
             {
@@ -289,13 +289,13 @@ class PolesObserver:
             }
         )
 
-    def _gate_frame(self, whole: Tally, pole: int) -> pl.DataFrame:
+    def _gate_frame(self, whole: PoleTally, pole: int) -> pl.DataFrame:
         totals = whole.totals[pole].cpu().numpy()
         return pl.DataFrame(
             {**self._numbers("gate", pole), "n": totals[OPEN].astype(np.int64), "total": totals[OPEN_ABS]}
         )
 
-    def _share_frame(self, whole: Tally, place: int) -> pl.DataFrame:
+    def _share_frame(self, whole: PoleTally, place: int) -> pl.DataFrame:
         n = whole.n_first if place == FIRST else whole.n_positions - whole.n_first
         return pl.DataFrame(
             {

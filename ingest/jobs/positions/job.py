@@ -17,7 +17,7 @@ from neurothek.ingest.corpora.sources.source import POOLED
 from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
-from neurothek.ingest.forward.extremes import Extremes, strongest_below_zero
+from neurothek.ingest.forward.coefficient_range import CoefficientRange, strongest_below_zero
 from neurothek.ingest.forward.footprint import FILE_BYTES, Extent, Footprint
 from neurothek.ingest.jobs.job import Frames, Partials, RuleJob
 from neurothek.ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
@@ -185,7 +185,7 @@ class PositionsObserver:
         self._d_ffn, self._rules, self._sequence_length = d_ffn, rules, sequence_length
         self._rows = max(8, _BLOCK_BYTES // (4 * d_ffn))
         self._counts: tuple[dict[int, Tensor], ...] = tuple({} for _ in rules)
-        self._extremes = Extremes(d_ffn) if len(rules) > 1 else None
+        self._extremes = CoefficientRange(d_ffn) if len(rules) > 1 else None
         self._n_sequences: dict[int, int] = {}
 
     def observe(self, batch: Batch, output: BlockOutput) -> None:

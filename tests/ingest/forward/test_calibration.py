@@ -10,7 +10,7 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward import calibration
 from neurothek.ingest.forward.batches import batches
 from neurothek.ingest.forward.calibration import calibration_text, root_mean_square
-from neurothek.ingest.forward.extremes import Extremes, strongest_below_zero
+from neurothek.ingest.forward.coefficient_range import CoefficientRange, strongest_below_zero
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.coefficients import coefficients, corpus, padded
@@ -90,7 +90,7 @@ def test_extremes_are_those_of_counted_positions() -> None:
     made[2][5, 3], made[5][6, 4] = -40.0, 40.0
     parts = []
     for chunk in (range(0, 3), range(3, 7)):
-        extremes = Extremes(7)
+        extremes = CoefficientRange(7)
         for batch, shown in padded(text, chunk, made, batch_tokens=90):
             extremes.observe(batch, shown)
         parts.append(extremes.result())

@@ -45,14 +45,14 @@ POLE_CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
 
 NAMES = ("positive", "negative")
 _WRITTEN = 3
-_SHOWN = 5
+_MOST_CONTEXTS = 5
 
 # Of a neuron's share of its FFN's output: below this it is negligible at every position.
 _NEGLIGIBLE = 0.01
 
 
 @dataclass(frozen=True)
-class Poles:
+class SignedActivity:
     """What the job `poles` measured of one neuron; empty frames where it did not run.
 
     Attributes:
@@ -125,14 +125,14 @@ class Poles:
         for pole in NAMES:
             rows = self.contexts.filter(pl.col("pole") == pole)
             if not rows.is_empty():
-                table = rows.select("activation", "domain", "before", "token", "after").head(_SHOWN)
+                table = rows.select("activation", "domain", "before", "token", "after").head(_MOST_CONTEXTS)
                 sections.append(Section(f"strongest contexts at {pole} coefficients in {corpus}", table))
         return sections
 
 
-def neuron_poles(
+def neuron_signed_activity(
     of: Mapping[str, Sequence[Row]], contexts: Sequence[Row], facts: Mapping[str, Any], n_seen: int
-) -> Poles:
+) -> SignedActivity:
     """What was measured of one neuron by the sign of its coefficient.
 
     Args:
@@ -160,7 +160,7 @@ def neuron_poles(
         if name not in NAMES
     ]
     ordered = sorted(contexts, key=lambda row: (NAMES.index(row["pole"]), row["rank"]))
-    return Poles(
+    return SignedActivity(
         poles=framed(poles, POLE_COLUMNS),
         cases=framed(cases, CASE_COLUMNS),
         contexts=framed(ordered, POLE_CONTEXT_COLUMNS),

@@ -11,13 +11,13 @@ from neurothek.ingest.forward.activation_rule import exceeds
 from neurothek.ingest.forward.counted import CountedSequences
 
 ACTIVE, STRONG, ABS, SQUARES, OPEN, OPEN_ABS = range(6)
-"""Rows of `Tally.totals` of one pole: those of `OPEN` are at positions where the gate is open."""
+"""Rows of `PoleTally.totals` of one pole: those of `OPEN` are at positions where the gate is open."""
 
 POLES = ("positive", "negative")
-"""The names of the poles, in the order of `Tally.totals`."""
+"""The names of the poles, in the order of `PoleTally.totals`."""
 
 LATER, FIRST = range(2)
-"""Rows of `Tally.shares` and `Tally.largest_shares`: positions after 0, and position 0."""
+"""Rows of `PoleTally.shares` and `PoleTally.largest_shares`: positions after 0, and position 0."""
 
 # What is made of a block of rows stays in a core's second-level cache.
 _BLOCK_BYTES = 1536 << 10
@@ -27,7 +27,7 @@ _ROWS_AT_ONCE = 255
 
 
 @dataclass(eq=False)
-class Tally:
+class PoleTally:
     """What is counted over some stretch of one domain."""
 
     totals: Float[Tensor, "poles numbers d_ffn"]  # float64, exact for counts up to 2^53 positions
@@ -38,7 +38,7 @@ class Tally:
     n_first: int = 0  # those of them that are position 0
 
     @classmethod
-    def empty(cls, d_ffn: int, device: torch.device) -> "Tally":
+    def empty(cls, d_ffn: int, device: torch.device) -> "PoleTally":
         """Nothing counted yet."""
         return cls(
             totals=torch.zeros(2, OPEN_ABS + 1, d_ffn, dtype=torch.float64, device=device),
@@ -47,7 +47,7 @@ class Tally:
             largest_shares=torch.zeros(2, d_ffn, device=device),
         )
 
-    def append(self, later: "Tally") -> None:
+    def append(self, later: "PoleTally") -> None:
         """Add another stretch of text."""
         self.totals += later.totals
         self.shares += later.shares
@@ -57,7 +57,7 @@ class Tally:
         self.n_first += later.n_first
 
 
-def counted(run: CountedSequences, scales: Float[Tensor, "sequences time"], bounds: Float[Tensor, " d_ffn"]) -> Tally:
+def tallied(run: CountedSequences, scales: Float[Tensor, "sequences time"], bounds: Float[Tensor, " d_ffn"]) -> PoleTally:
     """Count some sequences.
 
     Args:
@@ -66,7 +66,7 @@ def counted(run: CountedSequences, scales: Float[Tensor, "sequences time"], boun
         bounds: [d_ffn] beyond which |m| is strong.
     """
     n_sequences, time, d_ffn = run.coefficients.shape
-    tally = Tally.empty(d_ffn, run.coefficients.device)
+    tally = PoleTally.empty(d_ffn, run.coefficients.device)
     tally.n_positions = n_sequences * time
     tally.n_first = n_sequences if run.first_position == 0 and time else 0
     coefficients = run.coefficients.reshape(-1, d_ffn)
@@ -92,7 +92,7 @@ def _rows(coefficients: Float[Tensor, "rows d_ffn"]) -> int:
 
 
 def _add_poles(
-    tally: Tally,
+    tally: PoleTally,
     block: Float[Tensor, "rows d_ffn"],
     is_open: Bool[Tensor, "rows d_ffn"] | None,
     bounds: Float[Tensor, " d_ffn"],
@@ -111,7 +111,7 @@ def _add_poles(
 
 
 def _add_shares(
-    tally: Tally,
+    tally: PoleTally,
     magnitudes: Float[Tensor, "rows d_ffn"],
     scales: Float[Tensor, " rows"],
     is_first: Bool[Tensor, " rows"],

@@ -10,7 +10,7 @@ from torch import Tensor
 from neurothek.ingest.forward.batches import Batch
 
 
-class Extremes:
+class CoefficientRange:
     """The smallest and the largest coefficient of each neuron of a layer so far."""
 
     def __init__(self, d_ffn: int) -> None:
