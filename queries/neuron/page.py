@@ -18,9 +18,9 @@ from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_
 from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
-from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
+from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.views.on_corpus import on_corpus
 
 _NEURON_ANNOTATIONS = """\

@@ -46,10 +46,6 @@ class Draws:
         return cls(seed, places, is_in_histogram, lengths, first)
 
 
-N_STRONGEST = 10
-"""Strongest places a neuron."""
-
-
 @dataclass(frozen=True)
 class Amounts:
     """How many windows are kept for each neuron."""

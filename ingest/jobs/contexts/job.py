@@ -17,30 +17,27 @@ from neurothek.ingest.forward.batches import Batch
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
 from neurothek.ingest.forward.footprint import Extent, Footprint
+from neurothek.ingest.forward.strongest_places import (
+    N_AFTER,
+    N_BEFORE,
+    N_STRONGEST,
+    WIDTH,
+    KeptPlaces,
+    Peaks,
+    by_strength,
+    peaks_of,
+    read_around,
+)
 from neurothek.ingest.jobs.contexts import draws
 from neurothek.ingest.jobs.contexts.draws import (
     HISTOGRAM_POSITIONS,
     LAST,
     N_BINS,
-    N_STRONGEST,
     Amounts,
     Draws,
     priorities,
 )
-from neurothek.ingest.jobs.contexts.kept_places import (
-    N_AFTER,
-    N_BEFORE,
-    PARTIAL,
-    WIDTH,
-    KeptPlaces,
-    Peaks,
-    by_strength,
-    counts_frame,
-    kept_frame,
-    peaks_of,
-    random_frame,
-    read_around,
-)
+from neurothek.ingest.jobs.contexts.kept_places import PARTIAL, counts_frame, kept_frame, random_frame
 from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
 from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape

@@ -18,8 +18,7 @@ from neurothek.ingest.forward.calibration import N_POSITIONS, STRONG, root_mean_
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
 from neurothek.ingest.forward.footprint import Extent, Footprint
-from neurothek.ingest.jobs.contexts.draws import N_STRONGEST
-from neurothek.ingest.jobs.contexts.kept_places import KeptPlaces, Peaks, by_strength, peaks_of
+from neurothek.ingest.forward.strongest_places import N_STRONGEST, KeptPlaces, Peaks, by_strength, peaks_of
 from neurothek.ingest.jobs.job import Frames, JobContext, Partials, SweepJob
 from neurothek.ingest.jobs.poles.pole_tally import (
     ABS,

@@ -57,7 +57,9 @@ class PoleTally:
         self.n_first += later.n_first
 
 
-def tallied(run: CountedSequences, scales: Float[Tensor, "sequences time"], bounds: Float[Tensor, " d_ffn"]) -> PoleTally:
+def tallied(
+    run: CountedSequences, scales: Float[Tensor, "sequences time"], bounds: Float[Tensor, " d_ffn"]
+) -> PoleTally:
     """Count some sequences.
 
     Args:
