@@ -120,6 +120,8 @@ class KeptPlaces:
         self.activations = torch.cat([self.activations, peaks.activations]).gather(0, order)
         self.positions = torch.cat([self.positions, peaks.positions]).gather(0, order)
         self.numbers = self.numbers.gather(0, order.clamp(max=n_kept - 1))
+        if not self.n_windows:
+            return
         is_new = (order >= n_kept) & self.has_window
         places, neurons = is_new.nonzero(as_tuple=True)
         if len(neurons):

@@ -1,10 +1,12 @@
 """What observers ask of a GPU: the same numbers, in calls that grow with the sequences and not with the neurons."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 import torch
+from torch import Tensor
 
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.jobs.job import SweepJob
@@ -38,21 +40,24 @@ SHAPE = Shape(
 )
 
 
-def observer(name: str, shape: Shape) -> Observer:
-    job = job_class(name).from_options(context_of(TEXT, shape=shape), IngestRequest())
+def observer(name: str, shape: Shape, values: Tensor) -> Observer:
+    context = context_of(TEXT, shape=shape)
+    assert isinstance(context.transformer, Mock)
+    context.transformer.value_vectors.return_value = values
+    job = job_class(name).from_options(context, IngestRequest())
     assert isinstance(job, SweepJob)
     return job.observer(0)
 
 
 def observed(name: str, shape: Shape, *, on_gpu: bool) -> tuple[pl.DataFrame, Calls]:
     """What the observer of a job saw, and what it asked of the GPU for the last of its batches."""
-    scales = torch.linspace(0.1, 1, shape.d_ffn)
+    device = torch.device(GPU if on_gpu else "cpu")
     with pytest.MonkeyPatch.context() as patch, pretended_gpu():
         # Where a model lies its own numbers lie.
-        patch.setattr(
-            "neurothek.ingest.jobs.job.root_mean_square", lambda *_, **__: scales.to(GPU) if on_gpu else scales
-        )
-        watching = observer(name, shape)
+        scales, values = torch.linspace(0.1, 1, shape.d_ffn).to(device), torch.ones(shape.d_ffn, 1).to(device)
+        for module in ("job", "poles.job"):
+            patch.setattr(f"neurothek.ingest.jobs.{module}.root_mean_square", lambda *_, **__: scales)
+        watching = observer(name, shape, values)
     made = coefficients(TEXT, shape.d_ffn, share=0.2, relu=shape.has_exact_zeros)
     shown = padded(TEXT, range(TEXT.n_sequences), made, batch_tokens=BATCH_TOKENS)
     assert len(shown) > 1
