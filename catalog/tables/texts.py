@@ -281,7 +281,7 @@ SHUFFLED_NGRAMS = Table(
         "n_active": Column(BIG, "Shuffled activations at which a full n-gram ends."),
         "n_distinct": Column(BIG, "Distinct n-grams that end there."),
         "n_covering_95": Column(BIG, "Fewest n-grams that hold 95% of n_active."),
-        "n_detected": Column(
+        "detected_active": Column(
             BIG,
             "Activations on n-grams that occur at least 10 times and activate it 95% of the time; null where "
             "n_covering_95 is above 64.",

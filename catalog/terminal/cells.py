@@ -141,6 +141,7 @@ SHARES = frozenset(
         *("cumulative_share", "effective_share"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
         *("share", "recall", "base_share", "push_gain", "probability_off", "change_off"),
+        *("abs_share", "strong_frequency", "gate_open", "effective_frequency", "negative_share", "shuffled_share"),
         *("read_share", "read_share_low", "read_share_high", "random_share", "other_share"),
     }
 )

@@ -16,7 +16,19 @@ _YES = "yes"
 
 _FOLDED = (
     *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
-    *("neighbours", "match_all", "exact", "score", "variants", "scripts", "patterns", "bytes", "corpus", *NEURON_FLAGS),
+    *(
+        "neighbours",
+        "match_all",
+        "exact",
+        "reads",
+        "score",
+        "variants",
+        "scripts",
+        "patterns",
+        "bytes",
+        "corpus",
+        *NEURON_FLAGS,
+    ),
 )
 """Entries of the address whose fields are folded away unless one of them is asked for."""
 
@@ -76,6 +88,7 @@ def ask(models: Sequence[str]) -> SearchRequest:
         limit=int(fields["limit"]),
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
         alive=bool(fields["alive"]),
+        reads=bool(fields["reads"]),
     )
     return SearchRequest(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
 
@@ -143,6 +156,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
 
 
 _SWITCHES = (
+    ("Read the words", "reads", "Neurons whose key likes the words' embeddings most, where the job keys ran."),
     ("Match every word", "match_all", None),
     ("Exact tokens", "exact", "Case and white space matter; · stands for a space."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),

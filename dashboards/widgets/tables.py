@@ -147,6 +147,7 @@ def _columns() -> dict[str, Any]:
         _of_models,
         _of_neurons,
         _of_layers,
+        _of_poles,
         _of_clusters,
         _of_events,
         _of_exits,
@@ -252,6 +253,17 @@ def _of_layers() -> dict[str, Any]:
         "n_covered_once": _number("covered once", format="localized"),
         "n_redundant": _number("redundant", format="localized", help="Others cover all their positions."),
         "team": _text("team"),
+    }
+
+
+def _of_poles() -> dict[str, Any]:
+    return {
+        "pole": _text("sign"),
+        "promotes": _text("promotes", width="medium"),
+        "abs_share": _share("of the activation", "Share of the sum of |m|."),
+        "strong_frequency": _share("strong", "Share of the tokens with |m| above three root mean squares."),
+        "largest": _number("largest |m|", format="%.3f"),
+        "gate_case": _text("gate and up", help="Signs of the gate and of up; their product is that of the activation."),
     }
 
 

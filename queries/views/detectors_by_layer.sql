@@ -54,7 +54,7 @@ shuffled as (
                 when measured.n_active >= thresholds.min_activations
                     and measured.n_covering_95
                     <= case when measured.n = 1 then thresholds.most_tokens else thresholds.most_ngrams end
-                    and cast(measured.n_detected as double) / measured.n_active >= thresholds.least_share
+                    and cast(measured.detected_active as double) / measured.n_active >= thresholds.least_share
                     then 1
             end
         ) as n_detectors,

@@ -32,6 +32,7 @@ from neurothek.catalog.tables.texts import (
     NGRAM_SPECTRUM,
     NGRAMS,
     POSITIONS,
+    SHUFFLED_NGRAMS,
     TRIGGERS,
 )
 from neurothek.catalog.tables.weights import (
@@ -234,10 +235,13 @@ def ngrams_frames() -> dict[str, pl.DataFrame]:
         for rank in (1, 2)
     ]
     spectrum = [{"n": 1, "n_occurrences": 2, "n_distinct": 6}]
+    moved = {"n": 1, "n_active": 2, "n_distinct": 2, "n_covering_95": 2, "detected_active": 0}
+    shuffled = [{"layer": layer, "neuron": neuron} | moved for layer, neuron in alive]
     return {
         "ngrams": frame(NGRAMS, ngrams),
         "triggers": frame(TRIGGERS, triggers),
         "ngram_spectrum": frame(NGRAM_SPECTRUM, spectrum),
+        "shuffled_ngrams": frame(SHUFFLED_NGRAMS, shuffled),
     }
 
 

@@ -86,5 +86,5 @@ where
     (shuffled.n = 1 and shuffled.n_active is distinct from ngrams.n_active)
     or shuffled.n_covering_95 > shuffled.n_distinct
     or shuffled.n_distinct > shuffled.n_active
-    or shuffled.n_detected > shuffled.n_active
-    or (shuffled.n_detected is null) <> (shuffled.n_covering_95 > 64)
+    or shuffled.detected_active > shuffled.n_active
+    or (shuffled.detected_active is null) <> (shuffled.n_covering_95 > 64)

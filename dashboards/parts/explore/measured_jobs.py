@@ -23,6 +23,7 @@ JOBS: Mapping[str, str] = {
     "projections": "which tokens each neuron promotes and suppresses",
     "activity": "how often each neuron fires, and which are dead",
     "contexts": "the texts at which each neuron is most active",
+    "poles": "what neurons of gated models do at activations above and below 0",
     "ngrams": "token detectors, and the tokens that trigger each neuron",
     "positions": "positional neurons",
     "keys": "which tokens each neuron reads",

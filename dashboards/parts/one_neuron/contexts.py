@@ -34,6 +34,9 @@ BANDS = {
     ),
     "Random": ("random", "Around tokens drawn from the whole text, the same for every neuron."),
 }
+SIGNS = {"Positive": "positive", "Negative": "negative"}
+"""Tabs of a neuron whose coefficient can be below 0: the strongest places of each sign."""
+
 DEFINITION = (
     "At most 40 tokens before and 22 after, in one sequence. "
     "Each activation is accurate to 1/254 of the largest in its window."
@@ -53,7 +56,17 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         _only_places(connection, page, corpus)
         return
     shade, contrast, strongest = ACCENT[theme()], CONTRAST[theme()], strongest_of(page)
-    for tab, (band, explanation) in zip(st.tabs(list(BANDS)), BANDS.values(), strict=True):
+    of_signs = {} if page.poles.contexts.is_empty() else SIGNS
+    tabs = st.tabs([*BANDS, *of_signs])
+    for tab, pole in zip(tabs[len(BANDS) :], of_signs.values(), strict=True):
+        rows = page.poles.contexts.filter(pole=pole)
+        with tab:
+            if rows.is_empty():
+                st.caption(plain(f"Its activation was never {pole} on the tokens of {page.corpus}."))
+                continue
+            st.html(places_html(rows.to_dicts(), shade=shade if pole == "positive" else contrast))
+            st.caption(plain(f"The sequences with its largest {pole} activations."))
+    for tab, (band, explanation) in zip(tabs, BANDS.values(), strict=False):
         rows = page.windows.filter(band=band)
         with tab:
             if rows.is_empty():
@@ -67,6 +80,21 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
 def strongest_of(page: NeuronPage) -> float:
     """The largest |m| in its windows: the strongest sequence of all is among them."""
     return max((abs(m) for row in page.windows.get_column("activations") for m in row), default=0.0)
+
+
+def show_signs(page: NeuronPage) -> None:
+    """How often and how strongly its activation is above and below 0, and what it promotes there."""
+    if page.poles.poles.is_empty():
+        return
+    st.markdown("**By sign**", help=plain("What is promoted at one sign is suppressed at the other."))
+    table = page.poles.poles.select(
+        "pole", "promotes", "frequency", "abs_share", "strong_frequency", "mean_activation", "largest"
+    )
+    tables.show_table(tables.readable_columns(table), key="poles")
+    if not page.poles.cases.is_empty():
+        cases = page.poles.cases.select("gate_case", "frequency", "abs_share", "mean_activation")
+        tables.show_table(cases, key="gate_cases")
+    st.caption(plain(page.poles.sentence()))
 
 
 def show_histogram(page: NeuronPage, neuron: NeuronAddress) -> None:

@@ -21,6 +21,7 @@ from neurothek.dashboards.parts.one_neuron.contexts import (
     show_domains,
     show_histogram,
     show_profile,
+    show_signs,
     show_triggers,
 )
 from neurothek.dashboards.parts.one_neuron.token_lists import list_html, places_of_words, show_logits, show_similar
@@ -76,6 +77,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             left, right = st.columns([3, 2], gap="large")
         with left:
             show_contexts(connection, page, corpus)
+            show_signs(page)
             show_domains(page)
         with right:
             _tokens(page, words)

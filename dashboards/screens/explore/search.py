@@ -42,7 +42,17 @@ Result = SearchResult | TriggeredResult | ReadingResult | AlikeResult | ScoredRe
 COLUMNS = (
     *("address", "pole", "pole_activation", "overlap", "null_99", "strength", "z_sum", "score", "z_score"),
     *("rank", "rank_from_bottom", "n_words"),
-    *("side", "matched", "matched_ranks", "matched_sides", "recalls", "shares", "n_promoted", "n_suppressed"),
+    *(
+        "side",
+        "matched",
+        "matched_readers",
+        "matched_ranks",
+        "matched_sides",
+        "recalls",
+        "shares",
+        "n_promoted",
+        "n_suppressed",
+    ),
     *("neighbours", "top_tokens", "frequency", "never_active", "token_status", "n_tokens_seen"),
 )
 
@@ -146,7 +156,7 @@ def _result(result: Result, request: SearchRequest) -> None:
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
     if neurons.is_empty():
         st.info("No neuron meets these conditions.")
-    elif request.as_table:
+    elif request.as_table or request.question.reads:
         columns = [name for name in COLUMNS if name in neurons.columns and _tells(neurons, name)]
         tables.link_to_neurons(neurons, columns, key="found", height=640)
     else:

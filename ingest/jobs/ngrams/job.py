@@ -200,10 +200,10 @@ class _Opened:
             for index, (coverage, triggers) in zip(self.indexes, counted, strict=True):
                 occurrences = index.occurrences[triggers.rows]
                 is_detected = triggers.could_detect & (100 * triggers.counts >= DETECTED_PERCENT * occurrences)
-                n_detected = np.bincount(triggers.lanes[is_detected], triggers.counts[is_detected], LANES)
+                active = np.bincount(triggers.lanes[is_detected], triggers.counts[is_detected], LANES)
                 covering = coverage.n_covering[COVERAGE.index(95)]
                 for lane in range(min(LANES, d_ffn - LANES * column)):
-                    held = int(n_detected[lane]) if covering[lane] <= trigger_scores.NARROW else None
+                    held = int(active[lane]) if covering[lane] <= trigger_scores.NARROW else None
                     numbers = (coverage.n_active[lane], coverage.n_distinct[lane], covering[lane])
                     rows.append((layer, LANES * column + lane, index.n, *map(int, numbers), held))
         frame = pl.DataFrame(rows, schema=SHUFFLED_NGRAMS.schema, orient="row")

@@ -36,7 +36,7 @@ def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
 
 
 FROM_CONTEXTS = {"context_windows": 10, "activation_histograms": 12}
-FROM_NGRAMS = {"ngrams": 10, "triggers": 20, "ngram_spectrum": 1}
+FROM_NGRAMS = {"shuffled_ngrams": 10, "ngrams": 10, "triggers": 20, "ngram_spectrum": 1}
 
 
 def test_a_pin_decides_which_corpus_is_shown(warehouse: Warehouse) -> None:

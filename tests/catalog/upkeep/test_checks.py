@@ -148,7 +148,7 @@ MORE_DAMAGE = {
     "ngrams agree with activity": (
         "update store.ngrams set n_active = n_active + 1000 where rowid = 0",
         "update store.shuffled_ngrams set n_active = n_active + 1 where rowid = 0",
-        "update store.shuffled_ngrams set n_detected = n_active + 1 where rowid = 0",
+        "update store.shuffled_ngrams set detected_active = n_active + 1 where rowid = 0",
         "update store.shuffled_ngrams set n_covering_95 = n_distinct + 1 where rowid = 0",
     ),
     "plausibility is of lists": (

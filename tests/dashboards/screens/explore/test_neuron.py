@@ -13,8 +13,10 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.widgets.html import plain
 from tests.dashboards.conftest import Opener
 from tests.dashboards.screens.test_pages import in_order, text
+from tests.support import ingests
+from tests.support.models import build
 
-MOST_STATEMENTS = 20
+MOST_STATEMENTS = 21
 
 
 class Counted:
@@ -90,3 +92,24 @@ def test_a_way_back_that_nobody_wrote_is_text(page: Opener, full_path: Path) -> 
     shown = "".join(part.proto.body for part in opened.get("html"))
     assert "<script" not in shown.replace("<style>", "")
     assert "Fires at" in text(opened) or "Never fires" in text(opened)
+
+
+def test_a_gated_neuron_is_shown_at_both_signs(page: Opener, tmp_path: Path) -> None:
+    model, warehouse = build(tmp_path / "gated", "llama", d_ffn=16), ingests.open_warehouse(tmp_path / "w.duckdb")
+    jobs = ("projections", "activity", "contexts", "poles", "ngrams")
+    ingests.measure(warehouse, model, ingests.request(ingests.write_corpus(tmp_path), jobs=jobs))
+    opened = page(warehouse.path, "neuron", neuron="gated/L1N3")
+    words = text(opened)
+    assert [tab.label for tab in opened.tabs] == ["Strongest", "Sampled", "Random", "Positive", "Negative"]
+    assert "Gate open at" in words
+    assert "Fires at" not in words
+    with warehouse.reader() as connection:
+        query = "select frequency, abs_share from neuron_poles where address = 'gated/L1N3' and pole = 'negative'"
+        frequency, share = connection.execute(query).fetchall()[0]
+        (token,) = connection.execute(
+            "select token from pole_contexts where address = 'gated/L1N3' and pole = 'negative' and rank = 1"
+        ).fetchall()[0]
+    (table,) = (one.value for one in opened.dataframe if "pole" in one.value.columns)
+    (row,) = table[table["pole"] == "negative"].to_dict("records")
+    assert [row["frequency_percent"], row["abs_share_percent"]] == pytest.approx([100 * frequency, 100 * share])
+    assert token.strip() in words

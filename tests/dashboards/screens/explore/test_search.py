@@ -19,7 +19,8 @@ from neurothek.dashboards.parts import search_fields
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets.html import plain
 from neurothek.queries.search.question import parse_depth, parse_layers
-from tests.support import detectors, tiny
+from tests.support import detectors, ingests, tiny
+from tests.support.models import build
 
 MOST_BESIDE = 20
 
@@ -97,6 +98,16 @@ def test_every_option_of_the_command_has_its_field() -> None:
     elsewhere = {"words", "layer", "weights", "output_format"}
     options = {str(option.name) for option in search.params if option.expose_value} - elsewhere
     assert [name for name in options if f'"{name}"' not in source] == []
+
+
+def test_what_reads_a_word(page: Opener, tmp_path: Path) -> None:
+    model, warehouse = build(tmp_path / "tiny", "llama", d_ffn=16), ingests.open_warehouse(tmp_path / "w.duckdb")
+    ingests.measure(warehouse, model, ingests.request((), jobs=("projections", "keys")))
+    opened = page(warehouse.path, "search", words="school", reads="yes")
+    in_order(opened)
+    expected = neurothek.open(warehouse.path).search("school", reads=True, limit=100).neurons
+    shown = opened.dataframe[0].value["address"].to_list()
+    assert shown == expected.get_column("address").to_list() != []
 
 
 def test_like_a_neuron(page: Opener, full_path: Path) -> None:

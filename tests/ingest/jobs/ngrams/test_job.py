@@ -266,11 +266,11 @@ def test_shuffled_activations_are_counted_beside_them(opened: Opened, monkeypatc
     assert rows.select(kept).equals(expected)
     for row in rows.to_dicts():
         is_narrow = row["n_covering_95"] <= 64
-        assert row["n_detected"] == (detected[row["neuron"], row["n"]] if is_narrow else None)
+        assert row["detected_active"] == (detected[row["neuron"], row["n"]] if is_narrow else None)
     (planted,) = rows.filter(neuron=5, n=1).to_dicts()
     (whole,) = frames["ngrams"].filter(neuron=5, n=1).to_dicts()
     assert (whole["n_covering_95"], whole["n_active"] > 10) == (1, True)
-    assert not planted["n_detected"]
+    assert not planted["detected_active"]
     assert planted["n_covering_95"] > 5
 
 
