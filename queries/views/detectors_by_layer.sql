@@ -23,7 +23,14 @@
 --   n_shuffled_detectors: Those of them that detect then: what chance calls a detector; null where the length cannot be labelled.
 --   shuffled_share: n_shuffled_detectors / n_shuffled.
 --   corpus: The shown corpus.
-with layers as (
+with thresholds as (
+    select
+        cast(100 as bigint) as min_activations,
+        cast(5 as bigint) as most_tokens,
+        cast(50 as bigint) as most_ngrams,
+        cast(0.95 as double) as least_share,
+),
+layers as (
     select
         ngrams.set_id as model_id,
         ngrams.corpus_id,
@@ -34,15 +41,8 @@ with layers as (
     from store.ngrams as ngrams
     group by ngrams.set_id, ngrams.corpus_id, ngrams.n, ngrams.layer
 ),
-thresholds as (
-    -- Those of detected_ngrams; recall and occurrences are in the stored counts.
-    select
-        cast(100 as bigint) as min_activations,
-        cast(5 as bigint) as most_tokens,
-        cast(50 as bigint) as most_ngrams,
-        cast(0.95 as double) as least_share,
-),
 shuffled as (
+    -- The recall and the occurrences of a detector are in the stored counts.
     select
         measured.set_id as model_id,
         measured.corpus_id,

@@ -1,6 +1,7 @@
 -- One row per model, layer, neuron and case: how often the gate and the up projection of a gated neuron have which signs.
 -- Why: the same coefficient comes about in two ways; a neuron whose coefficients mostly come from a closed gate is not one that fires.
 -- From: store.gate_cases on the model's shown corpus. Source: Gerstner and Schuetze 2025; only gated models have rows.
+-- Kinds of rows: gate_case.
 -- key: model, layer, neuron, gate_case
 -- columns:
 --   model: Name of the model.

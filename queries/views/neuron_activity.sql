@@ -21,7 +21,8 @@
 --   contribution_max_later: The largest without position 0.
 --   is_negligible: contribution_max is below 0.01: what dead is for a model without exact zeros.
 with thresholds as (
-    select cast(0.01 as double) as negligible_contribution
+    select
+        cast(0.01 as double) as negligible_contribution,
 ),
 measured as (
     select

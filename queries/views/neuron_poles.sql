@@ -1,6 +1,7 @@
 -- One row per model, layer, neuron and pole: how often and how strongly its coefficient has that sign, and what it writes then.
 -- Why: a neuron of coefficient m writes m v, so that below 0 it promotes what stands at the bottom of its list; a neuron of a gated model may do so most of the time.
 -- From: store.pole_activity on the model's shown corpus, filled by the job poles, which models with coefficients of one sign do not have. Source: this project; strong is |m| > 3 root mean squares of the neuron.
+-- Kinds of rows: pole.
 -- key: model, layer, neuron, pole
 -- columns:
 --   model: Name of the model.

@@ -1,6 +1,7 @@
 -- One row per model, layer, neuron, pole and rank: a place of strongest activation of that sign in the shown corpus.
 -- Why: contexts_text ranks by |m|, so that a pole may have none of its ten places; here both have theirs.
 -- From: store.pole_contexts, store.sequences and store.tokens. Source: this project; ranked by |m|, at most one place a sequence and pole.
+-- Kinds of rows: pole.
 -- key: model, layer, neuron, pole, rank
 -- columns:
 --   model: Name of the model.

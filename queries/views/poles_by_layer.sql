@@ -18,7 +18,8 @@
 --   n_negligible: Neurons whose largest share is below 0.01; null likewise.
 --   negligible_share: n_negligible / n_neurons.
 with thresholds as (
-    select cast(0.5 as double) as majority
+    select
+        cast(0.5 as double) as majority,
 )
 select
     model,
