@@ -71,7 +71,7 @@ class _Calibration:
 
 
 # What is kept must not refer to the model: it goes with it.
-_OF_MODELS: WeakKeyDictionary[Transformer, dict[tuple[str, int, int], _Calibration]] = WeakKeyDictionary()
+_OF_MODELS: WeakKeyDictionary[Transformer, dict[tuple[str, int, int, int], _Calibration]] = WeakKeyDictionary()
 
 
 def root_mean_square(
@@ -87,7 +87,8 @@ def root_mean_square(
         layer: the layer.
         batch_tokens: padded ids that a batch holds at most.
     """
-    key = (corpus.sha256, corpus.sequence_length, batch_tokens)
+    # The beginning of a text has the fingerprint of the whole.
+    key = (corpus.sha256, corpus.n_tokens, corpus.sequence_length, batch_tokens)
     of_model = _OF_MODELS.setdefault(transformer, {})
     if key not in of_model:
         of_model[key] = _Calibration(calibration_text(corpus), batch_tokens)

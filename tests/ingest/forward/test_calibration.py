@@ -13,6 +13,7 @@ from neurothek.ingest.forward.calibration import calibration_text, root_mean_squ
 from neurothek.ingest.forward.coefficient_range import CoefficientRange, strongest_below_zero
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
+from neurothek.ingest.planning.timing import beginning
 from tests.support.coefficients import coefficients, corpus, padded
 from tests.support.models import Kind, build
 
@@ -74,6 +75,13 @@ def test_the_same_numbers_while_a_block_is_at_work_and_not_resident(folder: Path
         # The block's weights are still there.
         assert block(torch.ones(1, 3, transformer.shape.d_model)).stream.isfinite().all()
     assert all(torch.equal(one, other) for one, other in zip(found[::-1], expected, strict=True))
+
+
+def test_the_beginning_of_a_text_is_another_text(folder: Path) -> None:
+    transformer, text = opened(folder), corpus(LENGTHS, vocab=90)
+    first, whole = (root_mean_square(transformer, one, 0, batch_tokens=200) for one in (beginning(text, 2), text))
+    assert not torch.equal(first, whole)
+    assert torch.equal(whole, root_mean_square(opened(folder), text, 0, batch_tokens=200))
 
 
 def test_a_sequence_is_cut_and_none_is_read_twice() -> None:
