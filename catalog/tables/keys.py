@@ -115,4 +115,37 @@ KEY_CONTROLS = Table(
     },
 )
 
-JOB_TABLES = {"keys": (KEY_PROJECTIONS, KEY_POSTINGS, KEY_CONTROLS)}
+_GATED = "null in models without gates, and where a vector is 0."
+_COSINES = {
+    "key_value": Column(DOUBLE, "Cosine of the key with the value vector; null in gated models.", nullable=True),
+    "up_value": Column(DOUBLE, f"Cosine of up with the value vector; {_GATED}", nullable=True),
+    "gate_value": Column(DOUBLE, f"Cosine of the gate with the value vector; {_GATED}", nullable=True),
+    "gate_up": Column(DOUBLE, f"Cosine of the gate with up; {_GATED}", nullable=True),
+}
+
+INPUT_OUTPUT = Table(
+    "input_output",
+    "One row per neuron: how its vectors that read, times the gain of the norm before the FFN, lie to the one that it "
+    "writes (Gerstner and Schuetze 2025).",
+    scope="set",
+    key=("layer", "neuron"),
+    since=31,
+    columns={"set_id": SET, "layer": LAYER, "neuron": NEURON, **_COSINES, "run_id": RUN},
+)
+
+INPUT_OUTPUT_CONTROLS = Table(
+    "input_output_controls",
+    "One row per random neuron: the same of vectors drawn like those that read and are written in the layer (ours).",
+    scope="model",
+    key=("layer", "control_id"),
+    since=31,
+    columns={
+        "model_id": MODEL,
+        "layer": LAYER,
+        "control_id": Column(INTEGER, "Number of the random neuron within its layer, 0-based."),
+        **_COSINES,
+        "run_id": RUN,
+    },
+)
+
+JOB_TABLES = {"keys": (KEY_PROJECTIONS, KEY_POSTINGS, KEY_CONTROLS, INPUT_OUTPUT, INPUT_OUTPUT_CONTROLS)}

@@ -7,12 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from neurothek.catalog.tables.keys import KEY_CONTROLS, KEY_POSTINGS, KEY_PROJECTIONS
+from neurothek.catalog.tables.keys import (
+    INPUT_OUTPUT,
+    INPUT_OUTPUT_CONTROLS,
+    KEY_CONTROLS,
+    KEY_POSTINGS,
+    KEY_PROJECTIONS,
+)
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
@@ -55,7 +62,13 @@ class KeysJob(WeightsJob):
     seed: int = 0  # of their draws
     name = "keys"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (KEY_PROJECTIONS, KEY_POSTINGS, KEY_CONTROLS)
+    tables: ClassVar[tuple[Table, ...]] = (
+        KEY_PROJECTIONS,
+        KEY_POSTINGS,
+        KEY_CONTROLS,
+        INPUT_OUTPUT,
+        INPUT_OUTPUT_CONTROLS,
+    )
     footprint = staticmethod(_footprint)
 
     @classmethod
@@ -114,8 +127,19 @@ class _Layers:
             else:
                 parts[KEY_PROJECTIONS.name].append(lists)
                 parts[KEY_POSTINGS.name].append(_postings(part, self.vocabulary, reader, layer))
+        for table, is_drawn, number in ((INPUT_OUTPUT, False, "neuron"), (INPUT_OUTPUT_CONTROLS, True, "control_id")):
+            readings = {reader: rows for (reader, drawn), rows in vectors.items() if drawn == is_drawn}
+            frame = cosines_frame(readings, self._written(layer, is_drawn=is_drawn), layer=layer)
+            parts[table.name].append(table.check(frame.rename({"number": number}).select(*table.schema)))
         by_neuron = pl.concat(parts[KEY_PROJECTIONS.name]).sort("neuron", maintain_order=True)
         return {**{name: pl.concat(frames) for name, frames in parts.items()}, KEY_PROJECTIONS.name: by_neuron}
+
+    def _written(self, layer: int, *, is_drawn: bool) -> Float[Tensor, "n d_model"]:
+        units = self.job.context.units
+        values = units.write_vectors(layer)
+        if not is_drawn:
+            return values
+        return random_vectors(values, n=self.job.n_random, seed=self.job.seed, layer=layer, either_sign=units.is_signed)
 
     def _drawn(self, rows: Float[Tensor, "d_ffn d_model"], reader: Reader, layer: int) -> Float[Tensor, "n d_model"]:
         return random_vectors(
@@ -135,6 +159,31 @@ class _Layers:
         rows = projections_frame(scored, self.vocabulary, layer=layer, norms=norms, bounds=None)
         named = rows.rename({"value_norm": "reading_norm"}).with_columns(pl.lit(reader).alias("reader"))
         return named.select(*KEY_PROJECTIONS.schema)
+
+
+_PAIRS: Mapping[str, tuple[Reader, Reader | None]] = {
+    "key_value": ("key", None),
+    "up_value": ("up", None),
+    "gate_value": ("gate", None),
+    "gate_up": ("gate", "up"),
+}
+"""Column -> the vectors whose cosine it is; None stands for the value vector."""
+
+
+def cosines_frame(
+    readings: Mapping[Reader, Float[Tensor, "n d_model"]], values: Float[Tensor, "n d_model"], *, layer: int
+) -> pl.DataFrame:
+    """A row for each value vector: cosines of the vectors that read with it and with each other, null beside 0."""
+    columns: dict[str, Any] = {"layer": np.full(len(values), layer), "number": np.arange(len(values))}
+    for name, (one, other) in _PAIRS.items():
+        columns[name] = [None] * len(values)
+        if one in readings:
+            left, right = readings[one].double(), (values if other is None else readings[other]).double()
+            norms = torch.linalg.vector_norm(left, dim=1) * torch.linalg.vector_norm(right, dim=1)
+            cosines = ((left * right).sum(1) / norms).clamp(-1, 1).cpu().numpy()
+            columns[name] = [None if np.isnan(cosine) else float(cosine) for cosine in cosines]
+    schema = {"layer": pl.Int16(), "number": pl.Int32(), **dict.fromkeys(_PAIRS, pl.Float64())}
+    return pl.DataFrame(columns, schema=schema)
 
 
 def _postings(scored: Scored, vocabulary: Vocabulary, reader: Reader, layer: int) -> pl.DataFrame:

@@ -33,6 +33,7 @@ DAMAGE = {
     "annotators saw the highest tokens": "update store.annotations set shown_token_ids = list_reverse(shown_token_ids)",
     "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
     "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
+    "cosines are possible": "update store.input_output set key_value = 1.5 where rowid = 0",
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
     "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
@@ -97,6 +98,10 @@ MORE_DAMAGE = {
     "scores are possible": (
         "update store.key_projections set score_mean = top_scores[1] + 1 where rowid = 0",
         "update store.key_projections set reading_norm = -1 where rowid = 0",
+    ),
+    "cosines are possible": (
+        "update store.input_output set up_value = 0.5 where rowid = 0",
+        "update store.input_output_controls set key_value = -1.5 where rowid = 0",
     ),
     "reads are the lists": (
         "update store.key_postings set score = score + 1 where rowid = 0",

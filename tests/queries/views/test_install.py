@@ -30,11 +30,11 @@ MADE_ELSEWHERE = {
     "exit_tradeoff",
     *("neuron_poles", "gate_cases", "pole_contexts"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
-    *("read_agreement", "read_agreement_by_layer"),
+    *("read_agreement", "read_agreement_by_layer", "input_output", "input_output_by_layer"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,
-tests/queries/steering interventions."""
+test_input_output classes, tests/queries/steering interventions."""
 
 
 NEEDS_TEXT = {

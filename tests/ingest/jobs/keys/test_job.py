@@ -17,6 +17,7 @@ from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.models.units import FfnNeurons
 from neurothek.ingest.numerics.random_stream import Purpose
 from tests.support import jobs, reads
+from tests.support.anatomy import Anatomy, loaded
 from tests.support.models import Kind, build, edit_tensors
 
 KINDS: tuple[Kind, ...] = tuple(reads.NAMES)
@@ -102,6 +103,36 @@ def test_a_key_that_is_one_tokens_direction_reads_it_first(case: Case) -> None:
         (zero,) = case.frames["key_projections"].filter(layer=LAYER, neuron=ZERO, reader=reader).to_dicts()
         assert (zero["score_sd"], zero["score_skewness"]) == (0, None)
         assert zero["top_token_ids"] == case.ids[:K]
+
+
+def cosine(one: list[float], other: list[float]) -> float | None:
+    norms = sum(x * x for x in one) ** 0.5 * sum(x * x for x in other) ** 0.5
+    return sum(x * y for x, y in zip(one, other, strict=True)) / norms if norms else None
+
+
+def test_cosines_of_what_is_read_and_written(case: Case) -> None:
+    values = Anatomy(loaded(case.folder)).value_rows(LAYER)
+    read = {}
+    for reader in reads.readers_of(case.kind):
+        parts = reads.read_file(case.folder, case.kind, LAYER, reader)
+        read[reader] = [[g * k for g, k in zip(parts.gain, key, strict=True)] for key in parts.rows]
+    rows = case.frames["input_output"].filter(layer=LAYER).sort("neuron").to_dicts()
+    assert [row["neuron"] for row in rows] == list(range(D_FFN))
+    for row in rows:
+        written = values[row["neuron"]].tolist()
+        expected = dict.fromkeys(("key_value", "up_value", "gate_value", "gate_up"))
+        for reader, vectors in read.items():
+            expected[f"{reader}_value"] = cosine(vectors[row["neuron"]], written)
+        if "gate" in read:
+            expected["gate_up"] = cosine(read["gate"][row["neuron"]], read["up"][row["neuron"]])
+        for name, value in expected.items():
+            assert row[name] == (None if value is None else pytest.approx(value, abs=1e-6)), name
+        assert (row["neuron"] == ZERO) == all(row[name] is None for name in expected)
+    drawn = case.frames["input_output_controls"].filter(layer=LAYER)
+    assert drawn.height == N_RANDOM
+    name = "key_value" if "key" in read else "up_value"
+    # Of random vectors of 32 coordinates the standard deviation is about 0.18.
+    assert 0.05 < np.std(drawn[name].to_list()) < 0.4
 
 
 def test_postings_are_the_lists_with_z_scores(case: Case) -> None:
