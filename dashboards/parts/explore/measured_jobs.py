@@ -15,7 +15,7 @@ from neurothek.dashboards.parts.token_cards import STYLE
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import show_command
-from neurothek.queries.names.models import models_alike
+from neurothek.queries.names.models import choose_model, models_alike
 from neurothek.queries.names.unmeasured import ingest_commands
 from neurothek.queries.views.contents import runs
 
@@ -42,6 +42,8 @@ _INTERVENING = ("interventions", "neuron_effects")
 """Measured by a command of their own, which the page on interventions tells."""
 
 _OF_PAIRS, _LISTS = "counterparts", "projections"
+_OF_SIGNS = "poles"
+"""Only for models whose activations can be below 0."""
 
 _MINUTES = 100
 """From so many seconds on, a time is told in minutes."""
@@ -84,7 +86,9 @@ def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:
 def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
     """The chips, and behind a button what is missing, with the command for it and how long it took for others."""
     ran = cached_answer(connection, runs)
-    jobs = measured(ran, model)
+    of_model = choose_model(connection, model)
+    has_signs = of_model.is_signed or not of_model.has_exact_zeros
+    jobs = [job for job in measured(ran, model) if has_signs or job.name != _OF_SIGNS]
     missing = [job for job in jobs if job.finished is None]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(chips_html(jobs), width="content")
