@@ -266,7 +266,7 @@ OF_PAGES = (
 
 ELSEWHERE = {
     "ingest/golden/checked.py": "a cell of its table, which asks the hub: tests/ingest/golden/test_checked.py",
-    "neurothek/cli/ingest.py": "what to look at in a model that people use: tests/cli/test_ingest.py, test_real_models.py",
+    "neurothek/cli/ingest.py": "what to look at after demo --model: tests/cli/test_ingest.py",
     "neurothek/cli/train.py": "training takes a minute: tests/cli/test_train.py",
     "ingest/training/card.py": "likewise",
     "ingest/jobs/continuations/job.py": "a run that another rests on is measured anew: its job's own tests",

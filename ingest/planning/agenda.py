@@ -154,8 +154,8 @@ def _fitting(work: ModelWork) -> tuple[str, ...]:
         if refused := [job for job in registry.OF_SIGNS if job in work.request.named]:
             raise signs_needed(work.model.name, refused)
         jobs = tuple(job for job in jobs if job not in registry.OF_SIGNS)
-    elif jobs == DEFAULT_JOBS and not shape.is_masked:
-        jobs = (*jobs, *registry.OF_SIGNS)
+    elif set(DEFAULT_JOBS) <= set(jobs) and not shape.is_masked:
+        jobs = tuple(dict.fromkeys((*jobs, *registry.OF_SIGNS)))
     if not shape.is_masked:
         return jobs
     possible = tuple(job for job in jobs if job in registry.OF_MASKED)
