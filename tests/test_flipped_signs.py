@@ -243,6 +243,8 @@ NEGATED = frozenset(
         *("score", "scores", "z_score", "score_centred", "control_scores", "score_mean", "skewness"),
         # The coefficient itself, whose sign names the pole.
         *("activation", "mean_activation", "mean_coefficient"),
+        # The gate keeps its direction, and what it is compared with does not.
+        *("gate_value", "gate_up"),
     }
 )
 """Numbers and lists of numbers that change their sign with the neuron's."""
@@ -251,7 +253,9 @@ RANGES = (("activation_min", "activation_max"), ("low", "high"), ("z_from", "z_t
 """Lower and upper ends of what is negated: they exchange, and are negated."""
 
 OPPOSITES = {"promoted": "suppressed", "suppressed": "promoted", "positive": "negative", "negative": "positive"}
-OPPOSITE = frozenset({"side", "pole"})
+# The gate keeps its sign, and the other factor does not.
+OPPOSITES |= {f"g{gate}u{up}": f"g{gate}u{'-' if up == '+' else '+'}" for gate in "+-" for up in "+-"}
+OPPOSITE = frozenset({"side", "pole", "gate_case"})
 """Columns of words that are exchanged by `OPPOSITES`."""
 
 COSINES = frozenset({"cosine", "centre_cosine"})
@@ -298,6 +302,8 @@ def turned(row: dict[str, Any], n_tokens: int, *, negated: frozenset[str] = NEGA
             said |= {name: opposite(value) for name, value in exchanged(row, *ends).items()}
     if row.get("score_negative_share") is not None:
         said["score_negative_share"] = 1 - row["score_negative_share"]
+    if row.get("negative_share") is not None:
+        said["negative_share"] = 1 - row["negative_share"]
     if row.get("rank_from_bottom") is not None:
         said["rank_from_bottom"] = n_tokens + 1 - row["rank_from_bottom"]
     if "bin" in row:

@@ -20,7 +20,11 @@ SINCE = 31
 """The version of the schema that brought them."""
 
 _SET = Column(SET.dtype, SET.meaning, is_given=True)
-_POLE = Column(TEXT, "Sign of the coefficient m: positive (m > 0, writes m v) or negative (m < 0, writes -|m| v).")
+_POLE = Column(
+    TEXT,
+    "Sign of the coefficient m: positive (m > 0, writes m v) or negative (m < 0, writes -|m| v).",
+    values=("positive", "negative"),
+)
 
 POLE_ACTIVITY = Table(
     "pole_activity",
@@ -56,7 +60,11 @@ GATE_CASES = Table(
         "corpus_id": CORPUS,
         "layer": LAYER,
         "neuron": NEURON,
-        "gate_case": Column(TEXT, "g+u+, g+u-, g-u+ or g-u-: the signs of the gate's pre-activation and of up."),
+        "gate_case": Column(
+            TEXT,
+            "g+u+, g+u-, g-u+ or g-u-: the signs of the gate's pre-activation and of up.",
+            values=("g+u+", "g+u-", "g-u+", "g-u-"),
+        ),
         "n_positions": Column(BIG, "Counted positions of the case; those where the coefficient is 0 are in none."),
         "abs_sum": Column(DOUBLE, "Sum of |m| over them."),
         "run_id": RUN,

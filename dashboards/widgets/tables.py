@@ -262,6 +262,7 @@ def _of_poles() -> dict[str, Any]:
         "promotes": _text("promotes", width="medium"),
         "abs_share": _share("of the activation", "Share of the sum of |m|."),
         "strong_frequency": _share("strong", "Share of the tokens with |m| above three root mean squares."),
+        "mean_magnitude": _number("mean |m|", format="%.3f"),
         "largest": _number("largest |m|", format="%.3f"),
         "gate_case": _text("gate and up", help="Signs of the gate and of up; their product is that of the activation."),
     }

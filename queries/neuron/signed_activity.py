@@ -21,14 +21,14 @@ POLE_COLUMNS: Mapping[str, pl.DataType] = {
     "n_strong": BIG,
     "strong_frequency": DOUBLE,
     "abs_share": DOUBLE,
-    "mean_activation": DOUBLE,
+    "mean_magnitude": DOUBLE,
     "largest": DOUBLE,
 }
 CASE_COLUMNS: Mapping[str, pl.DataType] = {
     "gate_case": TEXT,
     "n_positions": BIG,
     "frequency": DOUBLE,
-    "mean_activation": DOUBLE,
+    "mean_magnitude": DOUBLE,
     "abs_share": DOUBLE,
 }
 POLE_CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
@@ -98,18 +98,18 @@ class SignedActivity:
             "frequency",
             "abs_share",
             "strong_frequency",
-            "mean_activation",
+            "mean_magnitude",
             "largest",
         )
         rms = self.strength.get("root_mean_square")
         bound = "" if rms is None else f" ({STRONG * rms:.3g})"
         remark = (
             f"abs_share: of the sum of |m|; strong: |m| above {STRONG} root mean squares{bound};"
-            " mean_activation, largest: |m| at coefficients of that sign"
+            " mean_magnitude, largest: |m| at coefficients of that sign"
         )
         sections = [Section(f"poles in {corpus}", table, remark)]
         if not self.cases.is_empty():
-            cases = self.cases.select("gate_case", "frequency", "abs_share", "mean_activation")
+            cases = self.cases.select("gate_case", "frequency", "abs_share", "mean_magnitude")
             sections.append(
                 Section(
                     f"cases of its gate in {corpus}",
@@ -174,5 +174,5 @@ def _shares(row: Row, total: float, n_seen: int) -> Row:
         **row,
         "frequency": n_active / n_seen if n_seen else None,
         "abs_share": row["abs_sum"] / total if total else None,
-        "mean_activation": row["abs_sum"] / n_active if n_active else None,
+        "mean_magnitude": row["abs_sum"] / n_active if n_active else None,
     }

@@ -13,7 +13,7 @@
 --   gate_case: g+u+, g+u-, g-u+ or g-u-: signs of the gate's pre-activation and of up; their product is the sign of m.
 --   n_positions: Counted positions of the case.
 --   frequency: Share of the counted positions.
---   mean_activation: Mean of |m| over the positions of the case; null where there are none.
+--   mean_magnitude: Mean of |m| over the positions of the case; null where there are none.
 --   abs_share: Share that the case has of the sum of |m|; null where that is 0.
 select
     models.name as model,
@@ -22,10 +22,10 @@ select
     facts.address,
     facts.depth,
     corpora.name as corpus,
-    cases.gate_case,
+    cast(cases.gate_case as varchar) as gate_case,
     cases.n_positions,
     cast(cases.n_positions as double) / nullif(facts.n_positions, 0) as frequency,
-    cases.abs_sum / nullif(cast(cases.n_positions as double), 0) as mean_activation,
+    cases.abs_sum / nullif(cast(cases.n_positions as double), 0) as mean_magnitude,
     cases.abs_sum / nullif(
         sum(cases.abs_sum) over (partition by cases.set_id, cases.corpus_id, cases.layer, cases.neuron), 0
     ) as abs_share,

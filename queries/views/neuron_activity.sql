@@ -14,7 +14,8 @@
 --   effective_frequency: (sum |m|)^2 / (n_tokens_seen * sum m^2): 1 where |m| is the same everywhere, 1 / n_tokens_seen where it is 0 but once; null where it is always 0.
 --   root_mean_square: Root mean square of m on the first counted positions of every domain; strong is |m| > 3 times this.
 --   strong_frequency: Share of the counted positions at which it is strong, at either sign.
---   negative_share: Share of the sum of |m| at m < 0; null where that sum is 0.
+--   negative_share: Share of the sum of |m| at m < 0, which of a gated model's neuron is a convention of its weights; null where that sum is 0.
+--   minor_share: Share of the sum of |m| at the sign that has less of it: 0 of a neuron that works at one sign alone, at most 0.5.
 --   contribution_mean: Mean of |m| ||v|| over the norm of the FFN's output at the position.
 --   contribution_max: Largest such share.
 --   contribution_mean_later: The mean without position 0.
@@ -63,6 +64,7 @@ select
     cast(contributions.root_mean_square as double) as root_mean_square,
     cast(poles.n_strong as double) / nullif(facts.n_positions, 0) as strong_frequency,
     poles.negative_sum / nullif(poles.abs_sum, 0) as negative_share,
+    least(poles.negative_sum, poles.abs_sum - poles.negative_sum) / nullif(poles.abs_sum, 0) as minor_share,
     contributions.contribution_mean,
     cast(contributions.contribution_max as double) as contribution_max,
     contributions.contribution_mean_later,

@@ -18,7 +18,7 @@
 --   n_strong: Counted positions at which it is strong with this sign.
 --   strong_frequency: n_strong / n_tokens_seen.
 --   abs_share: Share that the pole has of the sum of |m|; null where that is 0.
---   mean_activation: Mean of |m| over the positions of this sign; null where there are none.
+--   mean_magnitude: Mean of |m| over the positions of this sign; null where there are none.
 --   largest: Largest |m| of this sign; 0 where there is none.
 with poles as (
     select
@@ -40,7 +40,7 @@ select
     facts.neuron,
     facts.address,
     facts.depth,
-    poles.pole,
+    cast(poles.pole as varchar) as pole,
     corpora.name as corpus,
     case when poles.pole = 'negative' then facts.bottom_tokens else facts.top_tokens end as promotes,
     facts.n_positions as n_tokens_seen,
@@ -51,7 +51,7 @@ select
     poles.abs_sum / nullif(
         sum(poles.abs_sum) over (partition by poles.model_id, poles.corpus_id, poles.layer, poles.neuron), 0
     ) as abs_share,
-    poles.abs_sum / nullif(cast(poles.n_active as double), 0) as mean_activation,
+    poles.abs_sum / nullif(cast(poles.n_active as double), 0) as mean_magnitude,
     cast(poles.largest as double) as largest,
 from store.neuron_facts as facts
 inner join poles

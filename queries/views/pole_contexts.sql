@@ -21,7 +21,7 @@ select
     facts.layer,
     facts.neuron,
     facts.address,
-    contexts.pole,
+    cast(contexts.pole as varchar) as pole,
     contexts.rank,
     cast(contexts.activation as double) as activation,
     sequences.domain,

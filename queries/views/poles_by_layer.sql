@@ -1,4 +1,4 @@
--- One row per model and layer: how sparse its neurons are, at which sign they work, and how many hardly matter.
+-- One row per model and layer: how sparse its neurons are, whether they work at both signs, and how many hardly matter.
 -- Why: sparseness and signs by depth, and in models without exact zeros what dead neurons are in those that have them.
 -- From: neuron_activity. Source: effective frequency Treves and Rolls 1991; negligible and strong are ours.
 -- key: model, layer
@@ -12,14 +12,14 @@
 --   median_effective_frequency: Half of them have at most this effective frequency.
 --   effective_frequency_95: Nineteen in twenty have at most this effective frequency.
 --   median_strong_frequency: Half of them are strong at most at this share of the positions; null before the job poles ran.
---   median_negative_share: Half of them have at most this share of the sum of |m| at m < 0; null likewise.
---   mostly_negative_share: Share of the neurons with more than half of the sum of |m| at m < 0; null likewise.
+--   median_minor_share: Half of them have at most this share of the sum of |m| at the sign that has less of it; null likewise.
+--   two_sided_share: Share of the neurons of which that is at least a quarter: they work at both signs; null likewise.
 --   median_contribution_max: Half of them have at most this largest share of the FFN's output, position 0 left out; null likewise.
 --   n_negligible: Neurons whose largest share is below 0.01; null likewise.
 --   negligible_share: n_negligible / n_neurons.
 with thresholds as (
     select
-        cast(0.5 as double) as majority,
+        cast(0.25 as double) as least_minor_share,
 )
 select
     model,
@@ -31,13 +31,13 @@ select
     median(effective_frequency) as median_effective_frequency,
     percentile_cont(0.95) within group (order by effective_frequency) as effective_frequency_95,
     median(strong_frequency) as median_strong_frequency,
-    median(negative_share) as median_negative_share,
+    median(minor_share) as median_minor_share,
     avg(
         case
-            when negative_share > majority then cast(1 as double)
-            when negative_share is not null then cast(0 as double)
+            when minor_share >= least_minor_share then cast(1 as double)
+            when minor_share is not null then cast(0 as double)
         end
-    ) as mostly_negative_share,
+    ) as two_sided_share,
     median(contribution_max_later) as median_contribution_max,
     cast(sum(case when is_negligible then 1 when not is_negligible then 0 end) as bigint) as n_negligible,
     avg(

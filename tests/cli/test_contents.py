@@ -126,8 +126,8 @@ def test_formats_hold_the_same_rows(ask: Ask) -> None:
 def test_a_page_for_programs(ask: Ask) -> None:
     page = json.loads(ask("neuron", "tiny-1m/L0N0", "--format", "json").stdout)
     of_text = {"domains", "positions", "triggers", "detection", "contexts", "pushed"}
-    of_text |= {"windows", "activation_histogram"}
-    of_weights = {"tokens", "logits", "mates", "neighbours", "counterparts", "compared"}
+    of_text |= {"windows", "activation_histogram", "poles", "gate_cases", "pole_contexts"}
+    of_weights = {"tokens", "logits", "reads", "mates", "neighbours", "counterparts", "compared"}
     of_changes = {"effect", "interventions"}
     assert set(page) == {"neuron", "suppression", "cluster", "annotations", *of_text, *of_weights, *of_changes}
     assert page["neuron"]["address"] == "tiny-1m/L0N0"

@@ -33,7 +33,7 @@ cases as (
     select
         set_id as model_id, corpus_id, layer, neuron,
         sum(n_positions) as n_positions, sum(abs_sum) as abs_sum, count(*) as n_cases,
-        bool_or(n_positions < 0 or abs_sum < 0 or gate_case not in ('g+u+', 'g+u-', 'g-u+', 'g-u-')) as is_impossible
+        bool_or(n_positions < 0 or abs_sum < 0) as is_impossible
     from store.gate_cases
     group by set_id, corpus_id, layer, neuron
 ),
@@ -68,7 +68,7 @@ ordered as (
     from store.pole_contexts
 ),
 wrong_places as (
-    select ordered.model_id, ordered.layer, ordered.neuron, ordered.pole || ', rank ' || ordered.rank as part
+    select ordered.model_id, ordered.layer, ordered.neuron, ordered.pole::varchar || ', rank ' || ordered.rank as part
     from ordered
     left join store.sequences as sequences
         on sequences.corpus_id = ordered.corpus_id and sequences.sequence_id = ordered.sequence_id

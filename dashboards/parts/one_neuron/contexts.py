@@ -88,11 +88,11 @@ def show_signs(page: NeuronPage) -> None:
         return
     st.markdown("**By sign**", help=plain("What is promoted at one sign is suppressed at the other."))
     table = page.poles.poles.select(
-        "pole", "promotes", "frequency", "abs_share", "strong_frequency", "mean_activation", "largest"
+        "pole", "promotes", "frequency", "abs_share", "strong_frequency", "mean_magnitude", "largest"
     )
     tables.show_table(tables.readable_columns(table), key="poles")
     if not page.poles.cases.is_empty():
-        cases = page.poles.cases.select("gate_case", "frequency", "abs_share", "mean_activation")
+        cases = page.poles.cases.select("gate_case", "frequency", "abs_share", "mean_magnitude")
         tables.show_table(cases, key="gate_cases")
     st.caption(plain(page.poles.sentence()))
 

@@ -140,7 +140,6 @@ MORE_DAMAGE = {
         "update store.pole_activity set n_active = n_active - 1 where rowid = 0",
         "update store.gate_cases set n_positions = n_positions + 1 where rowid = 0",
         "update store.gate_cases set abs_sum = 2 * abs_sum + 1 where rowid = 0",
-        "update store.gate_cases set gate_case = 'g+' where rowid = 0",
         "delete from store.gate_cases where rowid = 0",
         "update store.pole_contexts set activation = -activation where rowid = 0",
         "update store.pole_contexts set position = 99999 where rowid = 0",

@@ -480,6 +480,7 @@ def test_an_untrained_model_is_no_evidence_of_positional_neurons(tmp_path: Path)
     for seed, variant in enumerate((None, "step 0")):
         torch.manual_seed(seed)
         shape = GPT2Config(n_embd=32, n_layer=4, n_head=4, n_positions=32, bos_token_id=0, eos_token_id=0)
+        shape.activation_function = "relu"
         shape.vocab_size = 400
         GPT2LMHeadModel(shape).save_pretrained(tmp_path / f"fresh-{seed}")
         make_tokenizer("gpt2", 392).save_pretrained(tmp_path / f"fresh-{seed}")

@@ -58,7 +58,7 @@ def test_a_row_a_pole(warehouse: Warehouse) -> None:
         assert row["frequency"] == pytest.approx(row["n_active"] / n_seen)
         assert row["strong_frequency"] == pytest.approx(sum(one["n_strong"] for one in pole) / n_seen)
         assert row["abs_share"] == pytest.approx(abs_sum / sum(one["abs_sum"] for one in mine))
-        assert row["mean_activation"] == pytest.approx(abs_sum / row["n_active"])
+        assert row["mean_magnitude"] == pytest.approx(abs_sum / row["n_active"])
         assert row["largest"] == pytest.approx(max(one["largest"] for one in pole))
 
 
@@ -82,6 +82,7 @@ def test_numbers_without_a_threshold(warehouse: Warehouse, model: str) -> None:
         negative = sum(one["abs_sum"] for one in both if one["pole"] == "negative")
         (share,) = shares[row["layer"], row["neuron"]]
         assert row["negative_share"] == pytest.approx(negative / sum(one["abs_sum"] for one in both))
+        assert row["minor_share"] == pytest.approx(min(row["negative_share"], 1 - row["negative_share"]))
         assert row["strong_frequency"] == pytest.approx(sum(one["n_strong"] for one in both) / n_seen)
         assert row["gate_open"] == pytest.approx(sum(one["n_active"] for one in mine) / n_seen)
         assert row["contribution_max_later"] == pytest.approx(share["contribution_max_later"])
@@ -126,10 +127,10 @@ def test_layers_sum_up_their_neurons(warehouse: Warehouse) -> None:
         assert row["n_neurons"] == len(mine)
         if row["model"] == "opt":
             assert row["n_negligible"] is None
-            assert row["mostly_negative_share"] is None
+            assert row["two_sided_share"] is None
             continue
-        negative = [one["negative_share"] > 0.5 for one in mine]
-        assert row["mostly_negative_share"] == pytest.approx(sum(negative) / len(mine))
+        two_sided = [one["minor_share"] >= 0.25 for one in mine]
+        assert row["two_sided_share"] == pytest.approx(sum(two_sided) / len(mine))
         assert row["n_negligible"] == sum(one["is_negligible"] for one in mine)
         values = sorted(one["effective_frequency"] for one in mine)
         assert row["median_effective_frequency"] == pytest.approx((values[7] + values[8]) / 2)
