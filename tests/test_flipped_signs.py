@@ -295,6 +295,9 @@ def opposite(value: Any) -> Any:  # noqa: ANN401 - a number, numbers or a word
 
 def turned(row: dict[str, Any], n_tokens: int, *, negated: frozenset[str] = NEGATED) -> dict[str, Any]:
     """A row of a neuron as it is where the neuron's sign is turned."""
+    if row.get("reader") == "gate":
+        # What it reads is as it was.
+        return row
     said = row | exchanged(row, *LISTS)
     said |= {name: opposite(row[name]) for name in (negated | OPPOSITE | COSINES) & row.keys()}
     for ends in RANGES:
@@ -396,8 +399,11 @@ def plant(folder: Path) -> Path:
 
 
 def write_drill(folder: Path) -> tuple[str, ...]:
-    """Full-length sequences with the same words at the same places, so that detectors keep to positions; and prose."""
-    drill = " ".join(word for word in DETECTORS.values() for _ in range(4)).removesuffix(" the")
+    """Full-length sequences with the same words at the same places, so that detectors keep to positions; and prose.
+
+    None of the words stands at more than a ninth of the positions: there its neuron could not be strong.
+    """
+    drill = " ".join(f"{word} near old new" for word in DETECTORS.values()).removesuffix(" new")
     (folder / "drill.jsonl").write_text(110 * f'{{"text": "{drill}"}}\n')
     (folder / "prose").mkdir()
     chosen = Random(1)

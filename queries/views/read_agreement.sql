@@ -5,7 +5,7 @@
 -- as are stored, 50 unless the vocabulary is smaller. Of up, whose sign is a convention, contexts of negative
 -- activations are compared with the other end of its scores. Beside it stand two controls on the same contexts: lists of
 -- random keys like those of the layer, and lists of the layer's other neurons, which have in common what all keys of the
--- layer like. Caveat: above the first layers the stream is no longer an embedding, positions and attention are added
+-- layer like; of their ups both ends count, a half each. Caveat: above the first layers the stream is no longer an embedding, positions and attention are added
 -- before any FFN, and the norm's divisor, mean and bias are left out. From: store.contexts of the shown corpus,
 -- store.key_projections, store.key_postings, store.key_controls. Source: ours.
 -- Kinds of rows: reader.
@@ -71,7 +71,6 @@ asked as (
         set_id,
         layer,
         reader,
-        is_negative,
         token_id,
     from places
 ),
@@ -86,11 +85,11 @@ postings as (
     from store.key_postings
 ),
 listings as (
+    -- Of up at both poles: which of its ends is which is a convention.
     select
         asked.set_id,
         asked.layer,
         asked.reader,
-        asked.is_negative,
         asked.token_id,
         count(*) as n_listing,
     from asked
@@ -98,16 +97,14 @@ listings as (
         on postings.set_id = asked.set_id
         and postings.layer = asked.layer
         and postings.reader = asked.reader
-        and postings.is_negative = asked.is_negative
         and postings.token_id = asked.token_id
-    group by asked.set_id, asked.layer, asked.reader, asked.is_negative, asked.token_id
+    group by asked.set_id, asked.layer, asked.reader, asked.token_id
 ),
 drawn_tokens as (
     select
         model_id,
         layer,
         reader,
-        0 as is_negative,
         unnest(top_token_ids) as token_id,
     from store.key_controls
     union all
@@ -115,16 +112,15 @@ drawn_tokens as (
         model_id,
         layer,
         reader,
-        1 as is_negative,
         unnest(bottom_token_ids) as token_id,
     from store.key_controls
+    where reader = 'up'
 ),
 drawn_listings as (
     select
         asked.set_id,
         asked.layer,
         asked.reader,
-        asked.is_negative,
         asked.token_id,
         count(*) as n_listing,
     from asked
@@ -132,9 +128,25 @@ drawn_listings as (
         on drawn_tokens.model_id = asked.set_id
         and drawn_tokens.layer = asked.layer
         and drawn_tokens.reader = asked.reader
-        and drawn_tokens.is_negative = asked.is_negative
         and drawn_tokens.token_id = asked.token_id
-    group by asked.set_id, asked.layer, asked.reader, asked.is_negative, asked.token_id
+    group by asked.set_id, asked.layer, asked.reader, asked.token_id
+),
+own_listings as (
+    select
+        places.set_id,
+        places.layer,
+        places.neuron,
+        places.reader,
+        places.rank,
+        count(*) as n_listing,
+    from places
+    inner join postings
+        on postings.set_id = places.set_id
+        and postings.layer = places.layer
+        and postings.neuron = places.neuron
+        and postings.reader = places.reader
+        and postings.token_id = places.token_id
+    group by places.set_id, places.layer, places.neuron, places.reader, places.rank
 ),
 read_places as (
     select
@@ -161,8 +173,9 @@ judged as (
         places.reader,
         places.n_neurons,
         coalesce(read_places.is_read, 0) as is_read,
-        cast(coalesce(listings.n_listing, 0) as double) as n_listing,
-        cast(coalesce(drawn_listings.n_listing, 0) as double) / drawn.n_drawn as random_share,
+        case when places.reader = 'up' then 2 else 1 end as n_ends,
+        cast(coalesce(listings.n_listing, 0) - coalesce(own_listings.n_listing, 0) as double) as n_listing,
+        cast(coalesce(drawn_listings.n_listing, 0) as double) / drawn.n_drawn as n_drawn_listing,
     from places
     inner join drawn
         on drawn.model_id = places.set_id and drawn.layer = places.layer and drawn.reader = places.reader
@@ -176,14 +189,18 @@ judged as (
         on listings.set_id = places.set_id
         and listings.layer = places.layer
         and listings.reader = places.reader
-        and listings.is_negative = places.is_negative
         and listings.token_id = places.token_id
     left join drawn_listings
         on drawn_listings.set_id = places.set_id
         and drawn_listings.layer = places.layer
         and drawn_listings.reader = places.reader
-        and drawn_listings.is_negative = places.is_negative
         and drawn_listings.token_id = places.token_id
+    left join own_listings
+        on own_listings.set_id = places.set_id
+        and own_listings.layer = places.layer
+        and own_listings.neuron = places.neuron
+        and own_listings.reader = places.reader
+        and own_listings.rank = places.rank
 ),
 summed as (
     select
@@ -194,8 +211,8 @@ summed as (
         count(*) as n_contexts,
         cast(sum(is_read) as bigint) as n_read,
         cast(sum(is_read) as double) / count(*) as read_share,
-        avg(random_share) as random_share,
-        avg(case when n_neurons > 1 then (n_listing - is_read) / (n_neurons - 1) end) as other_share,
+        avg(n_drawn_listing / n_ends) as random_share,
+        avg(case when n_neurons > 1 then n_listing / n_ends / (n_neurons - 1) end) as other_share,
     from judged
     group by set_id, layer, neuron, reader
 )

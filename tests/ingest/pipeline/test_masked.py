@@ -45,7 +45,7 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     assert ingests.table(warehouse, "projections").height == 48
     assert ingests.table(warehouse, "corpora").is_empty()
     again = ingest(model, tmp_path / "w.duckdb", "--job", "all", "--corpus", write_sentences(tmp_path))
-    assert "measured clusters, shortcuts, exits (" in again.stderr
+    assert "measured keys, clusters, shortcuts, exits (" in again.stderr
     assert "left out activity, contexts, ngrams, positions, controls, events" in again.stderr
     assert "already up to date: projections" in again.stderr
     methods = {name: set(ingests.table(warehouse, name)["method"]) for name in ("shortcut_predictions", "exits")}
@@ -71,7 +71,7 @@ def test_what_is_chosen_by_name_is_refused_by_name(options: list[str], said: str
     assert result.exit_code == 2
     assert result.stderr.splitlines()[0] == (
         f"Error: tiny-bert is a masked model, and {said} that predicts the next token; "
-        "use --job projections --job clusters --job shortcuts --job exits"
+        "use --job projections --job keys --job clusters --job shortcuts --job exits"
     )
     assert not (tmp_path / "w.duckdb").exists()
 

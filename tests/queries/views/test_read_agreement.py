@@ -48,7 +48,8 @@ def expected(connection: duckdb.DuckDBPyConnection) -> dict[Place, tuple[int, in
         others = [lists[one] for one in lists if one[:2] == place[:2] and one[2] != neuron and one[3] == reader]
 
         def share(one: dict[int, set[int]], contexts: list[tuple[int, int]] = contexts) -> float:
-            return sum(token in one[sign] for token, sign in contexts) / len(contexts)
+            # Which of the ends of another's up is which is a convention.
+            return sum(token in one[sign] for token, _ in contexts for sign in (1, -1)) / 2 / len(contexts)
 
         random = drawn[model_id, layer, reader]
         n_read = sum(token in own[sign] for token, sign in contexts)
