@@ -16,7 +16,8 @@ with strong as (
     group by poles.set_id, poles.corpus_id, poles.layer, poles.neuron, models.activation_rule
 ),
 rules as (
-    select run_id, json_extract_string(parameters, '$.activation_rule') as activation_rule
+    -- Whatever stands there: a file of somebody else's may hold no JSON.
+    select run_id, regexp_extract(parameters, '"activation_rule": "([^"]*)"', 1) as activation_rule
     from store.runs
 ),
 measured as (

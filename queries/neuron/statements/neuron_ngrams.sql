@@ -9,7 +9,7 @@ select
     allowed.can_be_labelled,
     allowed.frequent_share,
     allowed.min_occurrences,
-    coalesce(json_extract_string(runs.parameters, '$.activation_rule') like '|m|%', false) as counts_strong,
+    coalesce(runs.parameters like '%"activation_rule": "|m|%', false) as counts_strong,
 from store.ngrams as ngrams
 left join store.runs as runs on runs.run_id = ngrams.run_id
 left join corpus_ngrams as allowed

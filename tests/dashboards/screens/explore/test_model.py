@@ -123,4 +123,4 @@ def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Pa
     assert "**positions**: positional neurons" in shown
     assert "neurothek ingest tiny-2m --job activity --job contexts" in shown
     (chips,) = [element.proto.body for element in opened.get("html") if "nt-chips" in element.proto.body]
-    assert chips.count("nt-absent") - 1 == 12
+    assert chips.count("nt-absent") - 1 == 13
