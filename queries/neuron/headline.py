@@ -48,16 +48,32 @@ def _firing(page: NeuronPage) -> list[str]:
     n_seen, n_active = (int(page.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
     if not n_seen:
         return []
+    if page.activation_rule == "gate > 0":
+        return _of_gate(page, n_active, n_seen)
     if not n_active:
         return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
+    strong = "" if page.triggers.strong_pole is None else "strong "
+    most = _first_trigger(page, f", {strong}most often", f"its {strong}activations")
+    return [f"Fires at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{most}"]
+
+
+def _of_gate(page: NeuronPage, n_open: int, n_seen: int) -> list[str]:
+    """Its triggers are those of strong activations at one pole, or where these were not counted of the open gate."""
+    pole, strong = page.triggers.strong_pole, page.poles.strong_frequency
+    often = f" at {percent(n_open / n_seen)} of" if n_open else " at none of"
+    opened = f"Gate open{often} the {n_seen:,} tokens of {page.corpus}"
+    if pole is None:
+        opened += _first_trigger(page, ", most often", "these")
+    share = "" if strong is None else f"strong at {percent(strong)}"
+    if pole is not None and (trigger := _first_trigger(page, f"at {pole} coefficients most often", "these")):
+        share = f"{share}, {trigger}" if share else f"strong {trigger}"
+    return [opened, *([share] if share else [])]
+
+
+def _first_trigger(page: NeuronPage, often: str, activations: str) -> str:
+    """The token that triggers it most, with its share of the activations that were counted; nothing without any."""
     first = page.triggers.ngrams.filter((pl.col("n") == 1) & (pl.col("rank") == 1)).to_dicts()
-    if page.activation_rule == "gate > 0":
-        strong = page.poles.strong_frequency
-        at = [f" at {quoted(row['text'])} ({percent(row['share'])} of these)" for row in first]
-        often = [] if strong is None else [f"strong at {percent(strong)}{', most often' if at else ''}{''.join(at)}"]
-        return [f"Gate open at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}", *often]
-    most = [f", most often at {quoted(row['text'])} ({percent(row['share'])} of its activations)" for row in first]
-    return [f"Fires at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
+    return "".join(f"{often} at {quoted(row['text'])} ({percent(row['share'])} of {activations})" for row in first)
 
 
 def _moving(page: NeuronPage, passed_over: Collection[str]) -> Iterator[str]:

@@ -121,6 +121,7 @@ class NeuronPage(TabularAnswer):
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that an annotator finds none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
+        positions_are_strong: whether `positions` tells of strong activations at its pole alone.
         limit: how many tokens of a side the page shows; `tokens` has all.
         special_tokens: texts of tokens in its contexts that stand for no text.
         show_all: whether it also shows neurons of other models that are no more similar than random vectors.
@@ -148,6 +149,7 @@ class NeuronPage(TabularAnswer):
     annotations: pl.DataFrame
     poles: SignedActivity
     unmeasured: tuple[Unmeasured, ...] = ()
+    positions_are_strong: bool = False
     limit: int = 10
     special_tokens: Sequence[str] = ()
     show_all: bool = False
@@ -291,8 +293,9 @@ class NeuronPage(TabularAnswer):
         table = self.positions.select(
             "domain", "n_sequences", pl.col("mutual_information_corrected").alias("nats"), "profile"
         )
+        counted = "how often it is strong at its pole," if self.positions_are_strong else "frequency"
         remark = (
-            f"profile: frequency from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
+            f"profile: {counted} from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
             f" {row['last_position']}; nats: mutual information corrected for chance"
         )
         return [Section(f"positions in {self.corpus}", table, remark)]
@@ -385,6 +388,7 @@ def _page(
         windows=windows_frame(rows.of["windows"], rows.texts, rows.facts),
         activation_histogram=histogram_frame(rows.of["windows"]),
         positions=framed(position_rows(rows), POSITION_COLUMNS),
+        positions_are_strong=any(row["counts_strong"] for row in rows.of["positions"]),
         triggers=neuron_triggers(prepared, neuron, rows, has),
         pushed=_pushed(prepared, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),

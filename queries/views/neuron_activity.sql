@@ -1,6 +1,6 @@
 -- One row per model, layer and neuron: how active it is in numbers that ask no threshold, and which share of its FFN's output it has.
 -- Why: without exact zeros every neuron is active at half of the positions or more, and none is dead; these numbers tell neurons of gated models apart, and are comparable with those of ReLU models.
--- From: store.activity, store.pole_activity and store.contributions on the model's shown corpus; what the job poles measures is null before it ran. Source: effective frequency Treves and Rolls 1991; contribution CETT, Song et al. 2024; that a neuron below 0.01 is negligible, and strong, are ours.
+-- From: store.activity, store.pole_activity, store.contributions and measured_corpora on the model's shown corpus; what the job poles measures is null before it ran. Source: effective frequency Treves and Rolls 1991; contribution CETT, Song et al. 2024; that a neuron below 0.01 is negligible, and strong, are ours.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -10,7 +10,7 @@
 --   depth: (layer + 0.5) / n_layers.
 --   corpus: The shown corpus.
 --   n_tokens_seen: Counted positions it was measured on.
---   gate_open: Share of the counted positions at which its gate is above 0; null in models without gates.
+--   gate_open: Share of the counted positions at which its gate is above 0; null in models without gates, and where its activity was counted by --active-above.
 --   effective_frequency: (sum |m|)^2 / (n_tokens_seen * sum m^2): 1 where |m| is the same everywhere, 1 / n_tokens_seen where it is 0 but once; null where it is always 0.
 --   root_mean_square: Root mean square of m on the first counted positions of every domain; strong is |m| > 3 times this.
 --   strong_frequency: Share of the counted positions at which it is strong, at either sign.
@@ -57,7 +57,7 @@ select
     corpora.name as corpus,
     facts.n_positions as n_tokens_seen,
     case
-        when models.activation_rule = 'gate > 0' then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
+        when measured_corpora.activation_rule = 'gate > 0' then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
     end as gate_open,
     measured.abs_sum * measured.abs_sum
     / nullif(cast(facts.n_positions as double) * measured.square_sum, 0) as effective_frequency,
@@ -74,6 +74,8 @@ from store.neuron_facts as facts
 cross join thresholds
 inner join store.models as models on models.model_id = facts.set_id
 inner join store.corpora as corpora on corpora.corpus_id = facts.corpus_id
+left join measured_corpora
+    on measured_corpora.model_id = facts.set_id and measured_corpora.corpus_id = facts.corpus_id
 left join measured
     on
         measured.model_id = facts.set_id

@@ -201,8 +201,8 @@ def _alpha(share: float) -> str:
 
 
 PROFILE = (
-    "Share of the {n:,} full-length sequences of {corpus} in which it fires; its firing carries {nats:.3f} nats about"
-    " the position."
+    "Share of the {n:,} full-length sequences of {corpus} in which it {fires}, which carries {nats:.3f} nats about the"
+    " position."
 )
 _PROFILE_HEIGHT = 170
 _MOST_TRIGGERS = 5
@@ -227,7 +227,12 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
     show_figure(
         "Frequency by position",
         lambda theme: position_profile(page.positions, ACCENT[theme]).properties(height=_PROFILE_HEIGHT),
-        PROFILE.format(nats=first["mutual_information_corrected"], n=first["n_sequences"], corpus=page.corpus),
+        PROFILE.format(
+            nats=first["mutual_information_corrected"],
+            n=first["n_sequences"],
+            corpus=page.corpus,
+            fires="is strong at its pole" if page.positions_are_strong else "fires",
+        ),
         Data("position_profile", sql, page.positions),
         source="Figure 7 of Voita et al. 2023.",
         own_legend=True,

@@ -125,7 +125,8 @@ DETECTED_PERCENT = 95
 def shuffled_columns(d_ffn: int) -> frozenset[int]:
     """Numbers of the columns of eight neurons whose activations are shuffled: evenly spread, or all there are."""
     n_columns = -(-d_ffn // LANES)
-    return frozenset(range(n_columns)[:: max(1, n_columns // N_SHUFFLED)][:N_SHUFFLED])
+    n_chosen = min(n_columns, N_SHUFFLED)
+    return frozenset(number * n_columns // n_chosen for number in range(n_chosen))
 
 
 def shuffled_positions(corpus: Corpus) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The card of a gated neuron: both signs with their shares, strongest places and what is promoted there."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
+from neurothek.catalog.spelling import quoted
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.terminal.cells import percent
 from neurothek.queries.neuron.headline import headline
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
 from tests.support import ingests
-from tests.support.models import build
+from tests.support.models import Kind, build
 
 ADDRESS = "gated/L1N3"
 
@@ -98,3 +101,51 @@ def test_before_the_job_ran_the_card_is_what_it_was(tmp_path: Path) -> None:
     assert page.poles.poles.is_empty()
     assert "strongest contexts in long+short" in [section.title for section in page.sections()]
     assert page.poles.sentence().startswith("Effective frequency")
+
+
+def said_of(folder: Path, kind: Kind, **fields: Any) -> tuple[NeuronPage, str, str]:
+    """The page of a neuron with its headline and what stands under its positions."""
+    made, model = ingests.open_warehouse(folder / "w.duckdb"), build(folder / kind, kind, d_ffn=16, **fields)
+    jobs = ("projections", "activity", "ngrams", "positions")
+    ingests.measure(made, model, ingests.request(ingests.write_corpus(folder), jobs=jobs, text={"sequence_length": 16}))
+    with made.reader() as connection:
+        page = neuron_page(connection, f"{kind}/L1N3")
+    (section,) = [section for section in page.sections() if section.title.startswith("positions in")]
+    return page, headline(page), str(section.remark)
+
+
+def test_the_first_trigger_is_one_of_strong_activations_at_one_pole(warehouse: Warehouse) -> None:
+    """Both poles together are strong more often than what the share of the trigger is of."""
+    with warehouse.reader() as connection:
+        query = "select address from neuron_poles where n_strong > 0 group by address having count(*) = 2 order by all"
+        page = neuron_page(connection, connection.sql(f"{query} limit 1").pl().item())
+    (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
+    pole = page.triggers.strong_pole
+    of_pole = page.poles.poles.filter(pole=pole)["n_strong"].item()
+    assert first["share"] == pytest.approx(first["n_active"] / of_pole)
+    assert of_pole < page.poles.poles["n_strong"].sum()
+    assert page.poles.strong_frequency is not None
+    trigger = f"at {pole} coefficients most often at {quoted(first['text'])} ({percent(first['share'])} of these)"
+    assert f"; strong at {percent(page.poles.strong_frequency)}, {trigger}; " in headline(page)
+
+
+def test_without_gates_the_first_trigger_is_one_of_strong_activations_too(tmp_path: Path) -> None:
+    page, said, profile = said_of(tmp_path, "gpt2")
+    (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
+    share = percent(first["share"])
+    assert f", strong most often at {quoted(first['text'])} ({share} of its strong activations)" in said
+    assert profile.startswith("profile: how often it is strong at its pole, from 0")
+
+
+def test_where_exact_zeros_are_the_first_trigger_is_one_of_the_open_gate(tmp_path: Path) -> None:
+    page, said, profile = said_of(tmp_path, "llama", activation="relu")
+    (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
+    assert said.startswith("Gate open at ")
+    assert f", most often at {quoted(first['text'])} ({percent(first['share'])} of these); " in said
+    assert "strong" not in said
+    assert profile.startswith("profile: frequency from 0")
+
+
+def test_a_gate_that_never_opens_is_not_called_silent(page: NeuronPage) -> None:
+    shut = replace(page, domains=page.domains.with_columns(n_active=0))
+    assert headline(shut).startswith(f"Gate open at none of the {page.domains['n_tokens_seen'].sum():,} tokens of ")

@@ -147,3 +147,13 @@ def test_a_tiny_neuron_is_negligible_and_the_others_are_not(tmp_path: Path) -> N
     ingests.measure(warehouse, tmp_path / "llama", asked)
     query = "select layer, neuron from neuron_activity where is_negligible"
     assert rows(warehouse, query) == [{"layer": 1, "neuron": 5}]
+
+
+def test_the_gate_is_not_open_where_coefficients_were_counted(tmp_path: Path) -> None:
+    build(tmp_path / "llama", "llama", d_ffn=16)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    asked = ingests.request(ingests.write_corpus(tmp_path), jobs=("projections", "activity"), active_above=0.1)
+    ingests.measure(warehouse, tmp_path / "llama", asked)
+    found = rows(warehouse, "select gate_open, effective_frequency from neuron_activity")
+    assert {row["gate_open"] for row in found} == {None}
+    assert None not in {row["effective_frequency"] for row in found}

@@ -15,7 +15,7 @@ from neurothek.ingest.forward.batches import batches
 from neurothek.ingest.jobs.job import JobContext, Partials
 from neurothek.ingest.jobs.ngrams import index
 from neurothek.ingest.jobs.ngrams import job as job_module
-from neurothek.ingest.jobs.ngrams.job import NgramsJob, NgramsObserver, shuffled_positions
+from neurothek.ingest.jobs.ngrams.job import NgramsJob, NgramsObserver, shuffled_columns, shuffled_positions
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -406,3 +406,13 @@ def test_what_is_kept_at_the_edges(opened: Opened) -> None:
     assert [kept.filter(pl.col("neuron") == neuron).height for neuron in (0, 1)] == [64, 10]
     beyond = kept.filter((pl.col("neuron") == 2) & (pl.col("rank") > 64))["token_ids"].explode().to_list()
     assert beyond == [204, 205, 200]
+
+
+@pytest.mark.parametrize("n_columns", [1, 15, 16, 17, 31, 47, 192, 1_120])
+def test_the_shuffled_neurons_are_spread_over_the_whole_layer(n_columns: int) -> None:
+    columns = sorted(shuffled_columns(8 * n_columns - 3))
+    assert len(columns) == min(16, n_columns)
+    # No stretch is left out: from one to the next, and from the last to the end, is the same but for rounding.
+    steps = np.diff([*columns, n_columns])
+    assert columns[0] == 0
+    assert steps.max() - steps.min() <= 1
