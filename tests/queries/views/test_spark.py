@@ -15,7 +15,7 @@ from neurothek.catalog.exchange.exports import export
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.views.dialects import exported_views
 from neurothek.queries.views.install import View, all_views
-from tests.support import detectors, event_warehouse, plausible_rows, shortcut_rows
+from tests.support import detectors, event_warehouse, plausible_rows, shortcut_rows, sign_rows
 from tests.support import warehouse as made
 from tests.support.values import is_same
 
@@ -83,6 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.insert(connection, "shortcut_tops", shortcut_rows.tops(SHORTCUTS))
         judged = plausible_rows.judgements(shortcut_rows.sentences(SHORTCUTS), shortcut_rows.tops(SHORTCUTS))
         made.insert(connection, "plausibility_judgements", judged)
+        sign_rows.insert(connection)
     detectors.publish(folder / "ngrams.duckdb")
     for name in ("events", "ngrams"):
         export(Warehouse(folder / f"{name}.duckdb"), folder / name, texts=exported_views())

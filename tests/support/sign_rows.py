@@ -1,0 +1,41 @@
+"""Rows of what is told of signs, and of reads, made from the rows that are there: for views that nothing else fills."""
+
+import duckdb
+
+_READERS = "(values ('gate'), ('up')) as readers(reader)"
+_POLES = "(values ('positive', 1), ('negative', -1)) as poles(pole, sign)"
+_CASES = "(values ('g+u+', 1), ('g+u-', 2), ('g-u+', 3), ('g-u-', 4)) as cases(gate_case, number)"
+_SCORED = "score_mean, score_sd, score_skewness, score_kurtosis, score_negative_share, top_token_ids, top_scores"
+_LISTED = f"{_SCORED}, bottom_token_ids, bottom_scores, run_id"
+_NEURONS = "(select distinct set_id, corpus_id, layer, neuron, run_id from store.activity)"
+_COSINES = "null, (neuron % 5 - 2) / 2.5, (neuron % 3 - 1) / 1.25, (layer - neuron % 4) / 8"
+
+STATEMENTS = (
+    f"insert into store.key_projections select set_id, layer, neuron, reader, value_norm, {_LISTED}"
+    f" from store.projections cross join {_READERS}",
+    f"insert into store.key_controls select model_id, layer, reader, control_id, value_norm, {_LISTED}"
+    f" from store.controls cross join {_READERS} where kind = 'random'",
+    "insert into store.key_postings select set_id, token_id, 'gate', 'positive', layer, neuron, rank, score, z_score,"
+    " run_id from store.postings where side = 'promoted'",
+    "insert into store.key_postings select set_id, token_id, 'up',"
+    " case when side = 'promoted' then 'positive' else 'negative' end, layer, neuron, rank, score, z_score, run_id"
+    " from store.postings",
+    f"insert into store.input_output select set_id, layer, neuron, {_COSINES}, run_id from store.projections",
+    "insert into store.input_output_controls select model_id, layer, control_id, null, 0.1, 0.2, -0.1, run_id"
+    " from store.controls where kind = 'random'",
+    "insert into store.pole_activity select set_id, corpus_id, layer, neuron, domain, pole, n_positions // 3,"
+    " n_positions // 5, (1 + neuron) * (2 + sign) / 8, (2 + neuron) / 4, 0.5 + sign / 4, run_id"
+    f" from store.activity cross join {_POLES}",
+    "insert into store.gate_cases select set_id, corpus_id, layer, neuron, gate_case, number + neuron, number / 8,"
+    f" run_id from {_NEURONS} as neurons cross join {_CASES}",
+    "insert into store.pole_contexts select set_id, corpus_id, layer, neuron, pole, rank, sign * (1 + abs(activation)),"
+    f" sequence_id, position, run_id from store.contexts cross join {_POLES}",
+    "insert into store.contributions select set_id, corpus_id, layer, neuron, 8, 0.5, neuron / 64, neuron / 16,"
+    f" neuron / 128, neuron / 32, run_id from {_NEURONS} as neurons",
+)
+
+
+def insert(connection: duckdb.DuckDBPyConnection) -> None:
+    """Every model gets them, whatever its non-linearity."""
+    for statement in STATEMENTS:
+        connection.execute(statement)
