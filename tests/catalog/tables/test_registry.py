@@ -26,11 +26,15 @@ DUCKDB_TYPES = {
 
 # Texts that are one of a few, where there are hundreds of millions of them.
 _READER = {"reader": "ENUM('key', 'gate', 'up')"}
+_POLE = {"pole": "ENUM('positive', 'negative')"}
 ENUMERATED = {
     "postings": {"side": "ENUM('promoted', 'suppressed')"},
     "key_projections": _READER,
-    "key_postings": {**_READER, "pole": "ENUM('positive', 'negative')"},
+    "key_postings": {**_READER, **_POLE},
     "key_controls": _READER,
+    "pole_activity": _POLE,
+    "pole_contexts": _POLE,
+    "gate_cases": {"gate_case": "ENUM('g+u+', 'g+u-', 'g-u+', 'g-u-')"},
 }
 
 

@@ -8,6 +8,7 @@ PARTS = (
     "_of_models",
     "_of_neurons",
     "_of_layers",
+    "_of_poles",
     "_of_clusters",
     "_of_events",
     "_of_exits",
