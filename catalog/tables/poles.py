@@ -19,11 +19,16 @@ from neurothek.catalog.tables.table import (
 SINCE = 31
 """The version of the schema that brought them."""
 
+POLE_NAMES = ("positive", "negative")
+
+STRONG = 3.0
+"""A coefficient is strong where |m| is more than so many times its neuron's root mean square."""
+
 _SET = Column(SET.dtype, SET.meaning, is_given=True)
 _POLE = Column(
     TEXT,
     "Sign of the coefficient m: positive (m > 0, writes m v) or negative (m < 0, writes -|m| v).",
-    values=("positive", "negative"),
+    values=POLE_NAMES,
 )
 
 POLE_ACTIVITY = Table(

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from neurothek.ingest.forward.calibration import STRONG
+from neurothek.catalog.tables.poles import STRONG
 from neurothek.ingest.models.transformer import Shape
 
 

@@ -16,9 +16,6 @@ from neurothek.ingest.models.transformer import Transformer
 N_POSITIONS = 2_048
 """Counted positions that are read, at most and but for rounding: as many of each domain."""
 
-STRONG = 3.0
-"""A coefficient is strong where |m| is more than so many times its neuron's root mean square."""
-
 
 def calibration_text(corpus: Corpus) -> Corpus:
     """The first counted positions of every domain: whole sequences, the last one cut.

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from math import isqrt
 
+import numpy as np
+import polars as pl
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -131,6 +133,19 @@ class KeptPlaces:
             self.numbers[places, neurons] = self._n_read + torch.arange(len(neurons), device=neurons.device)
             self._n_read += len(neurons)
             self._forget()
+
+    def frame(self, mask: Bool[Tensor, "kept d_ffn"]) -> pl.DataFrame:
+        """A row for each marked place: neuron, `priority` (its rank), activation, sequence and position."""
+        _, neurons = mask.nonzero(as_tuple=True)
+        return pl.DataFrame(
+            {
+                "neuron": neurons.cpu().numpy().astype(np.int32),
+                "priority": self.ranks[mask].cpu().numpy(),
+                "activation": self.activations[mask].cpu().numpy(),
+                "sequence_id": self.sequences[mask].cpu().numpy().astype(np.int32),
+                "position": self.positions[mask].cpu().numpy().astype(np.int32),
+            }
+        )
 
     @property
     def has_window(self) -> Bool[Tensor, "kept d_ffn"]:

@@ -232,7 +232,7 @@ class RuleJob(SweepJob):
         context, threshold = self.context, self.rule.threshold
         assert threshold is not None
         scales = root_mean_square(context.transformer, context.corpus, layer, batch_tokens=context.batch_tokens)
-        return self.rule.poles(threshold * scales, both=context.shape.is_gated)
+        return self.rule.poles(threshold * scales, both=context.shape.has_poles)
 
     @staticmethod
     def options(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
+from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import Section, first_of
 from neurothek.queries.ask.statements import framed, records
@@ -187,9 +188,6 @@ DETECTION_COLUMNS: Mapping[str, pl.DataType] = {
     "why": TEXT,
 }
 _NAMES = {1: "tokens", 2: "bigrams", 3: "trigrams"}
-STRONG = 3
-"""Root mean squares of its neuron beyond which a coefficient is strong."""
-
 MOST_SHOWN = 5
 """Triggers of a length that the page shows, as many as every alive neuron has."""
 
@@ -240,7 +238,7 @@ class Triggers:
         if self.strong_pole is None:
             return []
         return [
-            f"activations: the strong ones, |m| above {STRONG} root mean squares, at {self.strong_pole} coefficients"
+            f"activations: the strong ones, |m| above {STRONG:g} root mean squares, at {self.strong_pole} coefficients"
         ]
 
     def sections(self, corpus: str, limit: int) -> list[Section]:

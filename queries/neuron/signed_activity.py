@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from neurothek.catalog.tables.poles import POLE_NAMES, STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.statements import framed
 from neurothek.queries.names.words import Row
-from neurothek.queries.neuron.contexts import STRONG
+from neurothek.queries.views.contents import thresholds
 
 POLE_COLUMNS: Mapping[str, pl.DataType] = {
     "pole": TEXT,
@@ -43,12 +44,8 @@ POLE_CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
     "position": INTEGER,
 }
 
-NAMES = ("positive", "negative")
 _WRITTEN = 3
 _MOST_CONTEXTS = 5
-
-# Of a neuron's share of its FFN's output: below this it is negligible at every position.
-_NEGLIGIBLE = 0.01
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,9 @@ class SignedActivity:
         most = self.strength.get("contribution_max")
         if most is not None:
             share = f"at most {100 * most:.2g}% of its FFN's output"
-            parts.append(f"negligible: {share}" if most < _NEGLIGIBLE else share)
+            parts.append(
+                f"negligible: {share}" if most < thresholds("neuron_activity")["negligible_contribution"] else share
+            )
         text = ", ".join(parts)
         return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -104,7 +103,7 @@ class SignedActivity:
         rms = self.strength.get("root_mean_square")
         bound = "" if rms is None else f" ({STRONG * rms:.3g})"
         remark = (
-            f"abs_share: of the sum of |m|; strong: |m| above {STRONG} root mean squares{bound};"
+            f"abs_share: of the sum of |m|; strong: |m| above {STRONG:g} root mean squares{bound};"
             " mean_magnitude, largest: |m| at coefficients of that sign"
         )
         sections = [Section(f"poles in {corpus}", table, remark)]
@@ -122,7 +121,7 @@ class SignedActivity:
     def context_sections(self, corpus: str) -> list[Section]:
         """The strongest places of each sign."""
         sections = []
-        for pole in NAMES:
+        for pole in POLE_NAMES:
             rows = self.contexts.filter(pl.col("pole") == pole)
             if not rows.is_empty():
                 table = rows.select("activation", "domain", "before", "token", "after").head(_MOST_CONTEXTS)
@@ -142,7 +141,7 @@ def neuron_signed_activity(
         n_seen: counted positions.
     """
     rows = {row["name"]: row for row in of["poles"]}
-    total = sum(rows[pole]["abs_sum"] for pole in NAMES if pole in rows)
+    total = sum(rows[pole]["abs_sum"] for pole in POLE_NAMES if pole in rows)
     poles = [
         _shares(rows[pole], total, n_seen)
         | {
@@ -151,15 +150,15 @@ def neuron_signed_activity(
             "n_tokens_seen": n_seen,
             "strong_frequency": rows[pole]["n_strong"] / n_seen if n_seen else None,
         }
-        for pole in NAMES
+        for pole in POLE_NAMES
         if pole in rows
     ]
     cases = [
         _shares(row, total, n_seen) | {"gate_case": name, "n_positions": row["n_active"]}
         for name, row in sorted(rows.items())
-        if name not in NAMES
+        if name not in POLE_NAMES
     ]
-    ordered = sorted(contexts, key=lambda row: (NAMES.index(row["pole"]), row["rank"]))
+    ordered = sorted(contexts, key=lambda row: (POLE_NAMES.index(row["pole"]), row["rank"]))
     return SignedActivity(
         poles=framed(poles, POLE_COLUMNS),
         cases=framed(cases, CASE_COLUMNS),

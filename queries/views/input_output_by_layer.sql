@@ -1,6 +1,6 @@
 -- One row per model, layer and class: how many neurons write what they read, or its opposite, beside random ones.
 -- Why: in the first layers of gated models neurons strengthen what they find, in later ones they weaken it.
--- From: input_output and store.input_output_controls. Source: Gerstner and Schuetze 2025; random neurons, whose vectors have the layer's spread, are ours.
+-- From: store.input_output and store.input_output_controls. Source: Gerstner and Schuetze 2025; random neurons, whose vectors have the layer's spread, are ours.
 -- Kinds of rows: io_class.
 -- key: model, layer, io_class
 -- columns:
@@ -15,28 +15,33 @@ with thresholds as (
     select
         cast(0.5 as double) as least_cosine,
 ),
-random_neurons as (
+cosines as (
+    select set_id as model_id, layer, coalesce(key_value, up_value) as read_value, key_value, gate_value, 1 as is_neuron
+    from store.input_output
+    union all
+    select model_id, layer, coalesce(key_value, up_value) as read_value, key_value, gate_value, 0 as is_neuron
+    from store.input_output_controls
+),
+classified as (
+    -- As in input_output.
     select
         models.name as model,
-        measured.layer,
-        (cast(measured.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+        cosines.layer,
+        (cast(cosines.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+        cosines.is_neuron,
         case
-            when abs(coalesce(measured.key_value, measured.up_value)) >= thresholds.least_cosine
+            when abs(cosines.read_value) >= thresholds.least_cosine
                 then concat(
-                    case when abs(measured.gate_value) < thresholds.least_cosine then 'conditional ' else '' end,
-                    case when coalesce(measured.key_value, measured.up_value) > 0 then 'enrichment' else 'depletion' end
+                    case when abs(cosines.gate_value) < thresholds.least_cosine then 'conditional ' else '' end,
+                    case when cosines.read_value > 0 then 'enrichment' else 'depletion' end
                 )
-            when abs(measured.gate_value) >= thresholds.least_cosine then 'proportional change'
+            when abs(cosines.gate_value) >= thresholds.least_cosine then 'proportional change'
             else 'orthogonal'
         end as io_class,
-    from store.input_output_controls as measured
+    from cosines
     cross join thresholds
-    inner join store.models as models on models.model_id = measured.model_id
-),
-both_kinds as (
-    select model, layer, depth, io_class, 1 as is_neuron from input_output where io_class is not null
-    union all
-    select model, layer, depth, io_class, 0 as is_neuron from random_neurons
+    inner join store.models as models on models.model_id = cosines.model_id
+    where cosines.read_value is not null and (cosines.key_value is not null or cosines.gate_value is not null)
 ),
 counted as (
     select
@@ -46,7 +51,7 @@ counted as (
         max(depth) as depth,
         sum(is_neuron) as n_neurons,
         sum(1 - is_neuron) as n_random,
-    from both_kinds
+    from classified
     group by model, layer, io_class
 )
 select

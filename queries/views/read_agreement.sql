@@ -84,6 +84,32 @@ postings as (
         case when pole = 'negative' then 1 else 0 end as is_negative,
     from store.key_postings
 ),
+lists as (
+    select
+        set_id,
+        layer,
+        reader,
+        token_id,
+        1 as is_neuron,
+    from store.key_postings
+    union all
+    select
+        model_id as set_id,
+        layer,
+        reader,
+        unnest(top_token_ids) as token_id,
+        0 as is_neuron,
+    from store.key_controls
+    union all
+    select
+        model_id as set_id,
+        layer,
+        reader,
+        unnest(bottom_token_ids) as token_id,
+        0 as is_neuron,
+    from store.key_controls
+    where reader = 'up'
+),
 listings as (
     -- Of up at both poles: which of its ends is which is a convention.
     select
@@ -91,44 +117,14 @@ listings as (
         asked.layer,
         asked.reader,
         asked.token_id,
-        count(*) as n_listing,
+        sum(lists.is_neuron) as n_listing,
+        sum(1 - lists.is_neuron) as n_drawn_listing,
     from asked
-    inner join postings
-        on postings.set_id = asked.set_id
-        and postings.layer = asked.layer
-        and postings.reader = asked.reader
-        and postings.token_id = asked.token_id
-    group by asked.set_id, asked.layer, asked.reader, asked.token_id
-),
-drawn_tokens as (
-    select
-        model_id,
-        layer,
-        reader,
-        unnest(top_token_ids) as token_id,
-    from store.key_controls
-    union all
-    select
-        model_id,
-        layer,
-        reader,
-        unnest(bottom_token_ids) as token_id,
-    from store.key_controls
-    where reader = 'up'
-),
-drawn_listings as (
-    select
-        asked.set_id,
-        asked.layer,
-        asked.reader,
-        asked.token_id,
-        count(*) as n_listing,
-    from asked
-    inner join drawn_tokens
-        on drawn_tokens.model_id = asked.set_id
-        and drawn_tokens.layer = asked.layer
-        and drawn_tokens.reader = asked.reader
-        and drawn_tokens.token_id = asked.token_id
+    inner join lists
+        on lists.set_id = asked.set_id
+        and lists.layer = asked.layer
+        and lists.reader = asked.reader
+        and lists.token_id = asked.token_id
     group by asked.set_id, asked.layer, asked.reader, asked.token_id
 ),
 own_listings as (
@@ -139,6 +135,7 @@ own_listings as (
         places.reader,
         places.rank,
         count(*) as n_listing,
+        max(case when postings.is_negative = places.is_negative then 1 else 0 end) as is_read,
     from places
     inner join postings
         on postings.set_id = places.set_id
@@ -148,23 +145,6 @@ own_listings as (
         and postings.token_id = places.token_id
     group by places.set_id, places.layer, places.neuron, places.reader, places.rank
 ),
-read_places as (
-    select
-        places.set_id,
-        places.layer,
-        places.neuron,
-        places.reader,
-        places.rank,
-        1 as is_read,
-    from places
-    inner join postings
-        on postings.set_id = places.set_id
-        and postings.layer = places.layer
-        and postings.neuron = places.neuron
-        and postings.reader = places.reader
-        and postings.is_negative = places.is_negative
-        and postings.token_id = places.token_id
-),
 judged as (
     select
         places.set_id,
@@ -172,35 +152,24 @@ judged as (
         places.neuron,
         places.reader,
         places.n_neurons,
-        coalesce(read_places.is_read, 0) as is_read,
         case when places.reader = 'up' then 2 else 1 end as n_ends,
+        coalesce(own_listings.is_read, 0) as is_read,
         cast(coalesce(listings.n_listing, 0) - coalesce(own_listings.n_listing, 0) as double) as n_listing,
-        cast(coalesce(drawn_listings.n_listing, 0) as double) / drawn.n_drawn as n_drawn_listing,
+        cast(coalesce(listings.n_drawn_listing, 0) as double) / drawn.n_drawn as n_drawn_listing,
     from places
     inner join drawn
         on drawn.model_id = places.set_id and drawn.layer = places.layer and drawn.reader = places.reader
-    left join read_places
-        on read_places.set_id = places.set_id
-        and read_places.layer = places.layer
-        and read_places.neuron = places.neuron
-        and read_places.reader = places.reader
-        and read_places.rank = places.rank
-    left join listings
-        on listings.set_id = places.set_id
-        and listings.layer = places.layer
-        and listings.reader = places.reader
-        and listings.token_id = places.token_id
-    left join drawn_listings
-        on drawn_listings.set_id = places.set_id
-        and drawn_listings.layer = places.layer
-        and drawn_listings.reader = places.reader
-        and drawn_listings.token_id = places.token_id
     left join own_listings
         on own_listings.set_id = places.set_id
         and own_listings.layer = places.layer
         and own_listings.neuron = places.neuron
         and own_listings.reader = places.reader
         and own_listings.rank = places.rank
+    left join listings
+        on listings.set_id = places.set_id
+        and listings.layer = places.layer
+        and listings.reader = places.reader
+        and listings.token_id = places.token_id
 ),
 summed as (
     select

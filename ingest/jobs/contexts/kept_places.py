@@ -75,25 +75,11 @@ def kept_frame(places: KeptPlaces, draws: Draws, sort: Sort) -> pl.DataFrame:
     """A row for each neuron and sequence that is kept, those with windows first."""
     has_window = places.has_window
     others = (places.ranks > 0) & ~has_window
-    columns = [_columns(places, sort, mask) for mask in (has_window, others)]
+    columns = [places.frame(mask).with_columns(sort=pl.lit(sort)) for mask in (has_window, others)]
     positions = places.positions[has_window].cpu()
     lengths = torch.from_numpy(draws.lengths[places.sequences[has_window].cpu().numpy()])
     windows = Windows.of(places.windows().cpu(), positions, lengths, first_counted=draws.first_counted)
     return _complete(pl.concat([columns[0].hstack(_windows_frame(windows)), columns[1]], how="diagonal"))
-
-
-def _columns(places: KeptPlaces, sort: Sort, mask: Tensor) -> pl.DataFrame:
-    _, neurons = mask.nonzero(as_tuple=True)
-    return pl.DataFrame(
-        {
-            "sort": pl.repeat(sort, len(neurons), dtype=pl.String, eager=True),
-            "neuron": neurons.cpu().numpy().astype(np.int32),
-            "priority": places.ranks[mask].cpu().numpy(),
-            "activation": places.activations[mask].cpu().numpy(),
-            "sequence_id": places.sequences[mask].cpu().numpy().astype(np.int32),
-            "position": places.positions[mask].cpu().numpy().astype(np.int32),
-        }
-    )
 
 
 def random_frame(number: int, values: Float[Tensor, "d_ffn width"], draws: Draws) -> pl.DataFrame:

@@ -37,13 +37,13 @@ READ_BYTES = 32 << 20
 
 def _footprint(shape: Shape, extent: Extent) -> Footprint:
     """The arrays that exist at once in the code of the job, and the rows that it leaves."""
-    chunk_bits = shape.d_ffn * extent.chunk_tokens // 8 * (1 + (shape.is_gated and not shape.has_exact_zeros))
+    chunk_bits = shape.d_ffn * extent.chunk_tokens // 8 * (1 + shape.has_poles)
     n_distinct = min(shape.vocab_size, extent.n_tokens) + 2 * extent.n_tokens
     index = extent.n_tokens * 28 + n_distinct * 24
     numbering = extent.n_tokens * 64
     unembedding = shape.vocab_size * shape.d_model * 4
     # Where there are poles, the bits of both.
-    bits = shape.d_ffn * extent.n_tokens // 8 * (1 + (shape.is_gated and not shape.has_exact_zeros))
+    bits = shape.d_ffn * extent.n_tokens // 8 * (1 + shape.has_poles)
     scores = shape.vocab_size * min(BLOCK, shape.d_ffn) * 4 + shape.d_ffn * shape.d_model * 4 * 2
     counting = extent.n_tokens * 80 * torch.get_num_threads() + 3 * min(bits, READ_BYTES)
     triggers = shape.d_ffn * 8_000

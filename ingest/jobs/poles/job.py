@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from neurothek.catalog.tables.poles import CONTRIBUTIONS, GATE_CASES, POLE_ACTIVITY, POLE_CONTEXTS
+from neurothek.catalog.tables.poles import CONTRIBUTIONS, GATE_CASES, POLE_ACTIVITY, POLE_CONTEXTS, POLE_NAMES, STRONG
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.forward.batches import Batch
-from neurothek.ingest.forward.calibration import N_POSITIONS, STRONG, root_mean_square
+from neurothek.ingest.forward.calibration import N_POSITIONS, root_mean_square
 from neurothek.ingest.forward.chunk_pass import Observer
 from neurothek.ingest.forward.counted import CountedSequences, counted_sequences
 from neurothek.ingest.forward.footprint import Extent, Footprint
@@ -25,14 +25,13 @@ from neurothek.ingest.jobs.poles.pole_tally import (
     ACTIVE,
     FIRST,
     LATER,
+    N_STRONG,
     OPEN,
     OPEN_ABS,
-    POLES,
     SQUARES,
     PoleTally,
     tallied,
 )
-from neurothek.ingest.jobs.poles.pole_tally import STRONG as N_STRONG
 from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.numerics.parallel import mapped
@@ -67,7 +66,7 @@ PARTIAL = {
     "sequence_id": pl.Int32(),
     "position": pl.Int32(),
 }
-"""Columns of a partial, by `sort`; what a row has not is null, and `pole` is an index into `POLES`.
+"""Columns of a partial, by `sort`; what a row has not is null, and `pole` is an index into `POLE_NAMES`.
 
 Sort pole: of a domain, `n` active and `n_other` strong positions, `total` |m|, `other` m squared, `largest` |m|. Sort
 gate: `n` positions and `total` |m| of a pole where the gate is open. Sort share: `n` positions and the sum `total` of
@@ -154,7 +153,7 @@ def _contributions(sums: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pole_name() -> pl.Expr:
-    return pl.col("pole").replace_strict(dict(enumerate(POLES)), return_dtype=pl.String)
+    return pl.col("pole").replace_strict(dict(enumerate(POLE_NAMES)), return_dtype=pl.String)
 
 
 def _summed(rows: pl.DataFrame) -> pl.DataFrame:
@@ -162,10 +161,7 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
     summed = rows.group_by("sort", "neuron", "domain", "pole", maintain_order=True).agg(
         *(pl.col(name).sum() for name in ("n", "n_other", "total", "other")), pl.col("largest").max()
     )
-    return summed.select(
-        (pl.col(name) if name in summed.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in PARTIAL.items()
-    )
+    return pl.concat([pl.DataFrame(schema=PARTIAL), summed], how="diagonal")
 
 
 def _best(places: pl.DataFrame) -> pl.DataFrame:
@@ -250,14 +246,17 @@ class PolesObserver:
         frames.append(pl.DataFrame({**self._numbers("scale", 0), "largest": self._scales.cpu().numpy()}))
         frames += [self._share_frame(whole, place) for place in (LATER, FIRST)]
         for pole, places in enumerate(self._places or ()):
-            frames.append(_place_frame(places, pole))
-        return pl.concat([_completed(frame) for frame in frames])
+            strongest = places.frame(places.ranks > 0).rename({"activation": "largest"})
+            frames.append(strongest.with_columns(sort=pl.lit("place"), pole=pl.lit(pole)))
+        return pl.concat(frames, how="diagonal_relaxed").select(
+            pl.col(name).cast(kind) for name, kind in PARTIAL.items()
+        )
 
     def _keep(
         self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"], peaks: Sequence[tuple[Peaks, Peaks]]
     ) -> None:
         if self._places is None:
-            none = (KeptPlaces.none(N_STRONGEST, 0, d_ffn=self._d_ffn, device=coefficients.device) for _ in POLES)
+            none = (KeptPlaces.none(N_STRONGEST, 0, d_ffn=self._d_ffn, device=coefficients.device) for _ in POLE_NAMES)
             self._places = (next(none), next(none))
         for pole, places in enumerate(self._places):
             parts = [pair[pole] for pair in peaks]
@@ -322,27 +321,3 @@ def _peaks_of_poles(run: CountedSequences) -> tuple[Peaks, Peaks]:
         of_sign = peaks_of(turned, is_non_negative=True)
         peaks.append(replace(of_sign, activations=sign * of_sign.activations.clamp_min(0)))
     return peaks[0], peaks[1]
-
-
-def _place_frame(places: KeptPlaces, pole: int) -> pl.DataFrame:
-    is_kept = places.ranks > 0
-    _, neurons = is_kept.nonzero(as_tuple=True)
-    return pl.DataFrame(
-        {
-            "sort": pl.repeat("place", len(neurons), dtype=pl.String, eager=True),
-            "neuron": neurons.cpu().numpy().astype(np.int32),
-            "pole": np.full(len(neurons), pole, dtype=np.int8),
-            "priority": places.ranks[is_kept].cpu().numpy(),
-            "largest": places.activations[is_kept].cpu().numpy(),
-            "sequence_id": places.sequences[is_kept].cpu().numpy().astype(np.int32),
-            "position": places.positions[is_kept].cpu().numpy().astype(np.int32),
-        }
-    )
-
-
-def _completed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `PARTIAL`; what the frame has not is null."""
-    return frame.select(
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in PARTIAL.items()
-    )

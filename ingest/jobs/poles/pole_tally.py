@@ -10,11 +10,8 @@ from torch import Tensor
 from neurothek.ingest.forward.activation_rule import exceeds
 from neurothek.ingest.forward.counted import CountedSequences
 
-ACTIVE, STRONG, ABS, SQUARES, OPEN, OPEN_ABS = range(6)
-"""Rows of `PoleTally.totals` of one pole: those of `OPEN` are at positions where the gate is open."""
-
-POLES = ("positive", "negative")
-"""The names of the poles, in the order of `PoleTally.totals`."""
+ACTIVE, N_STRONG, ABS, SQUARES, OPEN, OPEN_ABS = range(6)
+"""Rows of `PoleTally.totals` of a pole, the positive one first: those of `OPEN` are where the gate is open."""
 
 LATER, FIRST = range(2)
 """Rows of `PoleTally.shares` and `PoleTally.largest_shares`: positions after 0, and position 0."""
@@ -103,7 +100,7 @@ def _add_poles(
         totals, part = tally.totals[pole], signed.clamp_min(0)
         is_active = exceeds(part, 0.0)
         totals[ACTIVE] += _count(is_active)
-        totals[STRONG] += _count(exceeds(part, bounds))
+        totals[N_STRONG] += _count(exceeds(part, bounds))
         totals[ABS] += _sum(part)
         totals[SQUARES] += _sum(part * part)
         tally.largest[pole] = torch.maximum(tally.largest[pole], part.amax(0))

@@ -29,7 +29,7 @@ from neurothek.ingest.numerics.parallel import mapped
 def _footprint(shape: Shape, extent: Extent) -> Footprint:
     """The arrays that exist at once in the code of the job, and the rows that it leaves."""
     # Where there are poles, both are counted.
-    cells = shape.d_ffn * extent.sequence_length * (1 + (shape.is_gated and not shape.has_exact_zeros))
+    cells = shape.d_ffn * extent.sequence_length * (1 + shape.has_poles)
     # Domains follow one another: a chunk holds counts of another one only where the next begins.
     parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
     parts += extent.n_chunks * (FILE_BYTES + extent.sequence_length * extent.n_domains * 24)

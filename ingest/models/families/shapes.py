@@ -51,6 +51,11 @@ class Shape:
         return self.has_exact_zeros and not self.is_gated
 
     @property
+    def has_poles(self) -> bool:
+        """Whether a strong coefficient may have either sign: a product, and its neuron is never exactly off."""
+        return self.is_gated and not self.has_exact_zeros
+
+    @property
     def activation_rule(self) -> Literal["m != 0", "m > 0", "gate > 0"]:
         """When a neuron counts as active ([V] 3; for gates and for activations without exact zeros ours)."""
         if self.is_gated:
