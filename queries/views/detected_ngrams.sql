@@ -1,7 +1,8 @@
 -- One row per detector and n-gram that it detects, on the model's shown corpus.
 -- Why: the one place where a neuron becomes a detector: token_detectors, ngram_detectors, detected_by_layer and
 -- suppression read it. A neuron that fires often enough is a detector if few n-grams cover it and the n-grams on which it
--- nearly always fires hold nearly all of its activations. From: store.ngrams, store.triggers and corpus_ngrams. Source:
+-- nearly always fires hold nearly all of its activations. The paper's models have exact zeros; in others activations are
+-- the strong ones at the pole at which the neuron is strongest (ours), see the definitions. From: store.ngrams, store.triggers and corpus_ngrams. Source:
 -- Voita et al. 2023, section 4 and appendix; the least number of activations and of occurrences is ours. The recall can
 -- be moved down to half, and the coverage up to 64: the store keeps what that needs.
 -- Kinds of rows: n.

@@ -1,5 +1,6 @@
 -- One row per model, layer and neuron that is positional on the shown corpus, or that the corpus cannot label.
--- Why: neurons whose activity depends on the position in the sequence whatever the token. From: neurons, for the labels and
+-- Why: neurons whose activity depends on the position in the sequence whatever the token. In models without exact zeros it
+-- is strong activity at the pole at which the neuron is strongest (ours), see the definitions. From: neurons, for the labels and
 -- their thresholds, store.neuron_facts and store.positions. Source: Voita et al. 2023, section 5; kinds, strength and the
 -- correction of the bias are ours.
 -- Kinds of rows: position_kind, too few sequences where the neuron cannot be classified.
