@@ -110,6 +110,8 @@ activities as (
         sum(activity.n_active)::bigint as n_active,
         sum(activity.n_active_bos)::bigint as n_active_bos,
         sum(activity.activation_sum) as activation_sum,
+        sum(activity.activation_abs_sum) ^ 2
+        / nullif(sum(activity.n_positions)::double * sum(activity.activation_square_sum), 0) as effective_frequency,
         min(activity.activation_min)::double as activation_min,
         max(activity.activation_max)::double as activation_max,
         min(domains.n_before + activity.first_active)::bigint as first_active
@@ -305,7 +307,9 @@ select
     case when exists (select 1 from events_measured) then coalesce(dominated.times_dominant, 0) end as times_dominant,
     case when exists (select 1 from events_measured) then coalesce(dominated.times_saturating, 0) end as times_saturating,
     lost.effect_on_loss,
-    lost.effect_percentile
+    lost.effect_percentile,
+    activities.effective_frequency,
+    contributions.contribution_max::double as contribution_max
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -322,4 +326,7 @@ left join store.coherences as coherences
     and coherences.layer = grid.layer and coherences.neuron = grid.neuron
 left join dominated on dominated.layer = grid.layer and dominated.neuron = grid.neuron
 left join lost on lost.layer = grid.layer and lost.neuron = grid.neuron
+left join store.contributions as contributions
+    on contributions.set_id = $model_id and contributions.corpus_id = (select corpus_id from shown)
+    and contributions.layer = grid.layer and contributions.neuron = grid.neuron
 order by grid.layer, grid.neuron;

@@ -57,6 +57,30 @@ CLUSTER_PINS = Table(
     },
 )
 
+_FILL_EFFECTIVE_FREQUENCY = """\
+update store.neuron_facts as facts set effective_frequency = measured.effective_frequency
+from (
+    select
+        set_id,
+        corpus_id,
+        layer,
+        neuron,
+        sum(activation_abs_sum) ^ 2 / nullif(sum(n_positions)::double * sum(activation_square_sum), 0)
+            as effective_frequency
+    from store.activity
+    group by set_id, corpus_id, layer, neuron
+) as measured
+where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
+    and measured.layer = facts.layer and measured.neuron = facts.neuron
+"""
+
+_FILL_CONTRIBUTION_MAX = """\
+update store.neuron_facts as facts set contribution_max = measured.contribution_max
+from store.contributions as measured
+where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
+    and measured.layer = facts.layer and measured.neuron = facts.neuron
+"""
+
 NEURON_FACTS = Table(
     "neuron_facts",
     "One flat row per neuron of the shown corpus, rebuilt by every publish and pin: what the view neurons reads.",
@@ -173,6 +197,21 @@ NEURON_FACTS = Table(
             "Percent of the random neurons of its layer, itself left out, whose effect is smaller; of equal "
             "ones half counts; null of fewer than 20.",
             nullable=True,
+        ),
+        "effective_frequency": Column(
+            DOUBLE,
+            "(sum |m|)^2 / (N * sum m^2) over the N counted positions of the shown corpus; null for a neuron that is "
+            "always 0.",
+            nullable=True,
+            since=32,
+            filling=_FILL_EFFECTIVE_FREQUENCY,
+        ),
+        "contribution_max": Column(
+            DOUBLE,
+            "Largest share |m| ||v|| / ||FFN output|| of its FFN's output; null before the job poles has run.",
+            nullable=True,
+            since=32,
+            filling=_FILL_CONTRIBUTION_MAX,
         ),
     },
 )

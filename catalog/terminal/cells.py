@@ -138,7 +138,7 @@ SHARES = frozenset(
         *("dead_share", "first_half_dead_share", "provably_dead_share", "never_active_share", "frequency"),
         *("mean_frequency", "median_frequency", "observed", "observed_low", "observed_high", "expected", "difference"),
         *("saturated_share", "covered_share", "positional_share", "dominant_share", "top_share", "push_share"),
-        *("cumulative_share", "effective_share"),
+        *("cumulative_share", "effective_share", "negligible_share", "median_effective_frequency", "contribution_max"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
         *("share", "recall", "base_share", "push_gain", "probability_off", "change_off"),
         *("abs_share", "strong_frequency", "gate_open", "effective_frequency", "negative_share", "shuffled_share"),

@@ -13,6 +13,8 @@ from neurothek.dashboards.charts.models import LegendPlace, Look
 OfLayer = Literal[
     "dead_share",
     "mean_frequency",
+    "median_effective_frequency",
+    "negligible_share",
     "n_detectors",
     "n_detected",
     "n_cumulative",
@@ -25,6 +27,8 @@ OfLayer = Literal[
 _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
     "dead_share": ("dead neurons of the layer", ("n_dead", "n_neurons", "n_tokens_seen")),
     "mean_frequency": ("mean frequency of those that fired", ("median_frequency", "n_alive", "n_tokens_seen")),
+    "median_effective_frequency": ("effective frequency of the median neuron", ("n_neurons", "n_tokens_seen")),
+    "negligible_share": ("negligible neurons of the layer", ("n_negligible", "n_neurons", "n_tokens_seen")),
     "n_detectors": ("detectors in the layer", ("n_neurons",)),
     "n_detected": ("detected in the layer", ("n_frequent",)),
     "n_cumulative": ("detected in it or below", ("n_frequent",)),

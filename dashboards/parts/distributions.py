@@ -13,11 +13,13 @@ from neurothek.dashboards.widgets.page import Theme
 from neurothek.queries.views.install import view
 
 # Numbers that spread over powers of ten.
-LOGARITHMIC = frozenset({"frequency", "first_active"})
+LOGARITHMIC = frozenset({"frequency", "effective_frequency", "contribution_max", "first_active"})
 
 # Columns of the view neurons that can be drawn.
 NUMBERS = (
     "frequency",
+    "effective_frequency",
+    "contribution_max",
     "kurtosis",
     "skewness",
     "value_norm",
@@ -33,9 +35,11 @@ NUMBERS = (
 
 
 def known_numbers(neurons: pl.DataFrame, numbers: Sequence[str]) -> list[str]:
-    """Those of the numbers that any of the neurons has."""
+    """Those of the numbers that any of the neurons has; how often a gate is open stands last."""
     present = (name for name in numbers if name in neurons.columns)
-    return [name for name in present if neurons.get_column(name).null_count() < neurons.height]
+    columns = [name for name in present if neurons.get_column(name).null_count() < neurons.height]
+    lacks_zeros = "is_dead" in neurons.columns and neurons.get_column("is_dead").is_null().all()
+    return sorted(columns, key=lambda name: lacks_zeros and name == "frequency")
 
 
 def pick_distribution(data: Data, columns: Sequence[str], part: str = "") -> None:
@@ -70,8 +74,9 @@ def silent(neurons: pl.DataFrame) -> tuple[int, str]:
     Args:
         neurons: rows with never_active and is_dead.
     """
-    word = "dead" if neurons.get_column("is_dead").is_not_null().any() else "never active"
-    return int(neurons.get_column("never_active").fill_null(False).sum()), word
+    if neurons.get_column("is_dead").is_not_null().any():
+        return int(neurons.get_column("is_dead").fill_null(False).sum()), "dead"
+    return int(neurons.get_column("never_active").fill_null(False).sum()), "never active"
 
 
 def pick_scatter(data: Data, columns: Sequence[str]) -> pl.DataFrame:

@@ -124,6 +124,8 @@ _IN_PERCENT = "%.2f%%"
 """As many digits in every row: Streamlit's own format drops zeros at the end."""
 
 _NEVER = "Never active on the tokens seen."
+_NEGLIGIBLE = "Never 1% of the output of its FFN."
+_EFFECTIVE = "(sum |m|)^2 / (N * sum m^2), which asks no threshold."
 
 
 def columns() -> dict[str, Any]:
@@ -175,6 +177,12 @@ def _of_models() -> dict[str, Any]:
         "first_half_dead_share": _share("in the first half", _NEVER),
         "provably_dead_share": _share("provably dead", "No input can activate them."),
         "never_active_share": _share("never active", _NEVER),
+        "n_negligible": _number("negligible", format="localized", help=_NEGLIGIBLE),
+        "negligible_share": _share("negligible, share", _NEGLIGIBLE),
+        "is_negligible": _flag("negligible", help=_NEGLIGIBLE),
+        "median_effective_frequency": _share(
+            "effective frequency", f"Half of the neurons have at most this: {_EFFECTIVE}"
+        ),
         "never_active": _flag("never active", help=_NEVER),
         "is_dead": _flag("dead", help=_NEVER),
         "fires_only_at_bos": _flag("at BOS only", help="Active only at the prepended BOS, which is not counted."),
@@ -198,7 +206,12 @@ def _of_models() -> dict[str, Any]:
 def _of_neurons() -> dict[str, Any]:
     return {
         "address": _link("neuron", pinned=True),
-        "frequency": _share("frequency", "Share of the tokens seen at which it was active."),
+        "frequency": _share(
+            "frequency",
+            "Share of the tokens seen at which it was active; in a gated model, at which its gate was open.",
+        ),
+        "effective_frequency": _share("effective frequency", _EFFECTIVE),
+        "contribution_max": _share("largest contribution", "Largest share of the output of its FFN."),
         "n_words": _number("words", help="How many of the words it lists."),
         "z_sum": _number("z-score", format="%.2f", help="Sum over the words of the best z-score."),
         "z_score": _number("z-score", format="%.2f"),

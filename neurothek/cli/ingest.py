@@ -36,6 +36,8 @@ REAL_MEMORY = 4 * 2**30
 """Bytes: clusters of all its neurons at once would take ten minutes and 10 GB."""
 
 REAL_JOBS = (*DEFAULT_JOBS, "keys", "clusters", "events", "shortcuts")
+REAL_METHODS = ("id", "mat")
+"""Maps in place of parts of every block would run 30 blocks 15 times over, and 5,000 tokens do not determine them."""
 
 _OPTIONS = {one.name: one for one in fields(IngestRequest) if one.metadata}
 """The fields of a request that say how they are asked for."""
@@ -168,6 +170,7 @@ def _measure_real(warehouse: Neurothek, tokens: int) -> int:
         file = fetched(SMOLLM2, progress=progress)
     request = IngestRequest(
         jobs=REAL_JOBS,
+        methods=REAL_METHODS,
         text=TextRequest(tokens_per_domain=tokens),
         examples=DEMO_EXAMPLES,
         memory_bytes=min(default_memory(), REAL_MEMORY),

@@ -91,7 +91,7 @@ def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
+Metric = Literal["dead_share", "never_active_share", "mean_frequency", "negligible_share", "median_effective_frequency"]
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,
@@ -104,10 +104,15 @@ LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "dead_share": DOUBLE,
     "mean_frequency": DOUBLE,
     "median_frequency": DOUBLE,
+    "median_effective_frequency": DOUBLE,
+    "n_negligible": BIG,
+    "negligible_share": DOUBLE,
     "n_tokens_seen": BIG,
     "corpus": TEXT,
 }
 _MOST_BINS = 10
+_EFFECTIVE = "(sum |m|)^2 / (N * sum m^2): half of the neurons have at most this; no threshold says what is active"
+_NEGLIGIBLE = "never 1% of the output of their FFN: what dead neurons are where no coefficient is exactly 0"
 _HALVES = "1st: layers whose middle lies at or below half the depth; freq: mean over the neurons that fired"
 
 
@@ -177,14 +182,20 @@ class Comparison(TabularAnswer):
 
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""
+        dead = (pl.col("dead_share").alias("dead"),)
+        frequency = (pl.col("mean_frequency").alias("frequency"), pl.col("median_frequency").alias("median"))
+        negligible = (pl.col("negligible_share").alias("negligible"),)
+        effective = (pl.col("median_effective_frequency").alias("effective"),)
+        with_zeros, without = self._by_zeros()
         return self.models.select(
             "model",
             pl.col("size").alias(SIZE),
             pl.col("n_neurons").alias("neurons"),
             pl.col("n_tokens_seen").alias("tokens"),
-            pl.col("dead_share").alias("dead"),
-            pl.col("mean_frequency").alias("frequency"),
-            pl.col("median_frequency").alias("median"),
+            *(dead if with_zeros or not without else ()),
+            *(negligible if without else ()),
+            *(frequency if with_zeros or not without else ()),
+            *(effective if without else ()),
             "comparable",
             pl.col("tokens_per_parameter").alias("tokens/param"),
             "corpus",
@@ -202,6 +213,12 @@ class Comparison(TabularAnswer):
             "mean_frequency": (
                 pl.col("mean_frequency") * (pl.col("n_neurons") - pl.col("n_never_active")),
                 pl.col("n_neurons") - pl.col("n_never_active"),
+            ),
+            "negligible_share": (pl.col("n_negligible").cast(pl.Float64), pl.col("n_neurons")),
+            # Of medians there is no pooled one: their mean.
+            "median_effective_frequency": (
+                pl.col("median_effective_frequency") * pl.col("n_neurons"),
+                pl.col("n_neurons"),
             ),
         }[metric]
         n_bins = self._n_bins()
@@ -240,15 +257,35 @@ class Comparison(TabularAnswer):
             return result
         return [replace(section, title=f"{section.title}, on {self.corpus}") for section in result]
 
+    def _by_zeros(self) -> tuple[list[str], list[str]]:
+        """Models with exact zeros, of which neurons can be dead, and those without, as far as they read text."""
+        measured = self.models.filter(pl.col("n_tokens_seen").is_not_null())
+        with_zeros = measured.filter(pl.col("n_dead").is_not_null()).get_column("model")
+        without = measured.filter(pl.col("n_dead").is_null()).get_column("model")
+        return with_zeros.to_list(), without.to_list()
+
     def _of_activity(self) -> list[Section]:
-        return [
-            Section("share of dead neurons by depth", _models_down(self.by_depth("dead_share"))),
-            Section(
-                "mean frequency of the neurons that fired, by depth", _models_down(self.by_depth("mean_frequency"))
-            ),
-            Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
-            *self.typology.sections(),
-        ]
+        with_zeros, without = self._by_zeros()
+        sections = []
+        if with_zeros:
+            layers = self.layers.filter(pl.col("model").is_in(with_zeros))
+            sections += [
+                Section("share of dead neurons by depth", self._down("dead_share", with_zeros)),
+                Section("mean frequency of the neurons that fired, by depth", self._down("mean_frequency", with_zeros)),
+                Section("halves of the network", self._in_order(halves(layers)), _HALVES),
+            ]
+        if without:
+            effective = self._down("median_effective_frequency", without)
+            sections += [Section("effective frequency of the median neuron, by depth", effective, _EFFECTIVE)]
+        if without and self.layers.get_column("n_negligible").is_not_null().any():
+            negligible = self._down("negligible_share", without)
+            sections += [Section("share of negligible neurons by depth", negligible, _NEGLIGIBLE)]
+        return [*sections, *self.typology.sections()]
+
+    def _down(self, metric: Metric, models: Sequence[str]) -> pl.DataFrame:
+        """One row per model, one column per stretch of depth: there may be more models than a screen has columns."""
+        rows = self.by_depth(metric).select("depth", *models)
+        return rows.transpose(include_header=True, header_name="model", column_names="depth")
 
     def data(self) -> dict[str, pl.DataFrame]:
         """The comparison for programs."""
@@ -258,11 +295,6 @@ class Comparison(TabularAnswer):
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
-
-
-def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
-    """One row per model, one column per stretch of depth: there may be more models than a terminal has columns for."""
-    return by_depth.transpose(include_header=True, header_name="model", column_names="depth")
 
 
 @with_its_sql

@@ -190,14 +190,12 @@ def _setup(row: Mapping[str, Any]) -> MeasurementSetup:
 
 
 def _trend(measure: Measure, rows: Iterable[Mapping[str, Any]]) -> Trend | None:
-    having = [row for row in rows if row[measure.column] is not None]
+    having = [(row, value) for row in rows if (value := measure.of(row)) is not None]
     numbers = [
-        Number(
-            row[measure.column], None if measure.counts is None else (row[measure.counts[0]], row[measure.counts[1]])
-        )
-        for row in having
+        Number(value, None if measure.counts is None else (row[measure.counts[0]], row[measure.counts[1]]))
+        for row, value in having
     ]
-    return Trend(measure, tuple(row["model"] for row in having), tuple(numbers)) if having else None
+    return Trend(measure, tuple(row["model"] for row, _ in having), tuple(numbers)) if having else None
 
 
 def _name(model: str, family: str) -> str:

@@ -1,10 +1,10 @@
 """Which way a number of whole models goes from the smallest to the largest, and how that is said."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from neurothek.catalog.terminal.cells import percent
 
@@ -36,11 +36,31 @@ class Measure:
     # columns of how many neurons have a property, and of how many; None if it is no share of neurons
     counts: tuple[str, str] | None
     jobs: tuple[str, ...]  # what has to be measured
+    # whether it says something of models with exact zeros alone (True), or of those without (False); None: of both
+    has_zeros: bool | None = None
+
+    def of(self, row: Mapping[str, Any]) -> float | None:
+        """The number of a row of `scaling`; None where it was not measured or says nothing of such a model."""
+        # Where no coefficient is exactly 0 half of them are "active", and none is dead.
+        if self.has_zeros is not None and self.has_zeros is (row["n_dead"] is None):
+            return None
+        value: float | None = row[self.column]
+        return value
 
 
 HEADLINES = (
     Measure(
         "dead_share", "Dead neurons", "dead neurons", True, "{} dead neurons", ("n_dead", "n_neurons"), ("activity",)
+    ),
+    Measure(
+        "negligible_share",
+        "Negligible neurons",
+        "negligible neurons",
+        True,
+        "{} negligible neurons",
+        ("n_negligible", "n_neurons"),
+        ("poles",),
+        has_zeros=False,
     ),
     Measure(
         "median_frequency",
@@ -50,6 +70,17 @@ HEADLINES = (
         "a median frequency of {}",
         None,
         ("activity",),
+        has_zeros=True,
+    ),
+    Measure(
+        "median_effective_frequency",
+        "Effective frequency",
+        "the median effective frequency",
+        False,
+        "a median effective frequency of {}",
+        None,
+        ("activity",),
+        has_zeros=False,
     ),
 )
 """What is told of models first."""

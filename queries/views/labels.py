@@ -35,6 +35,7 @@ def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, 
         **_death(flat, model),
         **_position(flat),
         **_detection(flat),
+        "is_negligible": _is_negligible(flat),
         "pole": _pole(flat) if model.is_signed else None,
     }
     return {name: labels[name] if name in labels else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
@@ -129,6 +130,11 @@ def _token_status(flat: FlatRow) -> str | None:
 def _suppresses(flat: FlatRow) -> bool | None:
     score = flat["detected_score"]
     return None if score is None else bool(score < thresholds("neurons")["suppression_bound"])
+
+
+def _is_negligible(flat: FlatRow) -> bool | None:
+    contribution = flat["contribution_max"]
+    return None if contribution is None else bool(contribution < thresholds("neurons")["negligible_contribution"])
 
 
 def _pole(flat: FlatRow) -> str:

@@ -22,12 +22,16 @@
 --   frequency_25: A quarter of the neurons that fired have at most this frequency.
 --   median_frequency: Half of them have at most this frequency.
 --   frequency_75: Three quarters of them have at most this frequency.
+--   median_effective_frequency: Half of the neurons have at most this effective frequency: see neuron_activity.
+--   n_negligible: Neurons that never have 0.01 of their FFN's output: of models without exact zeros what n_dead is of others; null before the job poles ran.
+--   negligible_share: n_negligible / n_neurons.
 --   n_tokens_seen: Counted positions of the shown corpus.
 --   corpus: The shown corpus.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
         cast(0 as double) as dead_bound,
+        cast(0.01 as double) as negligible_contribution,
 ),
 watched as (
     select
@@ -42,6 +46,8 @@ watched as (
             when facts.n_active > thresholds.dead_active_positions
                 then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
         end as frequency,
+        facts.effective_frequency,
+        facts.contribution_max < thresholds.negligible_contribution as is_negligible,
     from store.neuron_facts as facts
     cross join thresholds
     where facts.n_positions is not null
@@ -60,6 +66,8 @@ layers as (
         percentile_cont(0.25) within group (order by frequency) as frequency_25,
         median(frequency) as median_frequency,
         percentile_cont(0.75) within group (order by frequency) as frequency_75,
+        median(effective_frequency) as median_effective_frequency,
+        sum(case when is_negligible then 1 when not is_negligible then 0 end) as n_negligible,
     from watched
     group by model_id, corpus_id, layer
 )
@@ -83,6 +91,9 @@ select
     layers.frequency_25,
     layers.median_frequency,
     layers.frequency_75,
+    layers.median_effective_frequency,
+    cast(layers.n_negligible as bigint) as n_negligible,
+    cast(layers.n_negligible as double) / layers.n_neurons as negligible_share,
     layers.n_tokens_seen,
     corpora.name as corpus,
 from layers

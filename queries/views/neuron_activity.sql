@@ -1,6 +1,6 @@
 -- One row per model, layer and neuron: how active it is in numbers that ask no threshold, and which share of its FFN's output it has.
 -- Why: without exact zeros every neuron is active at half of the positions or more, and none is dead; these numbers tell neurons of gated models apart, and are comparable with those of ReLU models.
--- From: store.activity, store.pole_activity, store.contributions and measured_corpora on the model's shown corpus; what the job poles measures is null before it ran. Source: effective frequency Treves and Rolls 1991; contribution CETT, Song et al. 2024; that a neuron below 0.01 is negligible, and strong, are ours.
+-- From: store.neuron_facts, store.pole_activity, store.contributions and measured_corpora on the model's shown corpus; what the job poles measures is null before it ran. Source: effective frequency Treves and Rolls 1991; contribution CETT, Song et al. 2024; that a neuron below 0.01 is negligible, and strong, are ours.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -25,17 +25,6 @@ with thresholds as (
     select
         cast(0.01 as double) as negligible_contribution,
 ),
-measured as (
-    select
-        set_id as model_id,
-        corpus_id,
-        layer,
-        neuron,
-        sum(activation_abs_sum) as abs_sum,
-        sum(activation_square_sum) as square_sum,
-    from store.activity
-    group by set_id, corpus_id, layer, neuron
-),
 poles as (
     select
         set_id as model_id,
@@ -59,29 +48,22 @@ select
     case
         when measured_corpora.activation_rule = 'gate > 0' then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
     end as gate_open,
-    measured.abs_sum * measured.abs_sum
-    / nullif(cast(facts.n_positions as double) * measured.square_sum, 0) as effective_frequency,
+    facts.effective_frequency,
     cast(contributions.root_mean_square as double) as root_mean_square,
     cast(poles.n_strong as double) / nullif(facts.n_positions, 0) as strong_frequency,
     poles.negative_sum / nullif(poles.abs_sum, 0) as negative_share,
     least(poles.negative_sum, poles.abs_sum - poles.negative_sum) / nullif(poles.abs_sum, 0) as minor_share,
     contributions.contribution_mean,
-    cast(contributions.contribution_max as double) as contribution_max,
+    facts.contribution_max,
     contributions.contribution_mean_later,
     cast(contributions.contribution_max_later as double) as contribution_max_later,
-    contributions.contribution_max < thresholds.negligible_contribution as is_negligible,
+    facts.contribution_max < thresholds.negligible_contribution as is_negligible,
 from store.neuron_facts as facts
 cross join thresholds
 inner join store.models as models on models.model_id = facts.set_id
 inner join store.corpora as corpora on corpora.corpus_id = facts.corpus_id
 left join measured_corpora
     on measured_corpora.model_id = facts.set_id and measured_corpora.corpus_id = facts.corpus_id
-left join measured
-    on
-        measured.model_id = facts.set_id
-        and measured.corpus_id = facts.corpus_id
-        and measured.layer = facts.layer
-        and measured.neuron = facts.neuron
 left join poles
     on
         poles.model_id = facts.set_id

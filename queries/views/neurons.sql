@@ -61,6 +61,9 @@
 --   effect_on_loss: What turning it off alone adds to the loss on the shown corpus, nats a token; null where `intervene --one-by-one` did not measure it. See the view neuron_effects.
 --   effect_percentile: Percent of the random neurons of its layer, itself left out, whose effect is smaller; of equal ones half counts; null of fewer than 20.
 --   pole: Sign of the coefficient at which it is strongest (positive, negative), at which trigger_z, suppresses_triggers, coherence and top_token_log_frequency are taken: of a gated model; null in others.
+--   effective_frequency: (sum |m|)^2 / (N * sum m^2) over the N counted positions: no threshold says what is active, so that any models compare.
+--   contribution_max: Largest share |m| ||v|| / ||FFN output|| of its FFN's output; null before the job poles ran.
+--   is_negligible: That share is below 0.01: what is_dead is for a model without exact zeros; null before the job poles ran.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -75,6 +78,7 @@ with thresholds as (
         cast(0.995 as double) as strong_on,
         cast(0.005 as double) as strong_off,
         cast(0.02 as double) as strong_roughness,
+        cast(0.01 as double) as negligible_contribution,
 ),
 measured as (
     select
@@ -103,6 +107,9 @@ measured as (
         facts.top_token_log_frequency,
         facts.effect_on_loss,
         facts.effect_percentile,
+        facts.effective_frequency,
+        facts.contribution_max,
+        facts.contribution_max < thresholds.negligible_contribution as is_negligible,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -209,6 +216,9 @@ select
             then 'negative'
         else 'positive'
     end as pole,
+    measured.effective_frequency,
+    measured.contribution_max,
+    measured.is_negligible,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

@@ -22,6 +22,7 @@
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.
+--   effective_frequency: (sum |m|)^2 / (N * sum m^2) over the counted positions: no threshold says what is active.
 with thresholds as (
     select cast(0 as bigint) as dead_active_positions,
 ),
@@ -35,6 +36,8 @@ sums as (
         cast(sum(n_active) as bigint) as n_active,
         cast(sum(n_active_bos) as bigint) as n_active_bos,
         sum(activation_sum) as activation_sum,
+        sum(activation_abs_sum) as abs_sum,
+        sum(activation_square_sum) as square_sum,
         cast(min(activation_min) as double) as activation_min,
         cast(max(activation_max) as double) as activation_max,
     from store.activity
@@ -59,6 +62,7 @@ select
     sums.activation_sum / nullif(sums.n_positions, 0) as mean_activation,
     sums.activation_min,
     sums.activation_max,
+    sums.abs_sum * sums.abs_sum / nullif(cast(sums.n_positions as double) * sums.square_sum, 0) as effective_frequency,
 from sums
 inner join measured_corpora
     on measured_corpora.model_id = sums.model_id and measured_corpora.corpus_id = sums.corpus_id

@@ -17,12 +17,16 @@
 --   mean_frequency: Mean frequency of the neurons that fired.
 --   frequency_sd: Standard deviation of their frequencies (sample).
 --   median_frequency: Half of them have at most this frequency.
+--   median_effective_frequency: Half of the neurons have at most this effective frequency: see neuron_activity.
+--   n_negligible: Neurons that never have 0.01 of their FFN's output; null before the job poles ran.
+--   negligible_share: n_negligible as a share of the neurons that were measured so.
 --   median_kurtosis: Median excess kurtosis of the neurons' raw scores.
 --   median_top_token_log_frequency: Median over neurons of the mean ln(1 + corpus count) of their top tokens.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
         cast(0 as double) as dead_bound,
+        cast(0.01 as double) as negligible_contribution,
 ),
 watched as (
     select
@@ -35,6 +39,8 @@ watched as (
             when facts.n_active > thresholds.dead_active_positions
                 then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
         end as frequency,
+        facts.effective_frequency,
+        facts.contribution_max < thresholds.negligible_contribution as is_negligible,
         facts.score_kurtosis,
         facts.top_token_log_frequency,
     from store.neuron_facts as facts
@@ -61,6 +67,10 @@ sums as (
         avg(frequency) as mean_frequency,
         stddev_samp(frequency) as frequency_sd,
         median(frequency) as median_frequency,
+        median(effective_frequency) as median_effective_frequency,
+        cast(sum(case when is_negligible then 1 when not is_negligible then 0 end) as bigint) as n_negligible,
+        avg(case when is_negligible then cast(1 as double) when not is_negligible then cast(0 as double) end)
+            as negligible_share,
         median(score_kurtosis) as median_kurtosis,
         median(top_token_log_frequency) as median_top_token_log_frequency,
     from watched
@@ -78,6 +88,9 @@ select
     sums.mean_frequency,
     sums.frequency_sd,
     sums.median_frequency,
+    sums.median_effective_frequency,
+    sums.n_negligible,
+    sums.negligible_share,
     sums.median_kurtosis,
     sums.median_top_token_log_frequency,
 from sums

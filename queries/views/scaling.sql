@@ -32,6 +32,9 @@
 --   mean_frequency: Mean frequency of the neurons that fired.
 --   frequency_sd: Standard deviation of their frequencies (sample).
 --   median_frequency: Half of them have at most this frequency.
+--   median_effective_frequency: Half of the neurons have at most this effective frequency, whatever the non-linearity: see neuron_activity.
+--   n_negligible: Neurons that never have 0.01 of their FFN's output: of models without exact zeros what n_dead is of others; null before the job poles ran.
+--   negligible_share: n_negligible / n_neurons.
 --   median_kurtosis: Median excess kurtosis of the neurons' raw scores: how far their highest scores stand out.
 --   median_top_token_log_frequency: Median over neurons of the mean ln(1 + corpus count) of their top tokens.
 --   n_token_detectors: Token detectors: see token_detectors; null before n-grams were counted, like what follows.
@@ -291,6 +294,9 @@ select
     sums.mean_frequency,
     sums.frequency_sd,
     sums.median_frequency,
+    sums.median_effective_frequency,
+    sums.n_negligible,
+    sums.negligible_share,
     sums.median_kurtosis,
     sums.median_top_token_log_frequency,
     cast(detectors.n_token_detectors as bigint) as n_token_detectors,

@@ -30,6 +30,8 @@ kinds as (
             ('provably_dead_share', 'wilson', 'share', 'layer_activity'),
             ('mean_frequency', 'normal', 'share', 'layer_activity'),
             ('median_frequency', 'none', 'share', 'layer_activity'),
+            ('median_effective_frequency', 'none', 'share', 'layer_activity'),
+            ('negligible_share', 'wilson', 'share', 'layer_activity'),
             ('positional_share', 'wilson', 'share', 'positions_by_layer'),
             ('strong_positional_share', 'wilson', 'share', 'positions_by_layer'),
             ('median_kurtosis', 'none', 'none', 'neurons'),
@@ -63,6 +65,8 @@ metrics as (
             when 'provably_dead_share' then scaling.provably_dead_share
             when 'mean_frequency' then scaling.mean_frequency
             when 'median_frequency' then scaling.median_frequency
+            when 'median_effective_frequency' then scaling.median_effective_frequency
+            when 'negligible_share' then scaling.negligible_share
             when 'positional_share' then scaling.positional_share
             when 'strong_positional_share' then scaling.strong_positional_share
             when 'median_kurtosis' then scaling.median_kurtosis

@@ -214,6 +214,7 @@ def test_the_demo_measures_a_model_that_people_use(
     assert models == (f"smollm2-135m={tmp_path / 'SmolLM2-135M-Instruct.Q4_1.gguf'}",)
     assert request == IngestRequest(
         jobs=(*DEFAULT_JOBS, "keys", "clusters", "events", "shortcuts"),
+        methods=("id", "mat"),
         text=TextRequest(tokens_per_domain=tokens),
         examples=DEMO_EXAMPLES,
         memory_bytes=min(default_memory(), 4 * 2**30),

@@ -35,6 +35,7 @@ def add_facts(data: Measurements, model_id: int, plan: ModelPlan) -> None:
                 "top_token_log_frequency": None if corpus_id is None else math.fsum(logs) / len(logs),
                 **_fact_activity(data, key, corpus_id),
                 **_fact_positions(data, key, corpus_id),
+                "contribution_max": None,
                 **plane(model_id).facts(key[1:], corpus_id),
             }
         )
@@ -43,10 +44,20 @@ def add_facts(data: Measurements, model_id: int, plan: ModelPlan) -> None:
 def _fact_activity(data: Measurements, key: Neuron, corpus_id: int | None) -> Row:
     names = ("n_positions", "n_active", "n_active_bos", "activation_sum", "activation_min", "activation_max")
     if corpus_id is None:
-        return dict.fromkeys((*names, "first_active"))
+        return dict.fromkeys((*names, "first_active", "effective_frequency"))
     first_counted = 0 if BOS[MODELS[key[0]].tokenizer_id] is None else 1
-    measured = domain_activity(list(data.coefficients[corpus_id, key].values()), first_counted)
-    return {name: measured[name] for name in (*names, "first_active")}
+    lines = list(data.coefficients[corpus_id, key].values())
+    measured = domain_activity(lines, first_counted)
+    return {
+        **{name: measured[name] for name in (*names, "first_active")},
+        "effective_frequency": _effective_frequency([abs(m) for line in lines for m in line[first_counted:]]),
+    }
+
+
+def _effective_frequency(magnitudes: list[float]) -> float | None:
+    """(sum |m|)^2 / (N * sum m^2) [Treves and Rolls 1991]; None where all are 0."""
+    squares = math.fsum(m * m for m in magnitudes)
+    return math.fsum(magnitudes) ** 2 / (len(magnitudes) * squares) if squares else None
 
 
 def _fact_positions(data: Measurements, key: Neuron, corpus_id: int | None) -> Row:

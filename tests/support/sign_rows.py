@@ -32,6 +32,10 @@ STATEMENTS = (
     f" sequence_id, position, run_id from store.contexts cross join {_POLES}",
     "insert into store.contributions select set_id, corpus_id, layer, neuron, 8, 0.5, neuron / 64, neuron / 16,"
     f" neuron / 128, neuron / 32, run_id from {_NEURONS} as neurons",
+    "update store.neuron_facts as facts set contribution_max = contributions.contribution_max"
+    " from store.contributions as contributions where contributions.set_id = facts.set_id"
+    " and contributions.corpus_id = facts.corpus_id and contributions.layer = facts.layer"
+    " and contributions.neuron = facts.neuron",
 )
 
 

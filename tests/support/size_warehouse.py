@@ -63,6 +63,9 @@ def _add(connection: duckdb.DuckDBPyConnection, number: int, size: Size) -> None
         source["neuron_facts"][0]
         | {"model_id": number, "layer": 0, "neuron": neuron, "address": f"{size.model}/L0N{neuron}", "depth": 0.5}
         | {"corpus_id": number, "n_positions": size.n_tokens, "n_active": n_active}
+        # As of coefficients that are 0 or 1.
+        | {"effective_frequency": n_active / size.n_tokens or None}
+        | {"contribution_max": None if size.has_exact_zeros else float(n_active > 0)}
         | nothing
         for neuron, n_active in enumerate(size.n_active)
     ]

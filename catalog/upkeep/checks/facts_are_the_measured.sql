@@ -2,7 +2,9 @@
 with fired as (
     select
         set_id as model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active,
-        sum(n_active_bos) as n_active_bos
+        sum(n_active_bos) as n_active_bos,
+        sum(activation_abs_sum) ^ 2 / nullif(sum(n_positions)::double * sum(activation_square_sum), 0)
+            as effective_frequency
     from store.activity
     group by set_id, corpus_id, layer, neuron
 )
@@ -33,6 +35,12 @@ left join store.clusters as clusters
         and clusters.clustering_id = facts.clustering_id
         and clusters.layer = facts.layer
         and clusters.neuron = facts.neuron
+left join store.contributions as contributions
+    on
+        contributions.set_id = facts.set_id
+        and contributions.corpus_id = facts.corpus_id
+        and contributions.layer = facts.layer
+        and contributions.neuron = facts.neuron
 left join store.neuron_effects as effects
     on
         effects.set_id = facts.set_id
@@ -56,3 +64,7 @@ where
     or facts.unigrams_95 is distinct from unigrams.n_covering_95
     or facts.cluster_id is distinct from clusters.cluster_id
     or facts.effect_on_loss is distinct from (effects.nll - effects.nll_untouched) / effects.n_tokens
+    or facts.contribution_max is distinct from contributions.contribution_max
+    or (facts.effective_frequency is null) <> (fired.effective_frequency is null)
+    -- Sums of doubles by several threads differ in their last digits.
+    or abs(facts.effective_frequency - fired.effective_frequency) > 1e-9

@@ -24,24 +24,28 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "token detector": "#332288",
         "positional": "#2a9d6f",
         "fires": "#6d8cab",
+        "others": "#6d8cab",
         "not run on text": "#6d8cab",
         "dead": "#b5532a",
         "never active": "#b5532a",
+        "negligible": "#b5532a",
         "provably dead": "#5c2410",
     },
     "dark": {
         "token detector": "#a99bf5",
         "positional": "#3fae7a",
         "fires": "#6f8dad",
+        "others": "#6f8dad",
         "not run on text": "#6f8dad",
         "dead": "#cf7a45",
         "never active": "#cf7a45",
+        "negligible": "#cf7a45",
         "provably dead": "#f3c9a8",
     },
 }
 """Colours of kinds of neurons, told apart with any colour vision."""
 
-_SILENT = ("dead", "never active", "provably dead")
+_SILENT = ("dead", "never active", "provably dead", "negligible")
 
 _IS_SILENT = " || ".join(f"datum.kind === '{kind}'" for kind in _SILENT)
 

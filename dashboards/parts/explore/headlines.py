@@ -12,7 +12,7 @@ _MOST = 0.5
 
 
 def model_headline(layers: pl.DataFrame) -> str:
-    """What one sees in a model: dead neurons, frequency, positional neurons, detectors, where predictions settle.
+    """What one sees in a model: how many neurons do nothing, how active the others are, their kinds, where it settles.
 
     Args:
         layers: rows of the statement `model_layers`, by layer; at least one.
@@ -41,12 +41,16 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
         elif clause == "saturated_share":
             settled = f"{row[clause]:.0%} of the predictions settle here"
             parts.append(f"{settled}{_beside(row, others, clause)}.")
+        elif clause == "median_effective_frequency":
+            share = f"{row[clause]:.1%} on {tokens}{_beside(row, others, clause)}"
+            parts.append(f"The median neuron has an effective frequency of {share}.")
+            tokens = "these tokens"
         elif clause == "median_frequency":
             share = f"{row[clause]:.1%} of {tokens}{_beside(row, others, clause)}"
             parts.append(f"The median of the neurons that fire is active at {share}.")
             tokens = "these tokens"
         else:
-            word, count, share = _silence(row)
+            word, count, share = _silence(row) or _DEAD
             count_there = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word} on {tokens}"
             parts.append(f"{count_there}{_beside(row, others, share)}.")
             tokens = "these tokens"
@@ -55,8 +59,9 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
 
 def _by_distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
     """What there is to tell of a layer, by how far it lies from the median of the others; no 0 beside 0."""
-    _, _, silent = _silence(row)
-    far = {name: _distance(row, others, name) for name in (silent, "median_frequency", "saturated_share")}
+    silence = _silence(row)
+    silent = [] if silence is None else [silence[2]]
+    far = {name: _distance(row, others, name) for name in (*silent, _frequency_of(row), "saturated_share")}
     distances = {name: distance for name, distance in far.items() if _tells(row, others, name)}
     kinds = [_distance(row, others, name) for name, _ in _KINDS if _tells(row, others, name)]
     if kinds:
@@ -155,29 +160,44 @@ def _layers(layers: list[int]) -> str:
 _KINDS = (("n_positional", "positional"), ("n_detectors", "a token detector"))
 
 
-def _silence(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """How neurons that never fired are called, and the columns of their number and share."""
-    if row.get("n_dead") is not None:
-        return "dead", "n_dead", "dead_share"
-    return "never active", "n_never_active", "never_active_share"
+_DEAD = ("dead", "n_dead", "dead_share")
+_NEGLIGIBLE = ("negligible", "n_negligible", "negligible_share")
+
+
+def _silence(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """How neurons that do nothing are called, and the columns of their number and share; None where that is unknown."""
+    return next((one for one in (_DEAD, _NEGLIGIBLE) if row.get(one[1]) is not None), None)
+
+
+def _frequency_of(row: Mapping[str, Any]) -> str:
+    """The column of how active the median neuron is: where no coefficient is exactly 0 half of them are "active"."""
+    return "median_effective_frequency" if row.get("n_dead") is None else "median_frequency"
 
 
 def _silent(rows: list[dict[str, Any]]) -> str:
-    word, count, share = _silence(rows[0])
+    silence = _silence(rows[0])
+    if silence is None:
+        return ""
+    word, count, share = silence
     n_silent, n_neurons = (sum(row[name] for row in rows) for name in (count, "n_neurons"))
     on = f"on the {rows[0]['n_tokens_seen']:,} tokens seen of {rows[0]['corpus']}"
     if n_silent == 0:
-        return f"Every neuron fired at least once {on}."
+        never = "fired at least once" if silence is _DEAD else "has at least 1% of its FFN's output somewhere"
+        return f"Every neuron {never} {on}."
     most = max(rows, key=lambda row: row[share])
     place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
     return f"{n_silent:,} of {n_neurons:,} neurons ({n_silent / n_neurons:.1%}) are {word} {on}{place}."
 
 
 def _frequency(rows: list[dict[str, Any]]) -> str:
-    measured = [row for row in rows if row["median_frequency"] is not None]
+    name = _frequency_of(rows[0])
+    measured = [row for row in rows if row.get(name) is not None]
     if not measured:
         return ""
-    low, high = (end(measured, key=lambda row: row["median_frequency"]) for end in (min, max))
+    low, high = (end(measured, key=lambda row: row[name]) for end in (min, max))
+    if name == "median_effective_frequency":
+        beside = "" if low is high else f" in layer {high['layer']}, and of {low[name]:.1%} in layer {low['layer']}"
+        return f"The median neuron has an effective frequency of {high[name]:.1%}{beside}."
     if low["layer"] == high["layer"]:
         return f"The median neuron that fires does so at {low['median_frequency']:.1%} of the tokens."
     return (

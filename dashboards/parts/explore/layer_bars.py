@@ -25,9 +25,11 @@ class Bar:
 BARS = (
     Bar("dead_share", "dead", True, "Never active on the tokens seen."),
     Bar("never_active_share", "never active", True, "Never active on the tokens seen."),
+    Bar("negligible_share", "negligible", True, "Never 1% of the output of their FFN."),
     Bar("median_frequency", "median frequency", True, "Median frequency of the neurons that fired."),
-    Bar("n_detectors", "token detectors", False, "Fire at few tokens, and nearly always there."),
-    Bar("n_positional", "positional", False, "Fire by the position, whatever the token."),
+    Bar("median_effective_frequency", "effective frequency", True, "Half of the neurons have at most this."),
+    Bar("n_detectors", "token detectors", False, "Respond to few tokens, and nearly always there."),
+    Bar("n_positional", "positional", False, "Respond to the position, whatever the token."),
     Bar("saturated_share", "settled here", True, "Examples whose prediction settles in this layer."),
 )
 
@@ -51,9 +53,30 @@ _STYLE = """
 def shown_bars(layers: pl.DataFrame) -> list[Bar]:
     """The numbers that any layer has, and that are not 0 in all of them."""
     bars = [bar for bar in BARS if bar.column in layers.columns and _largest(layers.get_column(bar.column)) > 0]
+    left_out = _of_others(layers)
+    return [bar for bar in bars if bar.column not in left_out]
+
+
+def lacks_zeros(layers: pl.DataFrame) -> bool:
+    """Whether no coefficient of the model is exactly 0, so that no neuron is dead and half of the activations count.
+
+    Args:
+        layers: rows with dead_share and median_effective_frequency, as far as they are known.
+    """
+    return not _is_known(layers, "dead_share") and _is_known(layers, "median_effective_frequency")
+
+
+def _of_others(layers: pl.DataFrame) -> set[str]:
+    """Columns that say nothing of such a model, or that another one says better."""
+    if lacks_zeros(layers):
+        return {"never_active_share", "median_frequency"}
     # A share of neurons that never fired is called dead wherever it can be.
-    names = {bar.column for bar in bars}
-    return [bar for bar in bars if bar.column != "never_active_share" or "dead_share" not in names]
+    silent = {"never_active_share"} if _is_known(layers, "dead_share") else set()
+    return {"negligible_share", "median_effective_frequency"} | silent
+
+
+def _is_known(layers: pl.DataFrame, column: str) -> bool:
+    return column in layers.columns and layers.get_column(column).null_count() < layers.height
 
 
 def layers_html(
@@ -72,7 +95,8 @@ def layers_html(
     most = {bar.column: _largest(layers.get_column(bar.column)) for bar in bars}
     spread = _by_layer(bins)
     above = ["layer", *(["frequencies"] if spread else []), *(bar.title for bar in bars)]
-    titles = ["", *(["Neurons that fired, from once in 10,000 tokens to always."] if spread else [])]
+    of = "Neurons by effective frequency" if lacks_zeros(layers) else "Neurons that fired"
+    titles = ["", *([f"{of}, from once in 10,000 tokens to always."] if spread else [])]
     titles += [f"{bar.meaning} Largest: {_written(most[bar.column], bar)}." for bar in bars]
     cells = [
         f'<span class="nt-above" title="{html.escape(more)}">{html.escape(title)}</span>'

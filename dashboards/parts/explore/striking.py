@@ -23,6 +23,7 @@ NAMES = {
     "sharp": "most peaked scores",
     "counterpart": "nearest counterpart",
     "rare": "rarest",
+    "sparse": "sparsest",
 }
 
 
@@ -89,7 +90,7 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     """What makes a neuron stand out, with its number.
 
     Args:
-        row: what, number, n_tokens_seen and position_kind.
+        row: what, number, n_tokens_seen, position_kind and lacks_zeros.
         examples: how many examples were analysed for dominant neurons.
     """
     number = row["number"]
@@ -98,12 +99,14 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
             of = "" if examples is None else f" of {examples:,}"
             return f"among its layer's ten largest updates in {number:,.0f}{of} examples"
         case "detector":
-            return f"fires at {number:.1%} of the occurrences of its tokens"
+            fires = "is strong" if row["lacks_zeros"] else "fires"
+            return f"{fires} at {number:.1%} of the occurrences of its tokens"
         case "positional":
             return f"carries {number:.2f} nats about the position ({row['position_kind']})"
         case "effect":
             return f"turning it off adds {number:.4f} nats per token to the loss"
-        case "rare":
-            return f"fires at {number:,.0f} of {row['n_tokens_seen']:,} tokens"
+        case "rare" | "sparse" as what:
+            how = f"fires at {number:,.0f} of" if what == "rare" else f"effective frequency {number:.2%} on"
+            return f"{how} {row['n_tokens_seen']:,} tokens"
         case _:
             return f"its scores have an excess kurtosis of {number:.1f}"

@@ -19,6 +19,10 @@ N_CARDS = 4
 DEFINITIONS = {
     "dead_share": "Never active on the tokens seen, not counting a prepended BOS. Voita et al. 2023, section 3.",
     "median_frequency": "Of the neurons that fired: half of them are active at no more than this share of the tokens.",
+    "negligible_share": "Never 1% of the output of their FFN: what dead neurons are where no activation is exactly 0. "
+    "Contributions: Song et al. 2024; the threshold: this project.",
+    "median_effective_frequency": "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active. "
+    "After Treves and Rolls 1991.",
     "token_detector_share": "Neurons that respond to a few tokens, and to these nearly always. Voita et al. 2023, "
     "section 4.",
     "positional_share": "Neurons whose activity depends on the position. Voita et al. 2023, section 5.",

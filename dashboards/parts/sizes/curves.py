@@ -107,16 +107,45 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
             f"Figure 1 of {VOITA}, dead neurons by layer. A prepended BOS does not count, a choice of this project.",
             f"No neuron of these models is dead {sizes.on_text}.",
         )
-    else:
-        st.caption("Activations of these models are never exactly 0, so none of their neurons can be called dead.")
+        yield Curve(
+            "Activation frequency",
+            sizes.data("frequency_by_depth"),
+            "mean_frequency",
+            f"Share of the tokens at which a neuron is active, mean over those that fired {sizes.on_text}.",
+            f"Figure 1 of {VOITA}, activation frequency by layer.",
+            f"No neuron of these models fired {sizes.on_text}.",
+        )
+    sparse = sizes.data("sparseness_by_depth")
+    if sparse.frame.is_empty():
+        return
     yield Curve(
-        "Activation frequency",
-        sizes.data("frequency_by_depth"),
-        "mean_frequency",
-        f"Share of the tokens at which a neuron is active, mean over those that fired {sizes.on_text}.",
-        f"Figure 1 of {VOITA}, activation frequency by layer.",
-        f"No neuron of these models fired {sizes.on_text}.",
+        "Effective frequency",
+        sparse,
+        "median_effective_frequency",
+        "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active, as no activation of these "
+        f"models is exactly 0; {sizes.on_text}.",
+        "After Treves and Rolls 1991.",
+        f"No neuron of these models has an activation {sizes.on_text}.",
     )
+    sizes.missing(
+        "Contributions were not measured, so negligible neurons are unknown",
+        "poles",
+        having=set(sizes.names) - _without_share(sparse),
+    )
+    if _is_known(sparse.frame, "negligible_share"):
+        yield Curve(
+            "Negligible neurons",
+            sparse,
+            "negligible_share",
+            f"Never 1% of the output of their FFN {sizes.on_text}: what dead neurons are where no activation is 0.",
+            "Source: this project.",
+            f"No neuron of these models is negligible {sizes.on_text}.",
+        )
+
+
+def _without_share(sparse: Data) -> set[str]:
+    """The models without exact zeros whose contributions were not measured."""
+    return set(sparse.frame.filter(pl.col("negligible_share").is_null()).get_column("model"))
 
 
 def _of_detectors(sizes: Sizes) -> Iterator[Curve]:
@@ -188,7 +217,8 @@ def _spread(sizes: Sizes) -> None:
         show_figure(
             "Frequencies of the neurons that fired",
             lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
-            f"Neurons that fired at least once {sizes.on_text}; eight bins per factor of ten.",
+            f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0; "
+            "eight bins per factor of ten.",
             spread,
             source=f"This project's; the frequency is that of {VOITA}, section 3.",
         )

@@ -1,13 +1,19 @@
--- How the neurons that fired are spread over frequencies: eight bins per factor of ten.
-with bins as (
+-- How the neurons that fired are spread over frequencies, without exact zeros over effective ones: eight bins per factor of
+-- ten.
+with chosen as (
+    select model, size, n_tokens_seen, case when is_dead is null then effective_frequency else frequency end as frequency,
+    from neurons
+    where list_contains($models::varchar[], model)
+),
+bins as (
     select
         model,
         size,
         n_tokens_seen,
         -- A neuron that fires at every position belongs to the last bin below 1.
         least(floor(8 * log10(frequency)), -1) as bin,
-    from neurons
-    where frequency > 0 and list_contains($models::varchar[], model)
+    from chosen
+    where frequency > 0
 ),
 counted as (
     select model, size, bin, max(n_tokens_seen) as n_tokens_seen, count(*) as n_neurons,

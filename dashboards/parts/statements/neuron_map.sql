@@ -1,22 +1,24 @@
 -- The neurons of one model, or of one of its layers, in cells, a row of at most $n_cells for each layer, put in order by what colours them ($by).
--- In every layer those that never fired stand last. A cell of several neurons has the rarest of their kinds, and leads to
+-- Without exact zeros a neuron is as active as its effective frequency says. In every layer those that never fired, or are
+-- negligible, stand last. A cell of several neurons has the rarest of their kinds, and leads to
 -- the neuron of that kind whose scores stand out most (excess kurtosis).
 with labelled as (
     select
         layer,
         neuron,
-        frequency,
+        case when is_dead is null then effective_frequency else frequency end as frequency,
         first_active,
         kurtosis,
-        case when never_active then 1 else 0 end as is_silent,
+        case when coalesce(is_dead, is_negligible, never_active) then 1 else 0 end as is_silent,
         -- Rarest first; the places of the list below.
         case
             when is_provably_dead and never_active then 3
             when is_dead then 4
-            when never_active then 5
+            when is_negligible then 8
+            when never_active and is_negligible is null then 5
             when token_status = 'detector' then 1
             when position_kind not in ('not positional', 'too few sequences') then 2
-            when frequency > 0 then 6
+            when frequency > 0 then case when is_dead is null then 9 else 6 end
             else 7
         end as rarity,
     from neurons
@@ -32,7 +34,8 @@ keyed as (
             when 'frequency' then is_silent * 2 - coalesce(frequency, 0)
             when 'first firing' then coalesce(first_active, case when rarity = 3 then 2e15 else 1e15 end)
             when 'kurtosis' then is_silent * 1e9 - coalesce(kurtosis, -1e6)
-            else case rarity when 6 then 3 when 7 then 3 when 4 then 4 when 5 then 4 when 3 then 5 else rarity end * 2
+            else case rarity when 6 then 3 when 7 then 3 when 9 then 3 when 4 then 4 when 5 then 4 when 8 then 4 when 3 then 5 else rarity end
+                * 2
                 - coalesce(frequency, 0)
         end as sort_key,
         -- The rarest kind first, then the highest kurtosis, then the first neuron.
@@ -71,7 +74,11 @@ select
     cell_to,
     n_neurons,
     list_extract(
-        ['token detector', 'positional', 'provably dead', 'dead', 'never active', 'fires', 'not run on text'], rarity
+        [
+            'token detector', 'positional', 'provably dead', 'dead', 'never active', 'fires', 'not run on text', 'negligible',
+            'others'
+        ],
+        rarity
     ) as kind,
     neuron,
     $model || '/L' || layer || 'N' || neuron as address,

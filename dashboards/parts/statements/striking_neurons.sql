@@ -11,6 +11,9 @@ with chosen as (
         kurtosis,
         effect_on_loss,
         n_active,
+        effective_frequency,
+        is_dead is null as lacks_zeros,
+        coalesce(is_dead, is_negligible, false) as hardly_matters,
         n_tokens_seen,
         detected_tokens,
     from neurons
@@ -92,7 +95,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where kurtosis is not null and coalesce(n_active > 0, true)
+        where kurtosis is not null and not hardly_matters
         order by kurtosis desc, layer, neuron
         limit $n
     )
@@ -108,8 +111,24 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where n_active > 0
+        where n_active > 0 and not lacks_zeros
         order by n_active, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            8 as place,
+            'sparse' as what,
+            layer,
+            neuron,
+            effective_frequency as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where lacks_zeros and effective_frequency is not null and not hardly_matters
+        order by effective_frequency, layer, neuron
         limit $n
     )
 )
@@ -122,5 +141,6 @@ select
     position_kind,
     n_tokens_seen,
     detected_tokens,
+    (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
 order by place, number desc

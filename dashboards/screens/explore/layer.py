@@ -18,7 +18,7 @@ from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 
 LISTED = (
-    *("address", "frequency", "is_dead", "kurtosis", "value_norm"),
+    *("address", "frequency", "effective_frequency", "is_dead", "is_negligible", "kurtosis", "value_norm"),
     *("activation_min", "activation_max", "pole", "top_tokens"),
 )
 

@@ -25,7 +25,7 @@ DRAWN = 5000
 """Neurons drawn at random for the charts."""
 
 LISTED = (
-    *("address", "frequency", "is_dead", "kurtosis", "value_norm"),
+    *("address", "frequency", "effective_frequency", "is_dead", "is_negligible", "kurtosis", "value_norm"),
     *("activation_min", "activation_max", "pole", "top_tokens"),
 )
 BARS = "Lengths are relative to the largest of their column. Click a layer to open it."

@@ -79,6 +79,8 @@ frequent as (
 select
     chosen.address,
     activity.frequency,
+    activity.effective_frequency,
+    cast(contributions.contribution_max as double) as contribution_max,
     activity.mean_activation,
     case when poles.pole is not null then activity.activation_min end as activation_min,
     activity.activation_max,
@@ -93,6 +95,8 @@ select
     firsts.first_active,
     activity.is_dead,
     activity.never_active,
+    -- As in the view neurons.
+    contributions.contribution_max < 0.01 as is_negligible,
     activity.n_tokens_seen,
     poles.pole,
     case when poles.pole = 'negative' then chosen.bottom_tokens else chosen.top_tokens end as top_tokens,
@@ -105,6 +109,11 @@ left join neurons_by_corpus as activity
     and activity.layer = chosen.layer
     and activity.neuron = chosen.neuron
     and activity.corpus_id = $corpus_id
+left join store.contributions as contributions
+    on contributions.set_id = (select model_id from named)
+    and contributions.corpus_id = $corpus_id
+    and contributions.layer = chosen.layer
+    and contributions.neuron = chosen.neuron
 left join firsts on firsts.layer = chosen.layer and firsts.neuron = chosen.neuron
 left join frequent on frequent.layer = chosen.layer and frequent.neuron = chosen.neuron
 /* where one layer is asked for */

@@ -3,6 +3,8 @@
 select
     address,
     frequency,
+    effective_frequency,
+    contribution_max,
     mean_activation,
     -- What a coefficient below 0 does hangs on its pole: of other models its size tells nothing.
     case when pole is not null then activation_min end as activation_min,
@@ -18,6 +20,7 @@ select
     first_active,
     is_dead,
     never_active,
+    is_negligible,
     n_tokens_seen,
     pole,
     case when pole = 'negative' then bottom_tokens else top_tokens end as top_tokens,

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from neurothek.catalog.problems import LimitExceeded
 from neurothek.catalog.store.matrices import file_name
 from neurothek.catalog.store.matrix_files import as_file
 from neurothek.catalog.tables.shortcuts import (
@@ -250,12 +251,25 @@ class Fitting:
             else:
                 substitutes = self._parts.substitutes(method, sentences, batch_tokens=batch_tokens)
             for state, states in enumerate(substitutes):
+                if not states.isfinite().all():
+                    raise _overflow(method, state, n_fit=self.sample.n_fit, width=states.shape[1])
                 yield method, state, self._here(states)
             yield method, last, self._here(shortcuts.of_validation(last)[rows])
 
     def _here(self, states: Float[Tensor, "sentences d_model"]) -> Float[Tensor, "sentences d_model"]:
         """The states where the model runs."""
         return states.to(self._shortcuts.device)
+
+
+def _overflow(method: str, state: int, *, n_fit: int, width: int) -> LimitExceeded:
+    """Maps that stand in many blocks, one after the other, may multiply what they read beyond any bound."""
+    why = f"{n_fit:,} sentences to fit on do not determine maps of {width:,} directions"
+    return LimitExceeded(
+        f"the method {method} from state {state} gives no finite prediction"
+        + (f": {why}" if n_fit < width else ", although its maps are determined"),
+        "measure on more text, or without the method: `--method id --method mat`",
+        what="shortcuts",
+    )
 
 
 def _row(method: str, target: int, value: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from neurothek.catalog.tables import registry, versions
 from neurothek.catalog.tables.registry import ALL
 from neurothek.catalog.tables.table import DOUBLE, INTEGER, MODEL, RUN, TEXT, Column, Table
 from neurothek.queries.views import install
-from tests.support import tiny
+from tests.support import sign_rows, tiny
 from tests.support import warehouse as made
 
 NEXT = versions.VERSION + 1
@@ -92,6 +92,23 @@ def test_the_models_of_an_earlier_file_have_their_neurons_as_units(tmp_path: Pat
             for number, plan in enumerate(tiny.MODELS)
             for layer in range(plan.n_layers)
         ]
+
+
+def test_the_flat_rows_of_an_earlier_file_say_how_sparse_neurons_are(tmp_path: Path) -> None:
+    """Version 32 brought two columns that follow from other tables."""
+    path = tmp_path / "w.duckdb"
+    made.create(path)
+    numbers = "round(effective_frequency, 12), contribution_max"
+    rows = f"select set_id, layer, neuron, {numbers} from store.neuron_facts order by all"
+    with duckdb.connect(str(path)) as connection:
+        sign_rows.insert(connection)
+        before = connection.execute(rows).fetchall()
+        for name in ("effective_frequency", "contribution_max"):
+            assert connection.execute(f"select count({name}) from store.neuron_facts").fetchone() != (0,)
+            connection.execute(f"alter table store.neuron_facts drop column {name}")
+        connection.execute("update store.schema_versions set version = 31")
+        schema.bring_up_to_date(connection)
+        assert connection.execute(rows).fetchall() == before
 
 
 def test_what_a_later_version_brings_stands_last() -> None:

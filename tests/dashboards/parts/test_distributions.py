@@ -22,6 +22,13 @@ def test_a_number_that_no_neuron_has_cannot_be_picked() -> None:
     assert known_numbers(neurons.clear(), NUMBERS) == []
 
 
+def test_how_often_a_gate_is_open_is_no_first_number() -> None:
+    neurons = pl.DataFrame({"frequency": [0.5], "effective_frequency": [0.25], "kurtosis": [1.0], "is_dead": [None]})
+    assert known_numbers(neurons, NUMBERS) == ["effective_frequency", "kurtosis", "frequency"]
+    of_relu = neurons.with_columns(is_dead=pl.lit(value=False))
+    assert known_numbers(of_relu, NUMBERS) == ["frequency", "effective_frequency", "kurtosis"]
+
+
 POINTS = st.lists(st.tuples(st.none() | st.integers(-9, 9), st.integers(-9, 9)), max_size=12)
 EDGES = st.tuples(st.integers(-9, 9), st.integers(-9, 9)).map(list)
 

@@ -5,10 +5,12 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from click.testing import CliRunner
 
 import neurothek
@@ -442,6 +444,26 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert (answer.exit_code, answer.stdout) == (2, "")
     (sentence, *_) = answer.stderr.strip().splitlines()
     assert said in sentence
+    assert not path.exists()
+
+
+def test_a_method_that_gives_no_finite_prediction_is_named_with_what_to_do(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Maps in place of parts stand in many blocks, one after the other: on few sentences these were seen to overflow.
+    possible = fitting.SubModuleMaps.substitutes
+
+    def overflowing(maps: fitting.SubModuleMaps, method: str, *sentences: Any, batch_tokens: int) -> torch.Tensor:
+        states = possible(maps, method, *sentences, batch_tokens=batch_tokens)
+        return states.index_fill(0, torch.tensor([1]), torch.nan) if method == "mat_ffn" else states
+
+    monkeypatch.setattr(fitting.SubModuleMaps, "substitutes", overflowing)
+    path = tmp_path / "w.duckdb"
+    text = ["--corpus", f"prose={folder / 'prose'}", "--warehouse", str(path)]
+    answer = CliRunner().invoke(neurothek.main, ["ingest", str(folder / "tiny"), "--job", "shortcuts", *text])
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert "the method mat_ffn from state 1 gives no finite prediction" in answer.stderr
+    assert "--method id --method mat" in answer.stderr
     assert not path.exists()
 
 

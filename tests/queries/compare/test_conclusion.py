@@ -15,7 +15,7 @@ from neurothek.queries.compare.conclusion import Conclusion, conclude, short
 from neurothek.queries.compare.trends import HEADLINES, MEASURES
 from tests.support.size_warehouse import Size, create
 
-DEAD, MEDIAN = HEADLINES
+DEAD, NEGLIGIBLE, MEDIAN, EFFECTIVE = HEADLINES
 
 
 def neurons(n_dead: int, n_alive: int, n_active: int) -> tuple[int, ...]:
@@ -96,11 +96,12 @@ def told_of(sizes: tuple[Size, ...], compared: Comparer) -> Conclusion:
             assert number.value == view[model][trend.measure.column]
             own = planned[model]
             fired = [n for n in own.n_active if n > 0]
-            if trend.measure == DEAD:
+            if trend.measure in (DEAD, NEGLIGIBLE):
                 n_dead = len(own.n_active) - len(fired)
                 assert number.counts == (n_dead, len(own.n_active))
                 assert number.value == n_dead / len(own.n_active)
             else:
+                assert trend.measure is (MEDIAN if own.has_exact_zeros else EFFECTIVE)
                 assert number.counts is None
                 assert number.value == pytest.approx(median(n / own.n_tokens for n in fired), rel=1e-12)
     return told
@@ -148,7 +149,12 @@ def told_of(sizes: tuple[Size, ...], compared: Comparer) -> Conclusion:
             "trend",
             "From 1m to 2m, dead neurons show no clear trend (10%, 20%) and the median frequency stays at 20%.",
         ),
-        (SMOOTH, "trend", "From 1m to 2m, the median frequency rises from 20% to 40%."),
+        (
+            SMOOTH,
+            "trend",
+            "From 1m to 2m, negligible neurons rise from 0% to 50% and the median effective frequency rises from 20% to"
+            " 40%.",
+        ),
         (
             HALF_COMPARABLE,
             "trend",
@@ -275,7 +281,10 @@ def test_every_measure_is_a_column_of_the_view(full: duckdb.DuckDBPyConnection) 
     (told,) = comparison.conclusions
     rows = {row["model"]: row for row in comparison.models.to_dicts()}
     for measure in MEASURES:
-        having = [model for model in told.models if rows[model][measure.column] is not None]
+        assert measure.column in comparison.models.columns
+        # Both have exact zeros.
+        says = measure.has_zeros is not False
+        having = [model for model in told.models if says and rows[model][measure.column] is not None]
         trend = told.trend(measure)
         assert (() if trend is None else trend.models) == tuple(having)
         for model, number in zip(trend.models, trend.numbers, strict=True) if trend else ():

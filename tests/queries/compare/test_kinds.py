@@ -142,8 +142,12 @@ def test_halves_of_the_network(full: duckdb.DuckDBPyConnection) -> None:
         row = rows[model]
         assert (row["dead 1st"], row["freq 1st"]) == pytest.approx(pooled(comparison, model, first))
         assert (row["dead 2nd"], row["freq 2nd"]) == pytest.approx(pooled(comparison, model, second))
-    assert rows["gelu-1m"]["dead 1st"] is None
-    assert rows["gelu-1m"]["freq 1st"] is not None
+    # Where no activation is exactly 0 none is dead, and half of them count.
+    assert "gelu-1m" not in rows
+    effective = table(comparison.sections(), "effective frequency of the median neuron, by depth")
+    layers = comparison.layers.filter(model="gelu-1m").get_column("median_effective_frequency")
+    assert set(effective) == {"gelu-1m"}
+    assert list(effective["gelu-1m"].values())[1:] == pytest.approx(layers.to_list())
 
 
 def test_another_corpus_has_kinds_of_its_own(full: duckdb.DuckDBPyConnection) -> None:

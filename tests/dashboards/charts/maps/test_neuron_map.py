@@ -12,19 +12,35 @@ from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
 
 RARITY = ["token detector", "positional", "provably dead", "dead", "never active", "fires", "not run on text"]
+RARITY += ["negligible", "others"]
 ORDER = ["token detector", "positional", "fires", "dead", "provably dead"]
+PLACED_AS = {"never active": "dead", "negligible": "dead", "not run on text": "fires", "others": "fires"}
+
+
+def is_silent(row: dict[str, Any]) -> bool:
+    """Dead; without exact zeros negligible, or never active where that was not measured."""
+    return bool(
+        next((row[name] for name in ("is_dead", "is_negligible") if row[name] is not None), row["never_active"])
+    )
+
+
+def how_active(row: dict[str, Any]) -> float:
+    return (row["effective_frequency"] if row["is_dead"] is None else row["frequency"]) or 0.0
 
 
 def kind_of(row: dict[str, Any]) -> str:
-    if row["never_active"]:
-        if row["is_provably_dead"]:
-            return "provably dead"
-        return "dead" if row["is_dead"] else "never active"
-    if row["is_token_detector"]:
-        return "token detector"
-    if row["position_kind"] not in (None, "not positional", "too few sequences"):
-        return "positional"
-    return "fires" if row["frequency"] else "not run on text"
+    is_positional = row["position_kind"] not in (None, "not positional", "too few sequences")
+    says = {
+        "negligible": row["is_negligible"],
+        "provably dead": row["never_active"] and row["is_provably_dead"],
+        "dead": row["is_dead"],
+        "never active": row["never_active"] and row["is_negligible"] is None,
+        "token detector": row["is_token_detector"],
+        "positional": is_positional,
+        "others": how_active(row) and row["is_dead"] is None,
+        "fires": how_active(row),
+    }
+    return next((kind for kind, is_so in says.items() if is_so), "not run on text")
 
 
 def flat(row: dict[str, Any]) -> float:
@@ -35,15 +51,15 @@ def flat(row: dict[str, Any]) -> float:
 def in_order(rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
     def key(row: dict[str, Any]) -> tuple[Any, ...]:
         kind = kind_of(row)
-        silent = bool(row["never_active"])
+        silent = is_silent(row)
         if by == "frequency":
-            return silent, -(row["frequency"] or 0), row["neuron"]
+            return silent, -how_active(row), row["neuron"]
         if by == "kurtosis":
             return silent, -flat(row), row["neuron"]
         if by == "first firing":
             return silent, kind == "provably dead", row["first_active"] or 0, row["neuron"]
-        place = ORDER.index({"never active": "dead", "not run on text": "fires"}.get(kind, kind))
-        return place, -(row["frequency"] or 0), row["neuron"]
+        place = ORDER.index(PLACED_AS.get(kind, kind))
+        return place, -how_active(row), row["neuron"]
 
     return sorted(rows, key=key)
 
@@ -71,7 +87,7 @@ def test_cells_are_those_of_a_loop_over_the_neurons(
 
 
 def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str, Any]]:
-    column = {"first firing": "first_active", "kurtosis": "kurtosis"}.get(by, "frequency")
+    column = {"first firing": "first_active", "kurtosis": "kurtosis"}.get(by)
     made = []
     for layer in sorted({row["layer"] for row in neurons}):
         ordered = in_order([row for row in neurons if row["layer"] == layer], by)
@@ -80,7 +96,8 @@ def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str
             held = [place for place in range(len(ordered)) if place * width // len(ordered) == cell]
             rows = [ordered[place] for place in held]
             leads = min(rows, key=lambda row: (RARITY.index(kind_of(row)), -flat(row), row["neuron"]))
-            known = [row[column] for row in rows if row[column] is not None]
+            numbers = [_activity(row) if column is None else row[column] for row in rows]
+            known = [number for number in numbers if number is not None]
             made.append(
                 {
                     "layer": layer,
@@ -95,6 +112,11 @@ def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str
                 }
             )
     return made
+
+
+def _activity(row: dict[str, Any]) -> float | None:
+    number: float | None = row["effective_frequency"] if row["is_dead"] is None else row["frequency"]
+    return number
 
 
 def test_a_picture_has_no_more_cells_than_a_browser_draws(subtests: pytest.Subtests) -> None:

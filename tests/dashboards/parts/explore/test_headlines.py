@@ -57,12 +57,31 @@ def test_no_dead_neuron_is_said_and_what_was_not_measured_is_not() -> None:
     )
 
 
-def test_without_exact_zeros_neurons_are_never_active() -> None:
-    unknown = {"n_dead": None, "dead_share": None, "n_never_active": 3, "never_active_share": 0.03}
-    told = model_headline(layers(unknown))
-    assert told.startswith("3 of 100 neurons (3.0%) are never active on")
-    assert "dead" not in told
-    assert "never active" in layer_headline(layers(unknown, unknown), 1)
+def test_without_exact_zeros_neurons_are_negligible_and_sparse() -> None:
+    smooth = {"n_dead": None, "dead_share": None, "n_never_active": 3, "never_active_share": 0.03}
+    sparse = {**smooth, "median_effective_frequency": 0.125, "n_negligible": 4, "negligible_share": 0.04}
+    dense = {**smooth, "median_effective_frequency": 0.5, "n_negligible": 0, "negligible_share": 0.0}
+    assert model_headline(layers(sparse, dense)) == (
+        "4 of 200 neurons (2.0%) are negligible on the 5,000 tokens seen of prose, most of all in layer 0 (4.0%). The "
+        "median neuron has an effective frequency of 50.0% in layer 1, and of 12.5% in layer 0."
+    )
+    assert model_headline(layers(dense)) == (
+        "Every neuron has at least 1% of its FFN's output somewhere on the 5,000 tokens seen of prose. The median "
+        "neuron has an effective frequency of 50.0%."
+    )
+    assert layer_headline(layers(sparse, dense), 1) == (
+        "The median neuron has an effective frequency of 50.0% on the 5,000 tokens seen of prose, the most of any "
+        "layer (12.5% in the others). 0 of 100 neurons (0.0%) are negligible on these tokens, the least of any layer "
+        "(4.0% in the others)."
+    )
+
+
+def test_what_is_negligible_is_not_said_before_contributions_were_measured() -> None:
+    smooth = {"n_dead": None, "dead_share": None, "n_negligible": None, "median_effective_frequency": 0.125}
+    assert model_headline(layers(smooth)) == "The median neuron has an effective frequency of 12.5%."
+    assert layer_headline(layers(smooth), 0) == (
+        "The median neuron has an effective frequency of 12.5% on the 5,000 tokens seen of prose."
+    )
 
 
 def test_all_in_one_layer_and_one_alone_are_said_so() -> None:

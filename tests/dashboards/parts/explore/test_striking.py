@@ -21,9 +21,17 @@ def ways(row: Row) -> Row:
         "detector": row["trigger_recall"] if row["is_token_detector"] else None,
         "positional": row["mutual_information_corrected"] if is_positional else None,
         "effect": row["effect_on_loss"] if (row["effect_on_loss"] or 0) > 0 else None,
-        "sharp": row["kurtosis"] if row["n_active"] != 0 else None,
-        "rare": -row["n_active"] if row["n_active"] else None,
+        "sharp": None if row["is_dead"] or row["is_negligible"] else row["kurtosis"],
+        "rare": -row["n_active"] if row["n_active"] and row["is_dead"] is not None else None,
+        "sparse": _sparseness(row),
     }
+
+
+def _sparseness(row: Row) -> float | None:
+    """Of models without exact zeros, whose neurons are never dead: as far as they do not count as such."""
+    if row["is_dead"] is not None or row["is_negligible"] or row["effective_frequency"] is None:
+        return None
+    return -float(row["effective_frequency"])
 
 
 @pytest.mark.parametrize("layer", [None, 0, 1])
@@ -50,12 +58,17 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
 
 
 def test_each_is_told_with_its_number() -> None:
-    row = {"n_tokens_seen": 5000, "position_kind": "oscillatory"}
+    row = {"n_tokens_seen": 5000, "position_kind": "oscillatory", "lacks_zeros": False}
     assert distinction({"what": "dominant", "number": 1200.0, **row}, 2000) == (
         "among its layer's ten largest updates in 1,200 of 2,000 examples"
     )
     assert distinction({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
-    assert "99.0%" in distinction({"what": "detector", "number": 0.99, **row}, None)
+    assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("fires at 99.0%")
+    smooth = {**row, "lacks_zeros": True}
+    assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith("is strong at 99.0%")
+    assert (
+        distinction({"what": "sparse", "number": 0.02, **smooth}, None) == "effective frequency 2.00% on 5,000 tokens"
+    )
     assert distinction({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
     assert distinction({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
     assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
