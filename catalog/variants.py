@@ -1,6 +1,7 @@
 """Which family a model is of, and what sets it apart from the plain one of its size: read, checked, written one way."""
 
 import re
+from collections.abc import Iterable
 
 from neurothek.catalog.problems import Invalid
 
@@ -54,6 +55,13 @@ def family_of(text: object) -> str:
             value=text,
         )
     return text
+
+
+def variant_of_sizes(variants: Iterable[str | None]) -> str | None:
+    """The variant whose models are the sizes of a family: None, the plain ones, unless all are of one quantization."""
+    several = set(variants)
+    only = several.pop() if len(several) == 1 else None
+    return only if only is not None and _QUANTIZED.fullmatch(only.lower()) else None
 
 
 def step_of(variant: str | None) -> int | None:

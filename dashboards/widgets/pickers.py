@@ -52,12 +52,22 @@ def pick_corpus(
     return picked
 
 
+def usual_model(models: Sequence[KnownModel]) -> str:
+    """The model that a page is about before anybody chose one: the largest plain size that read text.
+
+    Args:
+        models: at least one, smallest first.
+    """
+    of_text = [model for model in models if model.is_measured_on_text] or models
+    return ([model for model in of_text if model.variant is None] or of_text)[-1].name
+
+
 def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
     """Let the person choose one model, that of the page before unless the address names another."""
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
     default = asked_among("model", names) or kept_model()
-    index = names.index(default) if default in names else 0
+    index = names.index(default if default in names else usual_model(list(models.values())))
     name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
     remember(model=name)
     return models[name]

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
+from neurothek.catalog.variants import variant_of_sizes
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import ask, conform
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
@@ -162,11 +163,12 @@ class Comparison(TabularAnswer):
     def notes(self) -> list[str]:
         """Which models may not be compared, and which are variants."""
         notes = []
-        for row in self.models.select("model", "variant", "comparable", "why_not").to_dicts():
+        rows = self.models.select("model", "family", "variant", "comparable", "why_not").to_dicts()
+        for row in rows:
             if not row["comparable"]:
                 where = f" on {self.corpus}" if self.corpus is not None else ""
                 notes.append(f"{row['model']} is not comparable{where}: {row['why_not']}")
-            if row["variant"] is not None:
+            if row["variant"] != variant_of_sizes(one["variant"] for one in rows if one["family"] == row["family"]):
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
         return notes
 

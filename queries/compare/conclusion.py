@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from neurothek.catalog.variants import variant_of_sizes
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
 
@@ -33,6 +34,7 @@ class Conclusion:
     # training tokens over all parameters of each of the models; None where unknown
     tokens_per_parameter: tuple[float | None, ...]
     corpora: tuple[str, ...]  # names of the texts
+    variant: str | None = None  # the quantization of all of them; None for plain sizes
 
     @property
     def headlines(self) -> list[Trend]:
@@ -92,7 +94,7 @@ class Conclusion:
     def _parameters(self) -> str:
         sizes = zip(self.models, self.sizes, strict=True)
         counts = ", ".join(f"{self.names[model]} has {short(size)}" for model, size in sizes)
-        return f"Without embeddings, {counts} parameters."
+        return f"Without embeddings, {counts} parameters{f', as {self.variant}' if self.variant else ''}."
 
     def _training(self) -> str:
         ratios = [number for number in self.tokens_per_parameter if number is not None]
@@ -142,13 +144,14 @@ def short(number: float) -> str:
 
 
 def _of_family(family: str, rows: Sequence[Mapping[str, Any]], is_one: bool) -> Conclusion:
-    plain = [row for row in rows if row["variant"] is None]
+    variant = variant_of_sizes(row["variant"] for row in rows)
+    plain = [row for row in rows if row["variant"] == variant]
     measured = [row for row in plain if row["n_tokens_seen"] is not None and row["dtype"] is not None]
     why_not = why_not_comparable([_setup(row) for row in measured])
     sizes = [row for row in measured if why_not[row["model"]] is None]
     kind = _kind(plain, measured, sizes)
     sizes_there = sizes if kind in ("trend", "one size") else []
-    reasons = {row["model"]: _why_left_out(row, why_not) for row in rows if row not in sizes_there}
+    reasons = {row["model"]: _why_left_out(row, variant, why_not) for row in rows if row not in sizes_there}
     if kind == "not comparable":
         reasons = {row["model"]: why_not[row["model"]] or "the reference" for row in measured}
     trends = [_trend(measure, sizes_there) for measure in MEASURES]
@@ -163,6 +166,7 @@ def _of_family(family: str, rows: Sequence[Mapping[str, Any]], is_one: bool) -> 
         tokens_seen=tuple(row["n_tokens_seen"] for row in sizes_there),
         tokens_per_parameter=tuple(row["tokens_per_parameter"] for row in sizes_there),
         corpora=tuple(dict.fromkeys(row["corpus"] for row in sizes_there)),
+        variant=variant,
     )
 
 
@@ -178,8 +182,8 @@ def _kind(
     return "one size" if len(measured) == 1 else "not comparable"
 
 
-def _why_left_out(row: Mapping[str, Any], why_not: Mapping[str, str | None]) -> str:
-    if row["variant"] is not None:
+def _why_left_out(row: Mapping[str, Any], variant: str | None, why_not: Mapping[str, str | None]) -> str:
+    if row["variant"] != variant:
         return f"a variant: {row['variant']}"
     return why_not.get(row["model"]) or UNMEASURED
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from neurothek.queries.ask.answer import Section
 from neurothek.queries.ask.statements import ask, frame_of
+from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
 
 _SUPPRESSION_OF_MODELS = """\
@@ -99,8 +100,10 @@ class Typology:
             pl.col("n_alive").first().alias("alive"),
             pl.col("corpus_coverage").first().alias("corpus"),
         )
+        least = thresholds("coverage_bins")["min_activations"]
         return table, (
-            "covered: by the fewest tokens that hold 95% of the activations; too few: activations;\n"
+            "covered: by the fewest tokens that hold 95% of the activations; too few: fewer than"
+            f" {least:.0f} activations;\n"
             "corpus: tokens that hold 95% of all positions; bigrams, trigrams: see the view coverage_bins"
         )
 

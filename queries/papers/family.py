@@ -13,7 +13,7 @@ import polars as pl
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
-from neurothek.catalog.variants import POST_NORM, step_of
+from neurothek.catalog.variants import POST_NORM, step_of, variant_of_sizes
 from neurothek.queries.ask.statements import ask_records, frame_of, statement
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.names.models import KnownModel, choose_corpora, choose_models
@@ -76,12 +76,17 @@ class Family:
         name = family or next(iter(families))
         of_family = [model for model in chosen_models if model.family == name]
         why_not = _why_not(connection, of_family, corpus)
-        plain = [model for model in of_family if model.variant is None]
+        of_sizes = variant_of_sizes(model.variant for model in of_family)
+        plain = [model for model in of_family if model.variant == of_sizes]
         ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in of_family]})
         return cls(
             name=name,
             sizes=tuple(model.name for model in plain if model.name not in why_not),
-            variants=tuple(one for one in _with_plain(of_family) if one[1] not in why_not),
+            variants=tuple(
+                one
+                for one in _with_plain(of_family)
+                if one[1] not in why_not and (of_sizes is None or one[0] != of_sizes)
+            ),
             left_out={model.name: why_not[model.name] for model in of_family if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda _, text, parameters: frame_of(connection, text, parameters),

@@ -176,7 +176,7 @@ def null_labels(where: str | None, models: Sequence[KnownModel]) -> list[str]:
     names = [model.name for model in models if not model.has_exact_zeros]
     whose = "its activation has" if len(names) == 1 else "their activations have"
     return [
-        f"{label} is null for {', '.join(names)}: {whose} no exact zeros; see never_active"
+        f"{label} is null for {', '.join(names)}: {whose} no exact zeros; see is_negligible"
         for label in _OF_EXACT_ZEROS
         if names and re.search(rf"\b{label}\b", where or "", re.IGNORECASE)
     ]

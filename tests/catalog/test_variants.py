@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurothek.catalog.problems import Invalid
-from neurothek.catalog.variants import family_of, step_of, step_of_revision, variant_of, variant_order
+from neurothek.catalog.variants import (
+    family_of,
+    step_of,
+    step_of_revision,
+    variant_of,
+    variant_of_sizes,
+    variant_order,
+)
 
 
 def test_variants_are_kept_in_one_form(subtests: pytest.Subtests) -> None:
@@ -65,3 +72,19 @@ def test_a_revision_names_its_step(subtests: pytest.Subtests) -> None:
 def test_steps_stand_in_the_order_of_training() -> None:
     variants = ["step 1000", None, "step 250", "seed 10", "no-position", "seed 9"]
     assert sorted(variants, key=variant_order) == [None, "no-position", "seed 9", "seed 10", "step 250", "step 1000"]
+
+
+def test_models_of_one_quantization_are_sizes_and_other_variants_are_none(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[str | None], str | None]] = [
+        ([], None),
+        ([None, None], None),
+        (["Q4_1", "Q4_1"], "Q4_1"),
+        (["BF16"], "BF16"),
+        (["Q4_1", "Q8_0"], None),
+        (["Q4_1", None], None),
+        (["seed 1", "seed 1"], None),
+        (["no-position"], None),
+    ]
+    for variants, sizes in cases:
+        with subtests.test(variants=variants):
+            assert variant_of_sizes(variants) == sizes

@@ -13,7 +13,7 @@ from neurothek.dashboards.widgets.address import asked_among, kept_model, own_ke
 from neurothek.dashboards.widgets.figures import data_of, data_on
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing
-from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.pickers import pick_corpus, usual_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 
@@ -64,7 +64,7 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str |
     names = list(models)
     default = asked_among("model", names) or kept_model()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        index = names.index(default) if default in names else 0
+        index = names.index(default if default in names else usual_model(list(models.values())))
         name = st.selectbox("Model", names, index=index, key=own_key("model"))
         layers = range(models[name].n_layers)
         # A person who chose another model than the address names did not mistake its layer.

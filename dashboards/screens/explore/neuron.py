@@ -33,7 +33,7 @@ from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import all_models, answer, beside, heading, jobs_of_models, missing, theme
-from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.pickers import pick_corpus, usual_model
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
@@ -149,8 +149,10 @@ def _comparable(model: KnownModel) -> list[str]:
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
-    names = [model.name for model in all_models()]
-    name = next((name_asked for name_asked in (address_value("model"), kept_model()) if name_asked in names), names[0])
+    models = all_models()
+    names = {model.name for model in models}
+    before = (name for name in (address_value("model"), kept_model()) if name in names)
+    name = next(before, usual_model(models))
     addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 

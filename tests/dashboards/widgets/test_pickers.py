@@ -1,6 +1,7 @@
 """What a person chooses on most pages: the address first, then what is usual; the usual is not remembered."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.widgets import address, pickers
-from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model, pick_models
+from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model, pick_models, usual_model
+from neurothek.queries.names.models import KnownModel
+from tests.support.known import known_model
 
 PLAIN = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m"]
 
@@ -53,16 +56,27 @@ def connection(full_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_the_smallest_model_unless_the_address_names_another(
+def test_the_largest_plain_model_unless_the_address_names_another(
     person: Person, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    assert pick_model(connection).name == "weights-only"
-    assert person.query_params == {"model": "weights-only"}
-    person.query_params["model"] = "tiny-2m"
     assert pick_model(connection).name == "tiny-2m"
-    person.query_params["model"] = "stranger"
+    assert person.query_params == {"model": "tiny-2m"}
+    person.query_params["model"] = "weights-only"
     assert pick_model(connection).name == "weights-only"
+    person.query_params["model"] = "stranger"
+    assert pick_model(connection).name == "tiny-2m"
     assert len(person.warnings) == 1
+
+
+def test_the_usual_model_read_text_and_is_no_variant_where_there_is_another() -> None:
+    def model(name: str, *, variant: str | None = None, has_read: bool = True) -> KnownModel:
+        return known_model(name=name, variant=variant, is_measured_on_text=has_read)
+
+    small, large, nopos = model("small"), model("large"), model("nopos", variant="no-position")
+    unread = model("unread", has_read=False)
+    assert usual_model([small, large, nopos, unread]) == "large"
+    assert usual_model([nopos, unread]) == "nopos"
+    assert usual_model([unread, replace(unread, name="larger")]) == "larger"
 
 
 def test_the_plain_sizes_unless_others_are_chosen(person: Person, connection: duckdb.DuckDBPyConnection) -> None:

@@ -59,6 +59,7 @@ SMOOTH = (
     Size("1m", 1_000_000, neurons(0, 100, 200), has_exact_zeros=False),
     Size("2m", 2_000_000, neurons(50, 50, 400), has_exact_zeros=False),
 )
+QUANTIZED = tuple(replace(size, variant="Q4_1") for size in RISING)
 HALF_COMPARABLE = (
     *RISING[:2],
     Size("4m", 4_000_000, neurons(200, 200, 900), rule="m > 0"),
@@ -155,13 +156,31 @@ def told_of(sizes: tuple[Size, ...], compared: Comparer) -> Conclusion:
             "From 1m to 2m, negligible neurons rise from 0% to 50% and the median effective frequency rises from 20% to"
             " 40%.",
         ),
+        # Where all are of one quantization these are the sizes; beside plain ones they are variants.
+        (
+            QUANTIZED,
+            "trend",
+            "From 1m to 4m, dead neurons rise from 0% to 25% and the median frequency rises from 20% to 42%.",
+        ),
         (
             HALF_COMPARABLE,
             "trend",
             "From 1m to 2m, dead neurons rise from 0% to 5.0% and the median frequency rises from 20% to 30%.",
         ),
     ],
-    ids=["rising", "falling", "flat", "one", "unlike", "up and down", "variants", "few", "no zeros", "half comparable"],
+    ids=[
+        "rising",
+        "falling",
+        "flat",
+        "one",
+        "unlike",
+        "up and down",
+        "variants",
+        "few",
+        "no zeros",
+        "quantized",
+        "half comparable",
+    ],
 )
 def test_made_up_warehouses(sizes: tuple[Size, ...], kind: str, sentence: str, compared: Comparer) -> None:
     told = told_of(sizes, compared)
@@ -274,6 +293,19 @@ def test_families_are_told_apart_and_unmeasured_ones_are_passed_over(full: duckd
     assert here["tiny"].sentence.startswith("From tiny-1m to tiny-2m, dead neurons ")
     assert here["tiny"].left_out == {"tiny-2m-nopos": "a variant: no-position"}
     assert "dead neurons" not in here["gelu"].sentence
+
+
+def test_a_quantization_of_all_is_said_once_and_beside_a_plain_size_is_left_out(compared: Comparer) -> None:
+    whole = compared(QUANTIZED)
+    (told,) = whole.conclusions
+    assert told.rests_on[-1] == "Without embeddings, 1m has 1.0M, 2m has 2.0M, 4m has 4.0M parameters, as Q4_1."
+    assert not told.left_out
+    assert not [note for note in whole.notes if "variant" in note]
+    mixed = compared((RISING[0], replace(RISING[1], variant="Q4_1")))
+    (told,) = mixed.conclusions
+    assert (told.kind, told.models) == ("one size", ("made-1m",))
+    assert told.left_out == {"made-2m": "a variant: Q4_1"}
+    assert "made-2m is a variant (Q4_1), not a size" in mixed.notes
 
 
 def test_every_measure_is_a_column_of_the_view(full: duckdb.DuckDBPyConnection) -> None:

@@ -1,6 +1,7 @@
 """Which models a claim is asked of, and the counts of their neurons against a loop over the view `neurons`."""
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,21 @@ def test_the_sizes_are_the_plain_models_that_may_be_compared(
         plain = {model.name for model in choose_models(full) if model.family == name and model.variant is None}
         assert {*own.sizes, *own.left_out} == plain
         assert not {*own.sizes} & {*own.left_out}
+
+
+def test_the_sizes_of_a_family_in_one_quantization_are_its_models(full_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    shutil.copy(full_path, path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set family = 'other' where variant is not null")
+        connection.execute("update store.models set variant = 'Q4_1' where family <> 'other'")
+    with Warehouse(path).reader() as connection:
+        name = next(model.family for model in choose_models(connection, ["tiny-2m"]))
+        plain = [model.name for model in choose_models(connection) if model.family == name]
+        own = Family.of(connection, family=name)
+        assert {*own.sizes, *own.left_out} == {*plain}
+        assert own.sizes
+        assert own.variants == ()
 
 
 def test_neurons_are_counted_as_a_loop_counts_them(

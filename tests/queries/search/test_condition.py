@@ -180,7 +180,7 @@ class Nothing:
         return [(1, 1) for _ in places]
 
 
-NULL_FOR_GELU = "{} is null for gelu-1m: its activation has no exact zeros; see never_active"
+NULL_FOR_GELU = "{} is null for gelu-1m: its activation has no exact zeros; see is_negligible"
 
 
 def test_a_label_that_a_model_cannot_have_is_told(
