@@ -45,6 +45,10 @@ def layer_axis(layers: pl.Series) -> alt.Axis:
     return alt.Axis(values=list(range(0, n_layers, step)), format="d", grid=False)
 
 
+_SPOKEN = {"contribution_max": "largest contribution"}
+"""Columns whose names are not said word by word."""
+
+
 def spoken(column: str) -> str:
     """A column's name as people say it: n_tokens_seen is "tokens seen"."""
-    return column.removeprefix("n_").replace("_", " ")
+    return _SPOKEN.get(column, column.removeprefix("n_").replace("_", " "))

@@ -11,12 +11,12 @@ By = Literal["kind", "frequency", "first firing", "kurtosis"]
 
 ORDERS: Mapping[By, str] = {
     "kind": (
-        "Within a layer: token detectors, positional neurons, all others, dead; of each the most active first, and "
-        "paler the less active."
+        "Within a layer: token detectors, positional neurons, all others, dead or negligible; of each the most active "
+        "first, and paler the less active."
     ),
-    "frequency": "Within a layer: from the most to the least active, dead last.",
+    "frequency": "Within a layer: from the most to the least active, dead or negligible last.",
     "first firing": "Within a layer: by the tokens read before a neuron first fired, dead last.",
-    "kurtosis": "Within a layer: from the neuron whose token scores stand out most to the flattest, dead last.",
+    "kurtosis": "Within a layer: from the highest to the lowest kurtosis of the scores, dead or negligible last.",
 }
 
 KINDS: Mapping[str, Mapping[str, str]] = {

@@ -135,7 +135,7 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
     if _is_known(sparse.frame, "negligible_share"):
         yield Curve(
             "Negligible neurons",
-            sparse,
+            sparse.showing("negligible_by_depth"),
             "negligible_share",
             f"Never 1% of the output of their FFN {sizes.on_text}: what dead neurons are where no activation is 0.",
             "Source: this project.",

@@ -18,7 +18,8 @@ with labelled as (
             when never_active and is_negligible is null then 5
             when token_status = 'detector' then 1
             when position_kind not in ('not positional', 'too few sequences') then 2
-            when frequency > 0 then case when is_dead is null then 9 else 6 end
+            when is_dead is null and effective_frequency > 0 then 9
+            when frequency > 0 then 6
             else 7
         end as rarity,
     from neurons

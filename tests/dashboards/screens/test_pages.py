@@ -2,6 +2,7 @@
 
 import math
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 import neurothek
+from neurothek.catalog.publishing import summaries
 from neurothek.dashboards.addresses import FRONT
 from neurothek.dashboards.addresses import PAGES as ADDRESSES
 from neurothek.dashboards.shell.box import BOX
@@ -22,7 +24,7 @@ from neurothek.dashboards.widgets.tables import table_key
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.sql.cookbook import questions
-from tests.support import tiny
+from tests.support import sign_rows, tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -267,6 +269,28 @@ def test_where_no_models_were_compared_a_page_says_how_and_searches(page: Opener
     assert "neurothek ingest tiny-1m tiny-2m-nopos --job counterparts" in shown
     # A model whose tokens no other has is compared with none.
     assert "counterparts" not in text(page(weights_path, "neuron", neuron="gelu-1m/L0N1"))
+
+
+def test_models_without_exact_zeros_are_told_by_sparseness_and_what_is_negligible(
+    page: Opener, full_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "w.duckdb"
+    shutil.copy(full_path, path)
+    with duckdb.connect(str(path)) as connection:
+        sign_rows.insert(connection)
+        for (model_id,) in connection.execute("select model_id from store.models").fetchall():
+            summaries.refresh(connection, model_id)
+    opened = page(path, "compare", models="gelu-1m")
+    shown = text(opened)
+    assert "Effective frequency" in shown
+    assert "Negligible neurons" in shown
+    assert "Dead neurons" not in shown
+    assert "has 25% negligible neurons" in shown
+    for name, place in (("model", {}), ("layer", {"layer": "0"})):
+        told = text(page(path, name, model="gelu-1m", **place))
+        assert "are negligible on" in told
+        assert "effective frequency of" in told
+        assert "are dead" not in told
 
 
 def test_neurons_alike_are_searched(page: Opener, full_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The map of a model: its cells against a loop over the neurons, and what the drawing says of them."""
 
 import math
+import shutil
+from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
@@ -84,6 +86,21 @@ def test_cells_are_those_of_a_loop_over_the_neurons(
         assert found["number"].to_list() == pytest.approx([row["number"] for row in expected], nan_ok=True)
         alone = run_query(full, statement("neuron_map"), values | {"layer": 1})
         assert alone.equals(found.filter(pl.col("layer") == 1))
+
+
+def test_a_gate_that_is_never_open_leaves_a_neuron_that_does_something(full_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    shutil.copy(full_path, path)
+    with duckdb.connect(str(path)) as connection:
+        of = "set_id = (select model_id from store.models where name = 'gelu-1m') and layer = 0"
+        facts = "update store.neuron_facts set n_active = 0, contribution_max"
+        connection.execute(f"{facts} = 0.5 where {of} and neuron = 1")
+        connection.execute(f"{facts} = 0.005 where {of} and neuron = 2")
+        found = run_query(
+            connection, statement("neuron_map"), {"model": "gelu-1m", "layer": 0, "by": "kind", "n_cells": 9}
+        )
+    kinds = dict(found.select("neuron", "kind").iter_rows())
+    assert (kinds[1], kinds[2]) == ("others", "negligible")
 
 
 def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str, Any]]:
