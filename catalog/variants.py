@@ -1,6 +1,7 @@
 """Which family a model is of, and what sets it apart from the plain one of its size: read, checked, written one way."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from neurothek.catalog.problems import Invalid
@@ -58,10 +59,12 @@ def family_of(text: object) -> str:
 
 
 def variant_of_sizes(variants: Iterable[str | None]) -> str | None:
-    """The variant whose models are the sizes of a family: None, the plain ones, unless all are of one quantization."""
-    several = set(variants)
-    only = several.pop() if len(several) == 1 else None
-    return only if only is not None and _QUANTIZED.fullmatch(only.lower()) else None
+    """The variant whose models are the sizes of a family: None, plain ones; without any the commonest quantization."""
+    counts = Counter(variants)
+    quantizations = [one for one in counts if one is not None and _QUANTIZED.fullmatch(one.lower())]
+    if None in counts or not quantizations:
+        return None
+    return min(quantizations, key=lambda one: (-counts[one], one))
 
 
 def step_of(variant: str | None) -> int | None:

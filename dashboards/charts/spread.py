@@ -53,7 +53,7 @@ def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
                 scale=alt.Scale(type="log"),
                 axis=alt.Axis(format="~%", grid=False, tickCount=LOG_TICKS),
             ),
-            alt.Y("share:Q", title="share of the neurons that fired", axis=alt.Axis(format="~%")),
+            alt.Y("share:Q", title="share of the neurons", axis=alt.Axis(format="~%")),
             look.colour(bins.get_column("model")),
             strokeDash=look.dash(),
             tooltip=[

@@ -53,7 +53,7 @@ def pick_distribution(data: Data, columns: Sequence[str], part: str = "") -> Non
     number = _number(st.selectbox("Distribution of", columns, format_func=axes.spoken, key="number"))
     values = data.frame.get_column(number.column)
     bins = spread.binned(values, is_log=number.is_log)
-    n_silent, word = silent(data.frame)
+    n_silent, word = silent(data.frame.filter(pl.col(number.column).fill_null(0) <= 0))
     has_bar = number.is_log and n_silent > 0 and not bins.is_empty()
     left_out = values.len() - int(bins.get_column("n_neurons").sum()) - (n_silent if has_bar else 0)
     aside = f" Left out because they lack this number: {left_out:,}." if left_out else ""

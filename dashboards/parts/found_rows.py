@@ -195,7 +195,10 @@ def _why(what: str, text: str) -> str:
 
 
 def _firing(row: Mapping[str, Any]) -> str:
+    frequency = row.get("frequency")
+    if row.get("pole") is not None:
+        # Of a gated neuron it says how often the gate is open; one that never is may do much all the same.
+        return "" if frequency is None else f"open {frequency:.0%}"
     if row.get("never_active"):
         return "never"
-    frequency = row.get("frequency")
     return "" if frequency is None else f"{frequency:.2%}"

@@ -14,7 +14,7 @@ from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_mod
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import Theme
 from neurothek.dashboards.widgets.reading import Reader, Reading
-from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel, sizes_of
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
@@ -86,7 +86,7 @@ def sizes_beside(model: KnownModel, measured: Sequence[KnownModel]) -> list[Know
         model: which one.
         measured: those whose shortcuts were fitted, smallest first.
     """
-    return [other for other in measured if other.variant is None or other == model]
+    return [other for other in measured if other in sizes_of(measured) or other == model]
 
 
 def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:

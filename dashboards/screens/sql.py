@@ -20,7 +20,7 @@ from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, 
 from neurothek.dashboards.widgets.html import columns_html, plain
 from neurothek.dashboards.widgets.page import as_sentence, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus
-from neurothek.queries.names.models import choose_models, is_address
+from neurothek.queries.names.models import choose_models, is_address, sizes_of
 from neurothek.queries.sql.processes import Limits, start_ahead
 from neurothek.queries.sql.run import ask_people
 from neurothek.queries.views.install import all_views, view
@@ -69,7 +69,9 @@ def _models() -> dict[str, bool]:
     """Names of the models, smallest first, and whether each is a plain size."""
     try:
         with backend().warehouse.reader() as connection:
-            return {model.name: model.variant is None for model in choose_models(connection)}
+            models = choose_models(connection)
+            sizes = sizes_of(models)
+            return {model.name: model in sizes for model in models}
     except NotMeasured:
         return {}
     except Unavailable as error:

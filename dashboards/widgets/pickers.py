@@ -7,7 +7,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
-from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_models, measured_corpora
+from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_models, measured_corpora, sizes_of
 
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""
@@ -59,7 +59,7 @@ def usual_model(models: Sequence[KnownModel]) -> str:
         models: at least one, smallest first.
     """
     of_text = [model for model in models if model.is_measured_on_text] or models
-    return ([model for model in of_text if model.variant is None] or of_text)[-1].name
+    return (sizes_of(of_text) or of_text)[-1].name
 
 
 def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
@@ -77,7 +77,7 @@ def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Let the person choose models, the plain sizes unless the address names others."""
     everything = choose_models(connection)
     names = [model.name for model in everything]
-    sizes = [model.name for model in everything if model.variant is None]
+    sizes = [model.name for model in sizes_of(everything)]
     usual = sizes if len(sizes) > 1 else names
     default = asked_models(names)
     picked = st.multiselect(

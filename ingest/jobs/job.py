@@ -11,6 +11,7 @@ import polars as pl
 
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.forward.activation_rule import ActivationRule, bound_of
 from neurothek.ingest.forward.calibration import root_mean_square
 from neurothek.ingest.forward.chunk_pass import Observer
@@ -61,6 +62,18 @@ class JobContext:
         """The text of a job that reads one."""
         assert self.text is not None
         return self.text
+
+    @property
+    def longest(self) -> int:
+        """Ids of the longest sequence of the text; what fits the model's context, where there is no text yet."""
+        context_length = self.shape.context_length
+        return context_length if self.text is None else min(context_length, self.text.sequence_length)
+
+    def longest_of(self, drawn: Callable[[], Sequence[Prompt]]) -> int:
+        """Ids of the longest of the prompts that are drawn from the text, likewise."""
+        if self.text is None:
+            return self.shape.context_length
+        return max((len(prompt.tokens) for prompt in drawn()), default=1)
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,12 @@ class Comparison(TabularAnswer):
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""
         dead = (pl.col("dead_share").alias("dead"),)
-        frequency = (pl.col("mean_frequency").alias("frequency"), pl.col("median_frequency").alias("median"))
+        # Without exact zeros half of the activations count: a frequency says nothing there.
+        has_zeros = pl.col("n_dead").is_not_null()
+        frequency = (
+            pl.when(has_zeros).then("mean_frequency").alias("frequency"),
+            pl.when(has_zeros).then("median_frequency").alias("median"),
+        )
         negligible = (pl.col("negligible_share").alias("negligible"),)
         effective = (pl.col("median_effective_frequency").alias("effective"),)
         with_zeros, without = self._by_zeros()

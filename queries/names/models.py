@@ -9,7 +9,7 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.spelling import visible
-from neurothek.catalog.variants import variant_order
+from neurothek.catalog.variants import variant_of_sizes, variant_order
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unknown_subjects import invalid_address, no_models, unknown_corpus, unknown_neuron
 
@@ -52,6 +52,14 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
         if name not in by_name:
             raise NotFound.among("model", name, by_name, where="in the warehouse")
     return [model for name, model in by_name.items() if not names or name in names]
+
+
+def sizes_of(models: Sequence[KnownModel]) -> list[KnownModel]:
+    """Those that are sizes of their families, in their order: plain ones; without any the commonest quantization."""
+    variants: dict[str, list[str | None]] = {}
+    for model in models:
+        variants.setdefault(model.family, []).append(model.variant)
+    return [model for model in models if model.variant == variant_of_sizes(variants[model.family])]
 
 
 def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:

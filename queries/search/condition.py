@@ -14,7 +14,7 @@ from neurothek.queries.ask.parse_tree import objection
 from neurothek.queries.ask.statements import parsed, records, statement
 from neurothek.queries.errors.unfit_options import invalid_condition, no_layers_left, no_such_layer
 from neurothek.queries.errors.unknown_subjects import unknown_column
-from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.models import KnownModel, choose_models, sizes_of
 from neurothek.queries.search.question import NEURON_FLAGS, Question
 from neurothek.queries.views.install import view
 
@@ -56,9 +56,10 @@ def models_asked(
         reference: a model that is asked whatever it is, since the question is about one of its neurons.
     """
     models = choose_models(connection, question.models)
-    if question.models or question.variants or all(model.variant is not None for model in models):
+    sizes = sizes_of(models)
+    if question.models or question.variants or not sizes:
         return AskedModels(models)
-    chosen = [model for model in models if model.variant is None or model.name == reference]
+    chosen = [model for model in models if model in sizes or model.name == reference]
     return AskedModels(chosen, tuple(model.name for model in models if model not in chosen))
 
 
@@ -175,11 +176,19 @@ def null_labels(where: str | None, models: Sequence[KnownModel]) -> list[str]:
     """A sentence for each label of a condition that is null for some of the models, whatever is measured of them."""
     names = [model.name for model in models if not model.has_exact_zeros]
     whose = "its activation has" if len(names) == 1 else "their activations have"
-    return [
+    notes = [
         f"{label} is null for {', '.join(names)}: {whose} no exact zeros; see is_negligible"
         for label in _OF_EXACT_ZEROS
-        if names and re.search(rf"\b{label}\b", where or "", re.IGNORECASE)
+        if names and _names_column(where, label)
     ]
+    others = [model.name for model in models if model.has_exact_zeros]
+    if others and _names_column(where, "is_negligible"):
+        notes.append(f"is_negligible is null for {', '.join(others)}: see is_dead")
+    return notes
+
+
+def _names_column(where: str | None, column: str) -> bool:
+    return re.search(rf"\b{column}\b", where or "", re.IGNORECASE) is not None
 
 
 SECONDS = 30.0

@@ -20,7 +20,7 @@ _SCRIPT = re.compile(r"[A-Za-z]+(_[A-Za-z]+)*")
 _MOST_CHARACTERS = 1_000
 """Of a word or phrase that is searched for: no token is as long."""
 
-NEURON_FLAGS: Mapping[str, str] = {"alive": "n_active > 0"}
+NEURON_FLAGS: Mapping[str, str] = {"alive": "coalesce(not is_dead, effective_frequency > 0)"}
 """Options that keep some neurons: a field of `Question` -> its condition over the columns of the view `neurons`."""
 
 

@@ -51,7 +51,8 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
             tokens = "these tokens"
         else:
             word, count, share = _silence(row) or _DEAD
-            count_there = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word} on {tokens}"
+            verb = "is" if row[count] == 1 else "are"
+            count_there = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) {verb} {word} on {tokens}"
             parts.append(f"{count_there}{_beside(row, others, share)}.")
             tokens = "these tokens"
     return " ".join(parts)
@@ -186,7 +187,13 @@ def _silent(rows: list[dict[str, Any]]) -> str:
         return f"Every neuron {never} {on}."
     most = max(rows, key=lambda row: row[share])
     place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
-    return f"{n_silent:,} of {n_neurons:,} neurons ({n_silent / n_neurons:.1%}) are {word} {on}{place}."
+    verb, share_of_all = "is" if n_silent == 1 else "are", _percent(n_silent / n_neurons)
+    return f"{n_silent:,} of {n_neurons:,} neurons ({share_of_all}) {verb} {word} {on}{place}."
+
+
+def _percent(share: float) -> str:
+    """A share with one decimal; what would read as none, though there is some, is less than a tenth of a percent."""
+    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _frequency(rows: list[dict[str, Any]]) -> str:

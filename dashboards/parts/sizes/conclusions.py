@@ -96,7 +96,8 @@ def points(models: pl.DataFrame, conclusions: Sequence[Conclusion], measure: Mea
         & pl.col("comparable")
         & pl.col("family").is_in([one.family for one in conclusions])
     )
-    rows = models.filter((is_size | is_variant) & pl.col(measure.column).is_not_null())
+    says = pl.Series([measure.of(row) is not None for row in models.to_dicts()], dtype=pl.Boolean)
+    rows = models.filter((is_size | is_variant) & says)
     values = rows.get_column(measure.column)
     return rows.select("model", "family", "size", is_size.alias("is_size")).with_columns(
         pl.Series("size_label", [short(size) for size in rows.get_column("size")], dtype=pl.String),

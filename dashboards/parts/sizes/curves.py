@@ -215,7 +215,7 @@ def _spread(sizes: Sizes) -> None:
     with left:
         spread = sizes.data("frequency_distribution")
         show_figure(
-            "Frequencies of the neurons that fired",
+            "Frequencies of the neurons",
             lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
             f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0; "
             "eight bins per factor of ten.",

@@ -9,13 +9,16 @@ with labelled as (
         case when is_dead is null then effective_frequency else frequency end as frequency,
         first_active,
         kurtosis,
-        case when coalesce(is_dead, is_negligible, never_active) then 1 else 0 end as is_silent,
+        case
+            when coalesce(is_dead, is_negligible, never_active and coalesce(effective_frequency, 0) = 0) then 1
+            else 0
+        end as is_silent,
         -- Rarest first; the places of the list below.
         case
             when is_provably_dead and never_active then 3
             when is_dead then 4
-            when is_negligible then 8
-            when never_active and is_negligible is null then 5
+            when is_dead is null and is_negligible then 8
+            when is_dead is null and coalesce(effective_frequency, 0) = 0 and never_active then 5
             when token_status = 'detector' then 1
             when position_kind not in ('not positional', 'too few sequences') then 2
             when is_dead is null and effective_frequency > 0 then 9

@@ -20,7 +20,7 @@ from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
 from neurothek.dashboards.widgets.page import heading, show_errors, theme
 from neurothek.queries.ask.statements import records, statement
-from neurothek.queries.names.models import choose_models
+from neurothek.queries.names.models import choose_models, sizes_of
 from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.by_reading import ReadingResult
 from neurothek.queries.search.by_score import ScoredResult
@@ -81,7 +81,7 @@ def show() -> None:
     with show_errors():
         with backend().warehouse.reader() as connection:
             models = choose_models(connection)
-            request = ask([model.name for model in sorted(models, key=lambda model: model.variant is not None)])
+            request = ask([model.name for model in sorted(models, key=lambda model: model not in sizes_of(models))])
             if request.is_empty:
                 _examples(connection)
                 return
@@ -129,7 +129,7 @@ def _beside(scope: AskedModels, request: SearchRequest) -> None:
     """One column a model, plain sizes first."""
     _notes(variants_hint(scope.left_out, _SWITCH))
     answers, without = {}, []
-    for model in sorted(scope.models, key=lambda model: model.variant is not None):
+    for model in sorted(scope.models, key=lambda model: model not in sizes_of(scope.models)):
         with show_errors():
             question = replace(request.question, models=(model.name,))
             neurons = backend().answer(question, like=request.like).neurons

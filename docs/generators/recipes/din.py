@@ -217,6 +217,7 @@ def _row(shape: Shape) -> tuple[str, ...]:
             itemsize=needs.ITEMSIZE,
             sentences_at_once=SENTENCES_AT_ONCE,
             batch_tokens=DEFAULT_BATCH_TOKENS,
+            longest=shape.context_length,
             **sentences,
         )
         for weights in needs.weights_bytes(shape)

@@ -298,6 +298,7 @@ def _row(shape: Shape) -> tuple[str, ...]:
             itemsize=needs.ITEMSIZE,
             shard_examples=SHARD_EXAMPLES,
             batch_tokens=DEFAULT_BATCH_TOKENS,
+            longest=shape.context_length,
         )
         for weights in needs.weights_bytes(shape)
     ]

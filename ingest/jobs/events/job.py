@@ -124,6 +124,7 @@ class EventsJob(PassJob):
             itemsize=transformer.dtype.itemsize,
             shard_examples=self.shard_examples,
             batch_tokens=self.context.batch_tokens,
+            longest=self.context.longest_of(lambda: self.examples.rows),
         )
 
     def files(self) -> Files | None:
@@ -198,7 +199,9 @@ _LONG = 64
 """Ids of an example, padding included, beyond which the estimate does not look."""
 
 
-def events_bytes(shape: Shape, *, weights_bytes: int, itemsize: int, shard_examples: int, batch_tokens: int) -> int:
+def events_bytes(
+    shape: Shape, *, weights_bytes: int, itemsize: int, shard_examples: int, batch_tokens: int, longest: int
+) -> int:
     """What measuring adds to the process's memory.
 
     Args:
@@ -207,6 +210,7 @@ def events_bytes(shape: Shape, *, weights_bytes: int, itemsize: int, shard_examp
         itemsize: bytes of a number of its streams.
         shard_examples: examples that are measured together.
         batch_tokens: padded ids a batch holds at most.
+        longest: ids of the longest example.
     """
     unembedding = shape.vocab_size * shape.d_model * 4
     # Two streams per layer and example, and three times the logits of a hundred examples.
@@ -214,5 +218,5 @@ def events_bytes(shape: Shape, *, weights_bytes: int, itemsize: int, shard_examp
     logits = 3 * 128 * shape.vocab_size * 4
     # Streams of a whole shard wait between two layers; a block works on one batch.
     waiting = shard_examples * min(shape.context_length, _LONG) * shape.d_model * itemsize
-    working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+    working = max(batch_tokens, longest) * numbers_at_work(shape) * 4
     return weights_bytes + unembedding + states + logits + waiting + working

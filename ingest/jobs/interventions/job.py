@@ -117,7 +117,7 @@ class InterventionsJob(AdditiveJob):
         """What measuring adds to the process's memory, estimated from above."""
         transformer, shape = self.context.transformer, self.context.shape
         weights = transformer.blocks_bytes(is_resident=is_resident)
-        tokens = max(BATCH_TOKENS, shape.context_length)
+        tokens = max(BATCH_TOKENS, self.context.longest)
         streams = (self.n_sets + 2) * tokens * shape.d_model * 4
         working = tokens * (10 * shape.d_model + 4 * shape.d_ffn) * 4
         logits = 4 * SLICE_LOGITS * 4

@@ -252,7 +252,8 @@ class Fitting:
                 substitutes = self._parts.substitutes(method, sentences, batch_tokens=batch_tokens)
             for state, states in enumerate(substitutes):
                 if not states.isfinite().all():
-                    raise _overflow(method, state, n_fit=self.sample.n_fit, width=states.shape[1])
+                    others = [one for one in self.methods if one != method]
+                    raise _overflow(method, state, others, n_fit=self.sample.n_fit, width=states.shape[1])
                 yield method, state, self._here(states)
             yield method, last, self._here(shortcuts.of_validation(last)[rows])
 
@@ -261,13 +262,14 @@ class Fitting:
         return states.to(self._shortcuts.device)
 
 
-def _overflow(method: str, state: int, *, n_fit: int, width: int) -> LimitExceeded:
+def _overflow(method: str, state: int, others: Sequence[str], *, n_fit: int, width: int) -> LimitExceeded:
     """Maps that stand in many blocks, one after the other, may multiply what they read beyond any bound."""
     why = f"{n_fit:,} sentences to fit on do not determine maps of {width:,} directions"
     return LimitExceeded(
         f"the method {method} from state {state} gives no finite prediction"
         + (f": {why}" if n_fit < width else ", although its maps are determined"),
-        "measure on more text, or without the method: `--method id --method mat`",
+        "measure on more text"
+        + (f", or without the method: `{' '.join(f'--method {one}' for one in others)}`" if others else ""),
         what="shortcuts",
     )
 

@@ -138,6 +138,7 @@ class ShortcutsJob(PassJob):
             n_validation=n_validation,
             sentences_at_once=fitting.SENTENCES_AT_ONCE,
             batch_tokens=self.context.batch_tokens,
+            longest=self.context.longest_of(lambda: self.sample.rows),
         )
 
     def files(self) -> Files | None:
@@ -243,6 +244,7 @@ def memory_bytes(
     n_validation: int,
     sentences_at_once: int,
     batch_tokens: int,
+    longest: int,
 ) -> int:
     """What measuring adds to the process's memory.
 
@@ -254,10 +256,11 @@ def memory_bytes(
         n_validation: sentences to validate on.
         sentences_at_once: those that are read through the head together.
         batch_tokens: padded ids a batch holds at most.
+        longest: ids of the longest sentence.
     """
     n_sentences, width = n_fit + n_validation, shape.d_model
     # A block over one batch, and the states it takes and leaves of all sentences.
-    working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+    working = max(batch_tokens, longest) * numbers_at_work(shape) * 4
     # And what its parts read and return, where they are to be replaced.
     running = working + (4 + 2 * len(PARTS)) * n_sentences * width * 4
     # The states in double precision, their decomposition and its workspace, and targets in single precision.
