@@ -65,12 +65,13 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _show(reader: Reading, model: KnownModel) -> None:
     data = data_of(reader, "positional_of_model", {"model": model.name, "n": MOST_LISTED})
-    if data.frame.is_empty():
+    kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
+    # In a file that others wrote one may be there without the other.
+    if data.frame.is_empty() or kinds.frame.is_empty():
         _say_why(reader, model.name)
         return
     on = f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}"
     least = thresholds("neurons")["positional_information"]
-    kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
     headline = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
     st.markdown(plain(f"{headline} Positional: firing carries more than {least:g} nats about the position, {on}."))

@@ -203,6 +203,8 @@ def test_a_label_that_a_model_cannot_have_is_told(
         asked = scorings(full, question)
         return scored(full, question, asked, {one.model.model_id: Nothing(one.model.d_ffn) for one in asked})
 
+    of_relu = Question(words=(token,), exact=True, models=("tiny-1m",), where="is_negligible")
+    assert "is_negligible is null for tiny-1m: see is_dead" in search(full, of_relu).notes
     wrong = []
     for label in ("is_dead", "IS_PROVABLY_DEAD"):
         told = NULL_FOR_GELU.format(label.lower())

@@ -1,6 +1,7 @@
 """Which models and layers a search is about, against a loop over layers."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -73,6 +74,33 @@ def test_plain_sizes_are_asked_unless_more_is_said(full: duckdb.DuckDBPyConnecti
     assert (names(everything), everything.left_out) == (in_order, ())
     named = models_asked(full, Question(words=("a",), models=("tiny-2m-nopos", "tiny-1m")))
     assert (names(named), named.left_out) == (["tiny-1m", "tiny-2m-nopos"], ())
+
+
+def test_a_family_in_one_quantization_is_asked_beside_plain_sizes(full_path: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set variant = 'Q4_1', family = 'brought' where name = 'gelu-1m'")
+        asked = models_asked(connection, Question(words=("a",)))
+        assert "gelu-1m" in names(asked)
+        assert asked.left_out == ("tiny-2m-nopos",)
+        # Beside a plain size of its family it is a variant.
+        connection.execute("update store.models set family = 'tiny' where name = 'gelu-1m'")
+        assert models_asked(connection, Question(words=("a",))).left_out == ("gelu-1m", "tiny-2m-nopos")
+
+
+def test_alive_is_what_is_not_dead_and_a_gate_that_never_opens_is_no_death(full_path: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "update store.neuron_facts set n_active = 0 where address in ('gelu-1m/L0N1', 'tiny-1m/L0N1')"
+        )
+        question = Question(words=("the", "school"), alive=True, limit=10_000, min_count=1)
+        found = {row["address"] for row in search(connection, question).neurons.to_dicts()}
+        every = {row["address"] for row in search(connection, replace(question, alive=False)).neurons.to_dicts()}
+        dead = {row[0] for row in connection.execute("select address from neurons where is_dead").fetchall()}
+    assert "gelu-1m/L0N1" in found
+    assert "tiny-1m/L0N1" in dead & every
+    assert not found & dead
 
 
 def test_a_variant_is_asked_where_the_question_is_about_one_of_its_neurons(full: duckdb.DuckDBPyConnection) -> None:

@@ -72,6 +72,19 @@ def test_points_are_the_sizes_and_their_variants(path: Path) -> None:
     assert points(comparison.models, comparison.conclusions, positional).is_empty()
 
 
+def test_a_number_that_says_nothing_of_a_model_is_no_point(path: Path) -> None:
+    with Warehouse(path).reader() as connection:
+        comparison = compare(connection)
+    frequency, effective = (
+        next(one for one in MEASURES if one.column == column)
+        for column in ("median_frequency", "median_effective_frequency")
+    )
+    # Both are known of all of these models, which have exact zeros.
+    assert comparison.models.get_column("median_effective_frequency").null_count() == 0
+    assert points(comparison.models, comparison.conclusions, frequency).height == comparison.models.height
+    assert points(comparison.models, comparison.conclusions, effective).is_empty()
+
+
 def test_a_number_that_is_0_everywhere_has_no_card_and_a_sentence(page: Opener, tmp_path: Path) -> None:
     create(tmp_path / "zeros.duckdb", ZEROS)
     text = shown_text(page(tmp_path / "zeros.duckdb"))
