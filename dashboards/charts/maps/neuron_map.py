@@ -16,7 +16,8 @@ ORDERS: Mapping[By, str] = {
     ),
     "frequency": "Within a layer: from the most to the least active, dead or negligible last.",
     "first firing": "Within a layer: by the tokens read before a neuron first fired, dead last.",
-    "kurtosis": "Within a layer: from the highest to the lowest kurtosis of the scores, dead or negligible last.",
+    "kurtosis": "Within a layer: from the neuron whose token scores stand out most to the flattest, dead or negligible "
+    "last.",
 }
 
 KINDS: Mapping[str, Mapping[str, str]] = {

@@ -138,6 +138,9 @@ class _Layers:
         }
 
 
+_ROWS_AT_ONCE = 16_384
+"""Of the vocabulary, in float64: all 262,144 of Gemma's would take five gigabytes with what is made of them."""
+
 MARGIN = 2.0
 """How many times as far as unused rows a row may be, and still be called undertrained ([ours])."""
 
@@ -157,15 +160,16 @@ def indicators_frame(vocabulary: Vocabulary, pieces: BytePieces, masked: Float[T
         pieces: which of them are bytes or unused.
         masked: rows of the unembedding without a token, which stand in where too few tokens are unused.
     """
-    rows = vocabulary.rows.double()
-    norms = torch.linalg.vector_norm(rows, dim=1)
+    rows = vocabulary.rows
+    norms = torch.cat([torch.linalg.vector_norm(part.double(), dim=1) for part in rows.split(_ROWS_AT_ONCE)])
     unused = torch.from_numpy(pieces.is_unused).to(rows.device)
     is_own = int((unused & (norms > 0)).sum()) >= LEAST_UNUSED
-    reference = rows[unused & (norms > 0)] if is_own else masked.double()[masked.abs().sum(1) > 0]
+    reference = (rows[unused & (norms > 0)] if is_own else masked[masked.abs().sum(1) > 0]).double()
     distances, limit = torch.full_like(norms, torch.nan), None
     if len(reference) >= LEAST_UNUSED:
         among = _distances_among(reference)
-        distances = _distances(rows, reference.sum(0))
+        centre = reference.sum(0)
+        distances = torch.cat([_distances(part.double(), centre) for part in rows.split(_ROWS_AT_ONCE)])
         if is_own:
             distances[unused & (norms > 0)] = among
         median = float(distances[norms > 0].median())
