@@ -127,7 +127,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where lacks_zeros and effective_frequency is not null and not hardly_matters
+        where lacks_zeros and effective_frequency is not null and n_tokens_seen is not null and not hardly_matters
         order by effective_frequency, layer, neuron
         limit $n
     )

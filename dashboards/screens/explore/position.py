@@ -65,9 +65,12 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _show(reader: Reading, model: KnownModel) -> None:
     data = data_of(reader, "positional_of_model", {"model": model.name, "n": MOST_LISTED})
+    if data.frame.is_empty():
+        _say_why(reader, model.name)
+        return
     kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
     # In a file that others wrote one may be there without the other.
-    if data.frame.is_empty() or kinds.frame.is_empty():
+    if kinds.frame.is_empty():
         _say_why(reader, model.name)
         return
     on = f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}"

@@ -161,7 +161,7 @@ def indicators_frame(vocabulary: Vocabulary, pieces: BytePieces, masked: Float[T
         masked: rows of the unembedding without a token, which stand in where too few tokens are unused.
     """
     rows = vocabulary.rows
-    norms = torch.cat([torch.linalg.vector_norm(part.double(), dim=1) for part in rows.split(_ROWS_AT_ONCE)])
+    norms = torch.cat([torch.linalg.vector_norm(part.double(), dim=1) for part in torch.split(rows, _ROWS_AT_ONCE)])
     unused = torch.from_numpy(pieces.is_unused).to(rows.device)
     is_own = int((unused & (norms > 0)).sum()) >= LEAST_UNUSED
     reference = (rows[unused & (norms > 0)] if is_own else masked[masked.abs().sum(1) > 0]).double()
@@ -169,7 +169,7 @@ def indicators_frame(vocabulary: Vocabulary, pieces: BytePieces, masked: Float[T
     if len(reference) >= LEAST_UNUSED:
         among = _distances_among(reference)
         centre = reference.sum(0)
-        distances = torch.cat([_distances(part.double(), centre) for part in rows.split(_ROWS_AT_ONCE)])
+        distances = torch.cat([_distances(part.double(), centre) for part in torch.split(rows, _ROWS_AT_ONCE)])
         if is_own:
             distances[unused & (norms > 0)] = among
         median = float(distances[norms > 0].median())

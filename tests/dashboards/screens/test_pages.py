@@ -288,9 +288,9 @@ def test_models_without_exact_zeros_are_told_by_sparseness_and_what_is_negligibl
     assert "has 25% negligible neurons" in shown
     for name, place in (("model", {}), ("layer", {"layer": "0"})):
         told = text(page(path, name, model="gelu-1m", **place))
-        assert "are negligible on" in told
+        assert "negligible on" in told
         assert "effective frequency of" in told
-        assert "are dead" not in told
+        assert "dead on" not in told
 
 
 def test_neurons_alike_are_searched(page: Opener, full_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_script_token_is_text_wherever_it_stands(page: Opener, full_path: Path
 
 def test_a_layer_counts_its_dead_and_lists_its_neurons(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "layer", model="tiny-2m", layer="2")
-    assert "1 of 6 neurons (16.7%) are dead on the 84 tokens seen" in text(opened)
+    assert "1 of 6 neurons (16.7%) is dead on the 84 tokens seen" in text(opened)
     assert list(table(opened, "address")["address"]) == [f"tiny-2m/L2N{i}" for i in range(6)]
     assert page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m").value == 0
 
@@ -365,7 +365,9 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
         (100 * expected["frequency"]).to_list()
     )
     n_dead, seen = expected.filter(pl.col("active") == 0).height, expected["seen"][0]
-    assert f"{n_dead} of 6 neurons ({n_dead / 6:.1%}) are dead on the {seen:,} tokens seen of {corpus}" in text(layer)
+    verb = "is" if n_dead == 1 else "are"
+    counted = f"{n_dead} of 6 neurons ({n_dead / 6:.1%}) {verb} dead"
+    assert f"{counted} on the {seen:,} tokens seen of {corpus}" in text(layer)
     assert layer.query_params["corpus"] == corpus
     model = page(full_path, "model", model="tiny-2m", corpus=corpus)
     in_order(model)
