@@ -61,7 +61,10 @@ OPTION = Walk(
     title="Add a search option",
     lines={
         "queries/search/question.py": (
-            ('"alive": "n_active > 0"', '"alive": "n_active > 0", "peaked": "kurtosis > 3"'),
+            (
+                '"alive": "coalesce(not is_dead, effective_frequency > 0)"',
+                '"alive": "coalesce(not is_dead, effective_frequency > 0)", "peaked": "kurtosis > 3"',
+            ),
             ("    alive: bool = False\n", "    alive: bool = False\n    peaked: bool = False\n"),
             ("    alive: bool\n", "    alive: bool\n    peaked: bool\n"),
         ),
