@@ -86,7 +86,8 @@ def sizes_beside(model: KnownModel, measured: Sequence[KnownModel]) -> list[Know
         model: which one.
         measured: those whose shortcuts were fitted, smallest first.
     """
-    return [other for other in measured if other in sizes_of(measured) or other == model]
+    sizes = sizes_of(measured)
+    return [other for other in measured if other in sizes or other == model]
 
 
 def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:

@@ -83,29 +83,32 @@ def _read(
     at_once = max(1, SLICE_LOGITS // transformer.shape.vocab_size)
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
-        untouched: Tensor | None = None
-        own_mean = torch.empty(0)
+        untouched: tuple[Tensor, Tensor, Tensor] | None = None
         for stream, result in zip(streams, results, strict=True):
             logits = transformer.logits(stream[rows[part], columns[part]][None])[0].float()
             nll = cross_entropy(logits, targets[part], reduction="none")
             # The logarithm of the sum, which takes three passes over the logits by itself.
             total = nll + logits.gather(1, targets[part, None])[:, 0]
             result.nll[part] = nll
-            if untouched is None:
-                untouched = (logits - total[:, None]).exp_()
-                own_mean = _products(untouched, logits) - total
-            # The same steps for both means: where nothing is changed, nothing is left to the bit.
-            result.kl[part] = own_mean - (_products(untouched, logits) - total)
             for number, group in enumerate(groups):
                 result.mass[part, number] = (logits[:, group] - total[:, None]).exp().sum(-1)
+            if untouched is None:
+                # It does not diverge from itself.
+                untouched = logits, total, (logits - total[:, None]).exp_()
+                continue
+            own_logits, own_total, probabilities = untouched
+            # By how much each token is less likely now, and the mean of that: rounding is of the divergence, not of two
+            # means that are far larger.
+            less_likely = torch.sub(own_logits, logits, out=logits).add_((total - own_total)[:, None])
+            result.kl[part] = _products(probabilities, less_likely)
     return results
 
 
 def _products(
-    probabilities: Float[Tensor, "rows vocab"], logits: Float[Tensor, "rows vocab"]
+    probabilities: Float[Tensor, "rows vocab"], numbers: Float[Tensor, "rows vocab"]
 ) -> Float[Tensor, " rows"]:
     """Sums over the vocabulary of one times the other, which are read once."""
-    return torch.bmm(probabilities[:, None], logits[:, :, None])[:, 0, 0]
+    return torch.bmm(probabilities[:, None], numbers[:, :, None])[:, 0, 0]
 
 
 def _empty(n_positions: int, n_groups: int, device: torch.device) -> Losses:

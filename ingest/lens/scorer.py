@@ -89,8 +89,8 @@ class _Tiling:
 def workspace_bytes(rows: int) -> int:
     """What the buffers of one scorer take in memory, all threads together, estimated from above."""
     tiling = _Tiling.of(torch.device("cpu"), rows)
-    # Three eighths more: bounds of groups, what is sorted of them, and the moments' operands.
-    return _threads(rows, tiling) * 4 * rows * tiling.columns * 11 // 8
+    # Half as much again: bounds of groups, what is sorted of them, and the moments' operands.
+    return _threads(rows, tiling) * 4 * rows * tiling.columns * 3 // 2
 
 
 def _threads(rows: int, tiling: _Tiling) -> int:

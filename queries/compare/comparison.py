@@ -184,36 +184,34 @@ class Comparison(TabularAnswer):
 
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""
-        dead = (pl.col("dead_share").alias("dead"),)
+        with_zeros, without = self._by_zeros()
         # Without exact zeros half of the activations count: a frequency says nothing there.
         has_zeros = pl.col("n_dead").is_not_null()
-        frequency = (
-            pl.when(has_zeros).then("mean_frequency").alias("frequency"),
-            pl.when(has_zeros).then("median_frequency").alias("median"),
-        )
-        negligible = (pl.col("negligible_share").alias("negligible"),)
-        effective = (pl.col("median_effective_frequency").alias("effective"),)
-        with_zeros, without = self._by_zeros()
+        columns = {
+            "dead": pl.col("dead_share") if with_zeros or not without else None,
+            "negligible": pl.col("negligible_share") if without else None,
+            "frequency": pl.when(has_zeros).then("mean_frequency") if with_zeros or not without else None,
+            "median": pl.when(has_zeros).then("median_frequency") if with_zeros or not without else None,
+            "effective": pl.col("median_effective_frequency") if without else None,
+        }
         return self.models.select(
             "model",
             pl.col("size").alias(SIZE),
             pl.col("n_neurons").alias("neurons"),
             pl.col("n_tokens_seen").alias("tokens"),
-            *(dead if with_zeros or not without else ()),
-            *(negligible if without else ()),
-            *(frequency if with_zeros or not without else ()),
-            *(effective if without else ()),
+            *(column.alias(name) for name, column in columns.items() if column is not None),
             "comparable",
             pl.col("tokens_per_parameter").alias("tokens/param"),
             "corpus",
         )
 
-    def by_depth(self, metric: Metric) -> pl.DataFrame:
+    def by_depth(self, metric: Metric, models: Sequence[str] | None = None) -> pl.DataFrame:
         """One row per stretch of relative depth, one column per model: `metric` pooled over the layers within.
 
-        There are as many stretches as the shallowest model has layers, ten at most, so that every model has a layer
-        in each.
+        There are as many stretches as the shallowest of the models, all unless given, has layers, ten at most, so that
+        every model has a layer in each.
         """
+        layers = self.layers if models is None else self.layers.filter(pl.col("model").is_in(models))
         counted, weight = {
             "dead_share": (pl.col("n_dead").cast(pl.Float64), pl.col("n_neurons")),
             "never_active_share": (pl.col("n_never_active").cast(pl.Float64), pl.col("n_neurons")),
@@ -228,8 +226,9 @@ class Comparison(TabularAnswer):
                 pl.col("n_neurons"),
             ),
         }[metric]
-        n_bins = self._n_bins()
-        binned = self.layers.with_columns((pl.col("depth") * n_bins).floor().cast(pl.Int64).alias("stretch"))
+        per_model = layers.group_by("model").len().get_column("len")
+        n_bins = min([_MOST_BINS, *(int(n_layers) for n_layers in per_model)])
+        binned = layers.with_columns((pl.col("depth") * n_bins).floor().cast(pl.Int64).alias("stretch"))
         is_known = counted.is_not_null()
         pooled = binned.group_by("model", "stretch").agg(
             # A mean of no neurons is unknown, not 0.
@@ -244,10 +243,6 @@ class Comparison(TabularAnswer):
         )
         wide = pooled.pivot(on="model", on_columns=names, index="stretch", values="value").sort("stretch")
         return wide.select(label.alias("depth"), *names)
-
-    def _n_bins(self) -> int:
-        per_model = self.layers.group_by("model").len().get_column("len")
-        return min([_MOST_BINS, *(int(n_layers) for n_layers in per_model)])
 
     def sections(self) -> list[Section]:
         """The headline numbers, what changes with depth, and the kinds of neurons."""
@@ -291,8 +286,7 @@ class Comparison(TabularAnswer):
 
     def _down(self, metric: Metric, models: Sequence[str]) -> pl.DataFrame:
         """One row per model, one column per stretch of depth: there may be more models than a screen has columns."""
-        rows = self.by_depth(metric).select("depth", *models)
-        return rows.transpose(include_header=True, header_name="model", column_names="depth")
+        return self.by_depth(metric, models).transpose(include_header=True, header_name="model", column_names="depth")
 
     def data(self) -> dict[str, pl.DataFrame]:
         """The comparison for programs."""

@@ -13,10 +13,10 @@ import polars as pl
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
-from neurothek.catalog.variants import POST_NORM, step_of, variant_of_sizes
+from neurothek.catalog.variants import POST_NORM, step_of
 from neurothek.queries.ask.statements import ask_records, frame_of, statement
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
-from neurothek.queries.names.models import KnownModel, choose_corpora, choose_models
+from neurothek.queries.names.models import KnownModel, choose_corpora, choose_models, sizes_of
 from neurothek.queries.papers.findings import Finding, NotApplicable, in_all
 from neurothek.queries.papers.intervals import Interval, Moments
 from neurothek.queries.views.contents import thresholds
@@ -76,17 +76,12 @@ class Family:
         name = family or next(iter(families))
         of_family = [model for model in chosen_models if model.family == name]
         why_not = _why_not(connection, of_family, corpus)
-        of_sizes = variant_of_sizes(model.variant for model in of_family)
-        plain = [model for model in of_family if model.variant == of_sizes]
+        plain = [model.name for model in sizes_of(of_family)]
         ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in of_family]})
         return cls(
             name=name,
-            sizes=tuple(model.name for model in plain if model.name not in why_not),
-            variants=tuple(
-                one
-                for one in _with_plain(of_family)
-                if one[1] not in why_not and (of_sizes is None or one[0] != of_sizes)
-            ),
+            sizes=tuple(name for name in plain if name not in why_not),
+            variants=tuple(one for one in _with_plain(of_family) if one[1] not in why_not and one[1] not in plain),
             left_out={model.name: why_not[model.name] for model in of_family if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda _, text, parameters: frame_of(connection, text, parameters),

@@ -14,7 +14,7 @@ where
     n_tokens < 1
     or nll < 0
     or nll_untouched < 0
-    or kl < -1e-5 * n_tokens - 1e-3
+    or kl < -1e-5 * n_tokens
     or least(mass_promoted, mass_promoted_untouched, mass_suppressed, mass_suppressed_untouched) < 0
     or greatest(mass_promoted, mass_promoted_untouched, mass_suppressed, mass_suppressed_untouched) > 1.0001 * n_tokens
 union all

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from neurothek.catalog.terminal.cells import percent
+
 _MOST = 0.5
 """From this share on, one layer is said to hold most."""
 
@@ -187,13 +189,11 @@ def _silent(rows: list[dict[str, Any]]) -> str:
         return f"Every neuron {never} {on}."
     most = max(rows, key=lambda row: row[share])
     place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
-    verb, share_of_all = "is" if n_silent == 1 else "are", _percent(n_silent / n_neurons)
-    return f"{n_silent:,} of {n_neurons:,} neurons ({share_of_all}) {verb} {word} {on}{place}."
-
-
-def _percent(share: float) -> str:
-    """A share with one decimal; what would read as none, though there is some, is less than a tenth of a percent."""
-    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+    share_of_all = n_silent / n_neurons
+    verb, written = "is" if n_silent == 1 else "are", f"{share_of_all:.1%}"
+    # Not 0% of what is not 0.
+    written = percent(share_of_all) if written == "0.0%" else written
+    return f"{n_silent:,} of {n_neurons:,} neurons ({written}) {verb} {word} {on}{place}."
 
 
 def _frequency(rows: list[dict[str, Any]]) -> str:

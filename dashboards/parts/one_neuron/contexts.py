@@ -51,7 +51,8 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         page: all that is known of the neuron.
         corpus: the corpus that was asked for; None: the shown one.
     """
-    st.markdown("**Where it fires**", help=plain(DEFINITION))
+    heading = "Where it is strongest" if page.is_signed else "Where it fires"
+    st.markdown(f"**{heading}**", help=plain(DEFINITION))
     if page.windows.is_empty():
         _only_places(connection, page, corpus)
         return

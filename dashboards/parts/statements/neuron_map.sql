@@ -38,8 +38,12 @@ keyed as (
             when 'frequency' then is_silent * 2 - coalesce(frequency, 0)
             when 'first firing' then coalesce(first_active, case when rarity = 3 then 2e15 else 1e15 end)
             when 'kurtosis' then is_silent * 1e9 - coalesce(kurtosis, -1e6)
-            else case rarity when 6 then 3 when 7 then 3 when 9 then 3 when 4 then 4 when 5 then 4 when 8 then 4 when 3 then 5 else rarity end
-                * 2
+            else case
+                    when rarity in (6, 7, 9) then 3
+                    when rarity in (4, 5, 8) then 4
+                    when rarity = 3 then 5
+                    else rarity
+                end * 2
                 - coalesce(frequency, 0)
         end as sort_key,
         -- The rarest kind first, then the highest kurtosis, then the first neuron.

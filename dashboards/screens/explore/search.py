@@ -81,7 +81,8 @@ def show() -> None:
     with show_errors():
         with backend().warehouse.reader() as connection:
             models = choose_models(connection)
-            request = ask([model.name for model in sorted(models, key=lambda model: model not in sizes_of(models))])
+            sizes = sizes_of(models)
+            request = ask([model.name for model in sorted(models, key=lambda model: model not in sizes)])
             if request.is_empty:
                 _examples(connection)
                 return
@@ -129,7 +130,8 @@ def _beside(scope: AskedModels, request: SearchRequest) -> None:
     """One column a model, plain sizes first."""
     _notes(variants_hint(scope.left_out, _SWITCH))
     answers, without = {}, []
-    for model in sorted(scope.models, key=lambda model: model not in sizes_of(scope.models)):
+    sizes = sizes_of(scope.models)
+    for model in sorted(scope.models, key=lambda model: model not in sizes):
         with show_errors():
             question = replace(request.question, models=(model.name,))
             neurons = backend().answer(question, like=request.like).neurons

@@ -30,9 +30,11 @@ def _footprint(shape: Shape) -> Footprint:
     """The arrays that exist at once in the code of the job, and the rows that it leaves."""
     table = shape.vocab_size * shape.d_model * 4
     values = shape.d_ffn * (shape.d_model * 4 * 3 + 8_000)
-    neighbours = shape.vocab_size * 21 * 12 * 4
+    nearest = shape.vocab_size * 21 * 12
+    # Rows of neighbours are made when the buffers of the scorer are gone.
+    at_once = max(workspace_bytes(shape.vocab_size) + max(values, nearest), 4 * nearest)
     return Footprint(
-        folding=3 * table + workspace_bytes(shape.vocab_size) + max(values, neighbours),
+        folding=3 * table + at_once,
         # 50 ids and scores at either end, in rows and again as postings; 66 counts.
         rows=shape.d_ffn * 2_600,
         shared_rows=shape.vocab_size * 20 * 10,

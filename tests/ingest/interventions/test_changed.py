@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from transformers.activations import ACT2FN
 
 from neurothek.ingest.forward.batches import RightPadded, padded
-from neurothek.ingest.interventions.changed import Changes, changed_losses
+from neurothek.ingest.interventions.changed import Changes, _read, changed_losses
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Change, Transformer, open_transformer
 from tests.support.anatomy import PLACES, loaded
@@ -222,3 +223,20 @@ def test_a_neuron_that_writes_a_token_raises_it(tmp_path: Path, kind: Kind) -> N
     _, turned_on, turned_off, beside = changed_losses(transformer, batch(), [on, off, others], groups=group)
     assert turned_on.mass.mean() > 3 * turned_off.mass.mean()
     assert turned_on.mass.mean() > 3 * beside.mass.mean()
+
+
+def test_a_divergence_next_to_0_is_no_rounding_of_large_logits() -> None:
+    """Of a single token, in a vocabulary of many: as far from the same in float64 as a divergence can be below 0."""
+    n_tokens, generator = 49_152, torch.Generator().manual_seed(5)
+    own = 6 * torch.randn(4, n_tokens, generator=generator) + 20
+    streams = [own[None], (own + 1e-4 * torch.randn(own.shape, generator=generator))[None]]
+    # A model whose streams are its logits.
+    logits = SimpleNamespace(
+        shape=SimpleNamespace(vocab_size=n_tokens), device=torch.device("cpu"), logits=lambda stream: stream.clone()
+    )
+    held = RightPadded(0, torch.zeros(1, 4, dtype=torch.int64), (4,))
+    untouched, changed = _read(logits, held, streams, ())  # type: ignore[arg-type]  # a stub
+    before, after = (stream[0, :3].double().log_softmax(1) for stream in streams)
+    expected = (before.exp() * (before - after)).sum(1)
+    assert not untouched.kl.any()
+    np.testing.assert_allclose(changed.kl.numpy(), expected.numpy(), atol=5e-6)

@@ -148,6 +148,11 @@ def test_halves_of_the_network(full: duckdb.DuckDBPyConnection) -> None:
     layers = comparison.layers.filter(model="gelu-1m").get_column("median_effective_frequency")
     assert set(effective) == {"gelu-1m"}
     assert list(effective["gelu-1m"].values())[1:] == pytest.approx(layers.to_list())
+    # Stretches are those of the models that are told of: another with fewer layers leaves them as they are.
+    alone = comparison.by_depth("mean_frequency", ["tiny-2m"])
+    assert alone.columns == ["depth", "tiny-2m"]
+    assert alone.height == comparison.layers.filter(model="tiny-2m").height == 3
+    assert comparison.by_depth("mean_frequency").height == 2
 
 
 def test_another_corpus_has_kinds_of_its_own(full: duckdb.DuckDBPyConnection) -> None:
