@@ -40,7 +40,7 @@ WITHOUT_CHARTS = {"search", "trace"}
 """Pages of tables. Trace needs weights, which a warehouse made by hand has not: `test_live` sees that it draws none."""
 
 DOWNLOADS = ("PNG", "SVG", "CSV", "Parquet")
-SOURCES = ("et al. 20", "this project", "ours", "of the query above")
+SOURCES = ("et al. 20", "Treves and Rolls 1991", "this project", "ours", "of the query above")
 """Whose figure it is; what a person asks is theirs."""
 
 

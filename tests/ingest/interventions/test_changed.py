@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -231,11 +231,10 @@ def test_a_divergence_next_to_0_is_no_rounding_of_large_logits() -> None:
     own = 6 * torch.randn(4, n_tokens, generator=generator) + 20
     streams = [own[None], (own + 1e-4 * torch.randn(own.shape, generator=generator))[None]]
     # A model whose streams are its logits.
-    logits = SimpleNamespace(
-        shape=SimpleNamespace(vocab_size=n_tokens), device=torch.device("cpu"), logits=lambda stream: stream.clone()
-    )
+    logits = Mock(spec=Transformer, shape=Mock(vocab_size=n_tokens), device=torch.device("cpu"))
+    logits.logits = lambda stream: stream.clone()
     held = RightPadded(0, torch.zeros(1, 4, dtype=torch.int64), (4,))
-    untouched, changed = _read(logits, held, streams, ())  # type: ignore[arg-type]  # a stub
+    untouched, changed = _read(logits, held, streams, ())
     before, after = (stream[0, :3].double().log_softmax(1) for stream in streams)
     expected = (before.exp() * (before - after)).sum(1)
     assert not untouched.kl.any()
