@@ -163,6 +163,7 @@ def _layered(layers: list[alt.Chart], *, height: int) -> alt.LayerChart:
 
 KIND_COLOURS: Mapping[str, str] = {
     "dead": "#8a8a8a",
+    "negligible": "#b5532a",
     "token detectors": "#4a86c2",
     "n-gram detectors": "#c9a227",
     "positional": "#009e73",

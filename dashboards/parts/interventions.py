@@ -17,7 +17,7 @@ from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_f
 from neurothek.dashboards.widgets.html import plain, texts_html
 from neurothek.dashboards.widgets.page import Theme, missing, show_command
 from neurothek.dashboards.widgets.reading import Reading
-from neurothek.queries.names.models import choose_models, measured_corpora
+from neurothek.queries.names.models import choose_model, choose_models, measured_corpora
 
 MOST_PROMPTS = 12
 MOST_NEURONS = 200
@@ -47,7 +47,7 @@ SHARES = (
 )
 WRITTEN = "{shown}random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
 ALONE = (
-    "Increase of the loss when one neuron is turned off; grey: up to 20 random neurons of the layer that fire. On "
+    "Increase of the loss when one neuron is turned off; grey: up to 20 random neurons of the layer {fire}. On "
     "{n_tokens} tokens of {corpus}."
 )
 _ALONE = ("address", "effect_on_loss", "effect_percentile", "random_effect", "random_effect_most", "kl")
@@ -188,10 +188,12 @@ def single_neurons(reader: Reading, model: str) -> None:
         return
     st.subheader("Neurons turned off one by one", anchor=False)
     others = sample(rows.filter(~pl.col("is_control")), MOST_DRAWN)
+    is_gated = choose_model(reader.shown_connection, model).is_signed
+    fire = "whose gate opens" if is_gated else "that fire"
     show_figure(
         f"Single neurons of {model}",
         partial(_single, pl.concat([rows.filter("is_control"), others])),
-        ALONE.format(n_tokens=numbers(rows, "n_tokens"), corpus=corpora(rows)),
+        ALONE.format(fire=fire, n_tokens=numbers(rows, "n_tokens"), corpus=corpora(rows)),
         data,
         source=ALONE_SOURCE,
         own_legend=True,

@@ -235,7 +235,11 @@ def _of_neurons() -> dict[str, Any]:
         "activation_min": _number("smallest", format="%.3f"),
         "activation_max": _number("largest", format="%.3f"),
         "n_active": _number("active at", format="localized"),
-        "first_active": _number("first active after", format="localized", help="Tokens read before it first fired."),
+        "first_active": _number(
+            "first active after",
+            format="localized",
+            help="Tokens read before it first fired, or its gate first opened.",
+        ),
         "cosine": _number("cosine", format="%.3f", help="Of the two value vectors."),
         "null_99": _number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
         "is_mutual": _flag("mutual", help="Each is the other's best match."),

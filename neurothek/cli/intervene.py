@@ -14,11 +14,19 @@ from neurothek.cli.printing import show_tables
 
 @click.command()
 @click.argument("model")
-@click.option("--where", metavar="SQL", help='Neurons that meet a condition on the view neurons, e.g. "is_dead".')
+@click.option(
+    "--where",
+    metavar="SQL",
+    help='Neurons that meet a condition on the view neurons, e.g. "is_dead", or "is_negligible" of a gated model.',
+)
 @click.option("--search", "words", multiple=True, metavar="WORD", help="Neurons that promote a word (repeatable).")
 @click.option("--limit", "-n", type=click.IntRange(1), help="How many, for --search.  [default: 10]")
 @click.option("--neurons", type=UserPath(dir_okay=False), help="File of addresses, one per line.")
-@click.option("--each", type=click.Choice(["kind"]), help="Change each kind of neurons, one kind at a time.")
+@click.option(
+    "--each",
+    type=click.Choice(["kind"]),
+    help="Change each kind of neurons (dead or negligible, detectors, positional, dominant), one kind at a time.",
+)
 @click.option(
     "--set",
     "value",
@@ -86,9 +94,9 @@ def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: 
     """Change neurons of MODEL, measure the effect on its loss, and store it.
 
     Choose the neurons with --where, --search or --neurons, or use --each kind. The loss of every domain is measured
-    with the neurons changed, and with random sets of as many neurons from the same layers that fire about as often:
-    an effect is meaningful only in comparison with theirs. The warehouse keeps all interventions on a model and corpus;
-    see the views interventions, steering and worth_of_kinds.
+    with the neurons changed, and with random sets of as many neurons from the same layers that fire about as often (of
+    a gated model: whose gate is open about as often): an effect is meaningful only in comparison with theirs. The
+    warehouse keeps all interventions on a model and corpus; see the views interventions, steering and worth_of_kinds.
 
     With --prompts the changed model continues texts, and for comparison so do the untouched model, the random sets, a
     word filter and self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @click.option("--pattern", "patterns", multiple=True, metavar="REGEX", help="Any token whose text matches (RE2).")
 @click.option("--bytes", "bytes", is_flag=True, help="Any token that is a piece of a character's bytes.")
 @click.option("--corpus", metavar="NAME", help="Corpus for --where, --alive and --min-count.")
-@click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
+@click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus (gated: are ever not 0).")
 @click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="Number of neurons.")
 @format_option
 @common_options

@@ -178,7 +178,8 @@ class Typology:
             pl.col("n_redundant").alias("redundant"),
         )
         return table, (
-            "covered: share of the positions at which one of them fires more often than not;\n"
+            "covered: share of the positions at which one of them fires (without exact zeros: is strong at its pole)"
+            " more often than not;\n"
             "redundant: neurons whose positions are all covered by others"
         )
 

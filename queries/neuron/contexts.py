@@ -81,13 +81,16 @@ def histogram_frame(rows: Sequence[Row]) -> pl.DataFrame:
     return framed([_bin(number, n, histogram["n_positions"]) for number, n in bins if n], HISTOGRAM_COLUMNS)
 
 
-def sections(windows: pl.DataFrame, corpus: str, *, is_signed: bool = False) -> list[Section]:
+def sections(
+    windows: pl.DataFrame, corpus: str, *, is_signed: bool = False, has_exact_zeros: bool = True
+) -> list[Section]:
     """A few lines of the sampled and of the random places; the strongest are told as contexts."""
     lines = [_line(row) | ({"writes": (row["writes"] or [])[:_N_LINES]} if is_signed else {}) for row in _few(windows)]
     if not lines:
         return []
+    sample = "the sequences in which it fires" if has_exact_zeros else "all sequences"
     remark = (
-        "upper, middle, lower: thirds of a random sample of the sequences in which it fires, by their largest"
+        f"upper, middle, lower: thirds of a random sample of {sample}, by their largest"
         " activation; random: places drawn from all tokens"
     )
     return [Section(f"sampled contexts in {corpus}", pl.DataFrame(lines), remark)]

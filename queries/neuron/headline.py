@@ -33,7 +33,7 @@ def labels_of(facts: Mapping[str, Any]) -> list[str]:
         "dead": facts["is_dead"],
         "never active": facts["never_active"] and not facts["is_dead"],
         "provably dead": facts["is_provably_dead"],
-        "fires only at BOS": facts["fires_only_at_bos"],
+        f"{'active' if facts['is_dead'] is None else 'fires'} only at BOS": facts["fires_only_at_bos"],
         f"token {facts['token_status']}": facts["is_token_detector"],
         "suppresses its triggers": facts["suppresses_triggers"],
         f"positional: {facts['position_kind']}, {facts['position_strength']}": facts["position_strength"]
@@ -50,11 +50,17 @@ def _firing(page: NeuronPage) -> list[str]:
         return []
     if page.activation_rule == "gate > 0":
         return _of_gate(page, n_active, n_seen)
+    is_named = page.has_exact_zeros or page.activation_rule is None
+    never, fires = ("Never fires", "Fires") if is_named else (f"Never {_active(page)}", _active(page).capitalize())
     if not n_active:
-        return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
+        return [f"{never} on the {n_seen:,} tokens of {page.corpus}"]
     strong = "" if page.triggers.strong_pole is None else "strong "
     most = _first_trigger(page, f", {strong}most often", f"its {strong}activations")
-    return [f"Fires at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{most}"]
+    return [f"{fires} at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{most}"]
+
+
+def _active(page: NeuronPage) -> str:
+    return f"active ({page.activation_rule})"
 
 
 def _of_gate(page: NeuronPage, n_open: int, n_seen: int) -> list[str]:

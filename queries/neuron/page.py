@@ -125,7 +125,8 @@ class NeuronPage(TabularAnswer):
         limit: how many tokens of a side the page shows; `tokens` has all.
         special_tokens: texts of tokens in its contexts that stand for no text.
         show_all: whether it also shows neurons of other models that are no more similar than random vectors.
-        is_signed: whether its coefficients can be below 0.
+        is_signed: whether its coefficients can be as strong below 0 as above it.
+        has_exact_zeros: whether its coefficient can be exactly 0, so that there are texts on which it does not fire.
     """
 
     address: str
@@ -154,6 +155,7 @@ class NeuronPage(TabularAnswer):
     special_tokens: Sequence[str] = ()
     show_all: bool = False
     is_signed: bool = False
+    has_exact_zeros: bool = True
 
     def names_writing(self, places: pl.DataFrame) -> bool:
         """Whether what it writes stands beside these places: a small activation below 0 writes the other list, too."""
@@ -214,7 +216,8 @@ class NeuronPage(TabularAnswer):
 
     def _at_bos(self) -> str:
         if self.facts["fires_only_at_bos"]:
-            return "It fires at the prepended BOS, which is not counted."
+            fires = "It fires" if self.has_exact_zeros else "It is active"
+            return f"{fires} at the prepended BOS, which is not counted."
         return ""
 
     def _bound(self) -> str:
@@ -265,7 +268,12 @@ class NeuronPage(TabularAnswer):
             *self._pushes(),
             *self.changed.sections(),
             *([] if of_poles else [Section(f"strongest contexts in {self.corpus}", contexts)]),
-            *window_sections(self.windows, self.corpus, is_signed=self.names_writing(self.windows)),
+            *window_sections(
+                self.windows,
+                self.corpus,
+                is_signed=self.names_writing(self.windows),
+                has_exact_zeros=self.has_exact_zeros,
+            ),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
 
@@ -402,6 +410,7 @@ def _page(
         ),
         special_tokens=rows.special,
         is_signed=neuron.of.is_signed,
+        has_exact_zeros=neuron.of.has_exact_zeros,
         unmeasured=() if corpus is None else tuple(unmeasured(prepared, [neuron.model], corpus, OF_NEURON)),
     )
 

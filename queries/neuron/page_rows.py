@@ -158,7 +158,13 @@ def neuron_rows(
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
         if measured is not None:
-            answers |= _ask_of_text(aside, prepared, place, measured.corpus_id, is_signed=neuron.of.is_signed)
+            answers |= _ask_of_text(
+                aside,
+                prepared,
+                place,
+                measured.corpus_id,
+                has_poles=neuron.of.is_signed or not neuron.of.has_exact_zeros,
+            )
         answers["has"] = _ask_views(aside, prepared, "neuron_has", place)
         lists = answers["lists"].result()
         tokens = listed_tokens(lists)
@@ -188,12 +194,12 @@ def _ask_of_text(
     place: Mapping[str, Any],
     corpus_id: int,
     *,
-    is_signed: bool,
+    has_poles: bool,
 ) -> dict[str, _Answer]:
     """First what takes longest: it holds tokens, whose texts are asked for next."""
     parameters = {**place, "corpus_id": corpus_id}
     of_poles = {}
-    if is_signed:
+    if has_poles:
         of_poles = {
             "pole_contexts": aside.ask(partial(_contexts, parameters=parameters, name="neuron_pole_contexts")),
             **{name: _ask(aside, name, parameters) for name in ("poles", "strength")},

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.spelling import visible_list
+from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.statements import ask_records, framed
@@ -151,7 +152,21 @@ def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[Kn
     corpora = _counted_corpora(connection, models)
     missing = [model.name for model in models if model.name not in corpora]
     left_out = [f"no n-grams counted on the shown corpus, so left out: {', '.join(missing)}"] if missing else []
-    return [*which_corpora(connection, list(corpora)), *left_out]
+    return [*_counted_strong(connection, corpora), *which_corpora(connection, list(corpora)), *left_out]
+
+
+def _counted_strong(connection: duckdb.DuckDBPyConnection, corpora: Mapping[str, MeasuredCorpus]) -> list[str]:
+    """In which models a neuron fires on a word where it is strong there, and not wherever it is active: a sentence."""
+    runs = ask_records(connection, "jobs_on_corpora", {"models": list(corpora)})
+    strong = {
+        run["model"] for run in runs if run["counts_strong"] and run["corpus_id"] == corpora[run["model"]].corpus_id
+    }
+    names = ", ".join(model for model in corpora if model in strong)
+    return (
+        [f"in {names} firing is a strong activation, |m| above {STRONG:g} root mean squares, at one pole"]
+        if names
+        else []
+    )
 
 
 def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> dict[str, MeasuredCorpus]:

@@ -1,6 +1,6 @@
 """The neurons of one model that a query finds, for whoever does something with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
 import duckdb
@@ -8,7 +8,7 @@ import duckdb
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.errors.unfit_options import neuron_of_another, nothing_chosen
 from neurothek.queries.errors.unknown_subjects import unknown_word
-from neurothek.queries.names.models import choose_model, find_neuron
+from neurothek.queries.names.models import KnownModel, choose_model, find_neuron
 from neurothek.queries.names.words import find_terms, nearest_words
 from neurothek.queries.search.by_score import OpenWeights
 from neurothek.queries.search.by_word import search
@@ -100,8 +100,8 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:
     """Those of each kind that the model has any of, as its shown corpus labels them; one may be of several kinds.
 
-    dead, token detectors, n-gram detectors (of two or three tokens) and positional are what the views call so; dominant
-    is the hundredth of the neurons that were dominant in most examples.
+    dead (of models without exact zeros negligible), token detectors, n-gram detectors (of two or three tokens) and
+    positional are what the views call so; dominant is the hundredth of the neurons that were dominant in most examples.
     """
     model_row = choose_model(connection, model)
     rows = ask_records(connection, "neurons_of_kinds", {"model": model})
@@ -110,8 +110,16 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
         for kind, group in groupby(rows, key=lambda row: row["kind"])
     }
     if not kinds:
-        raise nothing_chosen(model, "of any kind", "; ".join(null_labels("is_dead", [model_row])))
+        raise nothing_chosen(model, "of any kind", "; ".join(notes_on_kinds(model_row, kinds)))
     return kinds
+
+
+def notes_on_kinds(model: KnownModel, kinds: Collection[str]) -> list[str]:
+    """What stands in the place of dead neurons where no coefficient is exactly 0: a sentence, or none."""
+    if model.has_exact_zeros:
+        return []
+    lacking = "" if "negligible" in kinds else ", of which none is known (the job poles measures contributions)"
+    return [f"no neuron of {model.name} is ever exactly 0, so none is dead: negligible ones take their place{lacking}"]
 
 
 def _nonempty(model: str, description: str, neurons: Sequence[tuple[int, int]], why: str = "") -> Neurons:

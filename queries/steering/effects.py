@@ -10,6 +10,7 @@ import polars as pl
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import records
+from neurothek.queries.names.models import choose_model
 from neurothek.queries.views.neuron_facts import rows_of_models
 
 _WRITTEN_TEXTS = """\
@@ -33,6 +34,7 @@ class Effects(TabularAnswer):
         names: the interventions that were asked for; the frames have these alone.
         neurons: those that were turned off one by one, with the columns of the view `neuron_effects`, the largest
             effect first; None where neurons were changed together.
+        is_gated: whether a neuron of the model counts as active where its gate is open.
     """
 
     model: str
@@ -42,6 +44,7 @@ class Effects(TabularAnswer):
     continuations: pl.DataFrame
     names: tuple[str, ...]
     neurons: pl.DataFrame | None = None
+    is_gated: bool = False
 
     @property
     def summary(self) -> str:
@@ -59,7 +62,7 @@ class Effects(TabularAnswer):
     def sections(self) -> list[Section]:
         """Its tables with their titles."""
         if self.neurons is not None:
-            return [section_of_neurons(self.neurons)]
+            return [section_of_neurons(self.neurons, is_gated=self.is_gated)]
         result = [
             Section("what changing the neurons adds to the loss", effects_table(self.interventions), REMARK),
             Section("the same by domain", by_domain(self.steering)),
@@ -129,12 +132,14 @@ def effects_of(
         of_names(written),
         tuple(names),
         neurons_turned_off(connection, model, neurons) if neurons else None,
+        choose_model(connection, model).is_signed,
     )
 
 
 _N_SHOWN = 20
+_RANDOM = "random: the effects of random neurons of the layer that fire, itself left out;\n"
+_RANDOM_GATED = "random: the effects of random neurons of the layer whose gate opens, itself left out;\n"
 _REMARK = (
-    "random: the effects of random neurons of the layer that fire, itself left out;\n"
     "percentile: percent of these whose effect is smaller: near 50, the neuron matters no more than another;\n"
     f"it takes {LEAST_SETS} of them"
 )
@@ -167,8 +172,8 @@ def neurons_sentence(model: str, neurons: pl.DataFrame) -> str:
     )
 
 
-def section_of_neurons(neurons: pl.DataFrame) -> Section:
-    """The neurons with the largest effects."""
+def section_of_neurons(neurons: pl.DataFrame, *, is_gated: bool = False) -> Section:
+    """The neurons with the largest effects, beside those of random ones that are active on the text."""
     table = neurons.head(_N_SHOWN).select(
         pl.col("address").alias("neuron"),
         pl.col("effect_on_loss").alias("effect"),
@@ -179,7 +184,8 @@ def section_of_neurons(neurons: pl.DataFrame) -> Section:
     )
     title = "what turning each off adds to the loss"
     is_cut = neurons.height > table.height
-    return Section(f"{title}, the largest {table.height}" if is_cut else title, table, _REMARK)
+    remark = f"{_RANDOM_GATED if is_gated else _RANDOM}{_REMARK}"
+    return Section(f"{title}, the largest {table.height}" if is_cut else title, table, remark)
 
 
 _EFFECT = ("effect", "percentile", "random_effect", "random_effect_most", "random_effect_least")

@@ -9,7 +9,7 @@
 --   family: Models of one family differ in size or variant only.
 --   variant: Null for a plain size; else what sets the model apart.
 --   size: Parameters of the model without embeddings.
---   kind: dead, token detectors, n-gram detectors (of two or three tokens), positional, or dominant (the hundredth that is dominant most often).
+--   kind: dead (negligible, of models without exact zeros), token detectors, n-gram detectors (of two or three tokens), positional, or dominant (the hundredth that is dominant most often).
 --   n_neurons: Neurons of the kind.
 --   neuron_share: n_neurons over all neurons of the model.
 --   effect: What turning them off adds to the loss, nats a token.

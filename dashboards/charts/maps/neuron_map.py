@@ -20,6 +20,12 @@ ORDERS: Mapping[By, str] = {
     "last.",
 }
 
+FIRST_ACTIVE = (
+    "Within a layer: by the tokens read before a neuron was first active (its gate open, or its activation above 0), "
+    "never active last."
+)
+"""The order by first firing of a model without exact zeros, whose neurons all write something at every token."""
+
 KINDS: Mapping[str, Mapping[str, str]] = {
     "light": {
         "token detector": "#332288",
@@ -59,6 +65,12 @@ _TITLES: Mapping[By, str] = {
     "first firing": "tokens before it first fired",
     "kurtosis": "excess kurtosis of its scores",
 }
+_TITLES_WITHOUT_ZEROS: Mapping[By, str] = {
+    "kind": "effective frequency",
+    "frequency": "effective frequency",
+    "first firing": "tokens before it was first active",
+    "kurtosis": _TITLES["kurtosis"],
+}
 _HIGHEST = 560
 _ROW = (8, 40)
 """Least and most pixels of a layer."""
@@ -76,7 +88,12 @@ def cells_of_a_row(n_layers: int) -> int:
     return max(least, min(most, MOST_CELLS // n_layers))
 
 
-def neuron_map(cells: pl.DataFrame, by: By, theme: str) -> alt.Chart:
+def order(by: By, *, lacks_zeros: bool = False) -> str:
+    """The order of a layer's neurons, in a sentence; of a model without exact zeros none is said to fire."""
+    return FIRST_ACTIVE if lacks_zeros and by == "first firing" else ORDERS[by]
+
+
+def neuron_map(cells: pl.DataFrame, by: By, theme: str, *, lacks_zeros: bool = False) -> alt.Chart:
     """A row for each layer, the first at the top; a click on a cell chooses its neuron ("chosen", by address).
 
     Args:
@@ -84,14 +101,16 @@ def neuron_map(cells: pl.DataFrame, by: By, theme: str) -> alt.Chart:
             promotes) where it is known.
         by: what colours the cells.
         theme: "light" or "dark".
+        lacks_zeros: whether no activation of the model is exactly 0.
     """
+    titles = _TITLES_WITHOUT_ZEROS if lacks_zeros else _TITLES
     n_layers = cells.get_column("layer").n_unique()
     least, most = _ROW
     tooltip = [
         alt.Tooltip("address:N", title="opens"),
         *([alt.Tooltip("told:N", title="promotes")] if "told" in cells.columns else []),
         alt.Tooltip("kind:N"),
-        alt.Tooltip("number:Q", title=_TITLES[by], format={"first firing": ",", "kurtosis": ".1f"}.get(by, ".2%")),
+        alt.Tooltip("number:Q", title=titles[by], format={"first firing": ",", "kurtosis": ".1f"}.get(by, ".2%")),
         *(
             [alt.Tooltip("n_neurons:Q", title="neurons in the cell")]
             if cells.get_column("n_neurons").max() != 1
@@ -114,7 +133,7 @@ def neuron_map(cells: pl.DataFrame, by: By, theme: str) -> alt.Chart:
                 scale=alt.Scale(paddingInner=0.14 if n_layers <= 40 else 0.06, paddingOuter=0),
                 axis=alt.Axis(labelOverlap=True, ticks=False, domain=False),
             ),
-            color=_colour(cells, by, theme),
+            color=_colour(cells, by, theme, titles[by]),
             opacity=_opacity(cells, by),
             tooltip=tooltip,
         )
@@ -124,7 +143,7 @@ def neuron_map(cells: pl.DataFrame, by: By, theme: str) -> alt.Chart:
     return chart
 
 
-def _colour(cells: pl.DataFrame, by: By, theme: str) -> alt.Color:
+def _colour(cells: pl.DataFrame, by: By, theme: str, title: str) -> alt.Color:
     kinds = KINDS[theme]
     present = set(cells.get_column("kind"))
     if by == "kind":
@@ -146,7 +165,7 @@ def _colour(cells: pl.DataFrame, by: By, theme: str) -> alt.Color:
             reverse=by == "first firing",
         ),
         legend=alt.Legend(
-            title=_TITLES[by],
+            title=title,
             orient="top",
             format={"first firing": "~s", "kurtosis": "~r"}.get(by, "~%"),
             gradientLength=180,

@@ -66,17 +66,20 @@ def middle(shares: Sequence[float]) -> float:
     return sum(number * share for number, share in enumerate(shares)) / total if total else 0.0
 
 
-def position_map(cells: pl.DataFrame, colours: Mapping[str, str], theme: str) -> Drawing:
+def position_map(
+    cells: pl.DataFrame, colours: Mapping[str, str], theme: str, *, counts_strong: bool = False
+) -> Drawing:
     """A heat map; a click chooses a neuron ("chosen", by address).
 
     Args:
         cells: see `position_cells`.
         colours: kind -> colour of the mark at the left of its rows.
         theme: "light" or "dark".
+        counts_strong: whether strong activations are counted, as of models without exact zeros, and not all.
     """
     n_rows = 1 + max(cells.get_column("row"), default=0)
     scale = alt.Scale(domain=[0, n_rows], reverse=True, nice=False)
-    heat = clickable(_heat(cells, scale, theme))
+    heat = clickable(_heat(cells, scale, theme, "is strong" if counts_strong else "fires"))
     groups = pl.DataFrame(list(_groups(cells, colours)), infer_schema_length=None)
     mark = alt.Chart(groups).encode(alt.Y("row:Q", scale=scale, axis=None))
     strip = mark.mark_rect().encode(
@@ -93,7 +96,7 @@ def position_map(cells: pl.DataFrame, colours: Mapping[str, str], theme: str) ->
     return alt.layer(heat, strip, names).properties(height=height)
 
 
-def _heat(cells: pl.DataFrame, scale: alt.Scale, theme: str) -> alt.Chart:
+def _heat(cells: pl.DataFrame, scale: alt.Scale, theme: str, fires: str) -> alt.Chart:
     first, last = min(cells.get_column("position"), default=0), max(cells.get_column("position_to"), default=1)
     heat: alt.Chart = (
         alt.Chart(cells.with_columns(row_to=pl.col("row") + 1))
@@ -112,7 +115,7 @@ def _heat(cells: pl.DataFrame, scale: alt.Scale, theme: str) -> alt.Chart:
                 "frequency:Q",
                 scale=alt.Scale(domain=[0, 1], range=list(RAMPS[theme])),
                 legend=alt.Legend(
-                    title="share of the sequences in which it fires",
+                    title=f"share of the sequences in which it {fires}",
                     titleLimit=300,
                     orient="top",
                     format="~%",
@@ -127,7 +130,7 @@ def _heat(cells: pl.DataFrame, scale: alt.Scale, theme: str) -> alt.Chart:
                 alt.Tooltip("position_kind:N", title="kind"),
                 alt.Tooltip("position_strength:N", title="strength"),
                 alt.Tooltip("position:Q", format=".0f", title="from position"),
-                alt.Tooltip("frequency:Q", format=".1%", title="fires in"),
+                alt.Tooltip("frequency:Q", format=".1%", title=f"{fires} in"),
             ],
         )
     )

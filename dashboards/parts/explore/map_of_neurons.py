@@ -54,8 +54,8 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
         cells = with_token_text(with_promoted_at_pole(reader, model, cells))
     chosen = show_figure(
         "All of its neurons",
-        lambda theme: neuron_map.neuron_map(cells, by, theme),
-        caption(by, -(-model.d_ffn // n_cells), has_layers=layer is None),
+        lambda theme: neuron_map.neuron_map(cells, by, theme, lacks_zeros=not model.has_exact_zeros),
+        caption(by, -(-model.d_ffn // n_cells), has_layers=layer is None, lacks_zeros=not model.has_exact_zeros),
         data.showing("neuron_map", cells),
         source=SOURCE,
         own_legend=True,
@@ -73,8 +73,9 @@ def is_known(cells: pl.DataFrame) -> bool:
     return not cells.filter((pl.col("kind") != "not run on text") | pl.col("number").is_not_null()).is_empty()
 
 
-def pick_colour() -> By:
-    """Let the person choose what colours and orders the map; it stands in the address."""
+def pick_colour(model: KnownModel) -> By:
+    """Let the person choose what colours and orders the map of a model; it stands in the address."""
+    labels: dict[str, str] = {} if model.has_exact_zeros else {"first firing": "first active"}
     options: tuple[By, ...] = get_args(By)
     colour = cast("By", asked_among("colour", options, is_silent=True) or options[0])
     picked = st.segmented_control(
@@ -82,26 +83,27 @@ def pick_colour() -> By:
         options,
         default=colour,
         key=own_key("colour"),
-        format_func=str.capitalize,
+        format_func=lambda by: str(labels.get(by, by)).capitalize(),
     )
     by = picked or options[0]
     remember(colour=None if by == options[0] else by)
     return by
 
 
-def caption(by: By, n_held: int, *, has_layers: bool) -> str:
+def caption(by: By, n_held: int, *, has_layers: bool, lacks_zeros: bool = False) -> str:
     """What one sees on the map.
 
     Args:
         by: what colours it.
         n_held: how many neurons a cell holds at most.
         has_layers: whether it shows more than one layer.
+        lacks_zeros: whether no activation of the model is exactly 0.
     """
     each = "a cell is a neuron"
     if n_held > 1:
         each = f"a cell holds up to {n_held:,} neurons and has the rarest kind of them"
     what = f"A row is a layer, {each}" if has_layers else each.capitalize()
-    return f"{what}; click one to open it. {neuron_map.ORDERS[by]}"
+    return f"{what}; click one to open it. {neuron_map.order(by, lacks_zeros=lacks_zeros)}"
 
 
 def with_token_text(cells: pl.DataFrame) -> pl.DataFrame:

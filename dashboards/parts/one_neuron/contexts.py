@@ -34,6 +34,10 @@ BANDS = {
     ),
     "Random": ("random", "Around tokens drawn from the whole text, the same for every neuron."),
 }
+_OF_ALL_SEQUENCES = (
+    "A random sample of all sequences, none of which leaves it at exactly 0, by its largest activation there: upper, "
+    "middle and lower third."
+)
 SIGNS = {"Positive": "positive", "Negative": "negative"}
 """Tabs of a neuron whose coefficient can be below 0: the strongest places of each sign."""
 
@@ -51,7 +55,7 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         page: all that is known of the neuron.
         corpus: the corpus that was asked for; None: the shown one.
     """
-    heading = "Where it is strongest" if page.is_signed else "Where it fires"
+    heading = "Where it is strongest" if page.is_signed or not page.has_exact_zeros else "Where it fires"
     st.markdown(f"**{heading}**", help=plain(DEFINITION))
     if page.windows.is_empty():
         _only_places(connection, page, corpus)
@@ -71,11 +75,12 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         rows = page.windows.filter(band=band)
         with tab:
             if rows.is_empty():
-                st.caption(plain(f"It did not fire on the tokens of {page.corpus} that were seen."))
+                silent = "It did not fire" if page.has_exact_zeros else "Its activation was exactly 0"
+                st.caption(plain(f"{silent} on the tokens of {page.corpus} that were seen."))
                 continue
             table = rows if page.names_writing(rows) else rows.drop("writes")
             st.html(windows_html(table.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
-            st.caption(plain(explanation))
+            st.caption(plain(_OF_ALL_SEQUENCES if band == "quantile" and not page.has_exact_zeros else explanation))
 
 
 def strongest_of(page: NeuronPage) -> float:
@@ -129,7 +134,8 @@ def _drawn(bins: pl.DataFrame, theme: Theme) -> alt.Chart:
 
 def _only_places(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpus: str | None) -> None:
     if page.contexts.is_empty():
-        st.caption("It did not fire on the tokens seen, or the job contexts has not run.")
+        silent = "It did not fire on the tokens seen, or the" if page.has_exact_zeros else "The"
+        st.caption(f"{silent} job contexts has not run.")
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one per sequence. To shade every token around them:"))
@@ -220,7 +226,8 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
     """How its frequency depends on the position."""
     if page.positions.is_empty():
         st.markdown("**Frequency by position**")
-        st.caption("It never fired, or the job positions has not run.")
+        silent = "It never fired, or the" if page.has_exact_zeros else "The"
+        st.caption(f"{silent} job positions has not run.")
         return
     first = page.positions.row(0, named=True)
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
@@ -232,7 +239,11 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
             nats=first["mutual_information_corrected"],
             n=first["n_sequences"],
             corpus=page.corpus,
-            fires="is strong at its pole" if page.positions_are_strong else "fires",
+            fires="is strong at its pole"
+            if page.positions_are_strong
+            else "fires"
+            if page.has_exact_zeros
+            else f"is active ({page.activation_rule})",
         ),
         Data("position_profile", sql, page.positions),
         source="Figure 7 of Voita et al. 2023.",

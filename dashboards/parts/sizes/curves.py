@@ -99,13 +99,14 @@ def _draw_curve(sizes: Sizes, curve: Curve) -> None:
 def _of_activity(sizes: Sizes) -> Iterator[Curve]:
     dead = sizes.data("dead_by_depth")
     if _is_known(dead.frame, "dead_share"):
+        with_zeros = _these(sizes, dead.frame.filter(pl.col("dead_share").is_not_null()))
         yield Curve(
             "Dead neurons",
             dead,
             "dead_share",
             f"Never active {sizes.on_text}.",
             f"Figure 1 of {VOITA}, dead neurons by layer. A prepended BOS does not count, a choice of this project.",
-            f"No neuron of these models is dead {sizes.on_text}.",
+            f"No neuron of {with_zeros} is dead {sizes.on_text}.",
         )
         yield Curve(
             "Activation frequency",
@@ -113,19 +114,20 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
             "mean_frequency",
             f"Share of the tokens at which a neuron is active, mean over those that fired {sizes.on_text}.",
             f"Figure 1 of {VOITA}, activation frequency by layer.",
-            f"No neuron of these models fired {sizes.on_text}.",
+            f"No neuron of {with_zeros} fired {sizes.on_text}.",
         )
     sparse = sizes.data("sparseness_by_depth")
     if sparse.frame.is_empty():
         return
+    without = _these(sizes, sparse.frame)
     yield Curve(
         "Effective frequency",
         sparse,
         "median_effective_frequency",
-        "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active, as no activation of these "
-        f"models is exactly 0; {sizes.on_text}.",
+        "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active, as no activation of "
+        f"{without} is exactly 0; {sizes.on_text}.",
         "After Treves and Rolls 1991.",
-        f"No neuron of these models has an activation {sizes.on_text}.",
+        f"No neuron of {without} has an activation {sizes.on_text}.",
     )
     sizes.missing(
         "Contributions were not measured, so negligible neurons are unknown",
@@ -139,8 +141,14 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
             "negligible_share",
             f"Never 1% of the output of their FFN {sizes.on_text}: what dead neurons are where no activation is 0.",
             "Source: this project.",
-            f"No neuron of these models is negligible {sizes.on_text}.",
+            f"No neuron of {without} is negligible {sizes.on_text}.",
         )
+
+
+def _these(sizes: Sizes, rows: pl.DataFrame) -> str:
+    """The models of the rows: by name where the page has others, of which a sentence about these would be false."""
+    models = [name for name in sizes.names if name in set(rows.get_column("model"))]
+    return "these models" if len(models) == len(sizes.names) else ", ".join(models)
 
 
 def _without_share(sparse: Data) -> set[str]:

@@ -5,5 +5,11 @@ select
         from neurons
         where
             model = $model
-            and (is_dead or is_token_detector or position_strength in ('strong', 'weak') or times_dominant > 0)
+            and (
+                is_dead
+                or (is_negligible and is_dead is null)
+                or is_token_detector
+                or position_strength in ('strong', 'weak')
+                or times_dominant > 0
+            )
     ) as has_kinds,

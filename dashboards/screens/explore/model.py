@@ -39,7 +39,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         layers = data_of(reader, "model_layers", {"model": model.name})
         if not layers.frame.is_empty():
             st.markdown(plain(model_headline(layers.frame)))
-        show_map(reader, model, pick_colour() if layers.frame.height else "kurtosis")
+        show_map(reader, model, pick_colour(model) if layers.frame.height else "kurtosis")
         if layers.frame.is_empty():
             what = "The activity of this model has not been measured yet."
             missing(connection, what, [model.name], corpus=corpus)

@@ -84,7 +84,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_logits(page)
             show_histogram(page, neuron)
     text = strongest_text(page.contexts, page.special_tokens)
-    is_silent = bool(page.facts["never_active"]) and not neuron.of.is_signed
+    is_silent = bool(page.facts["never_active"]) and neuron.of.has_exact_zeros and not neuron.of.is_signed
     room.append((st.container(), page.address, text, is_silent))
     if page.corpus is not None:
         with beside("second"):

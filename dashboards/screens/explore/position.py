@@ -34,8 +34,8 @@ _ROW, _EDGES = 18, 90
 """Pixels of a row of ranges, of the legend above and the axis below."""
 
 MAP = (
-    "{rows}, grouped by kind, and in a kind from those that fire first to those that fire last. Click a row to open "
-    "its neuron."
+    "{rows}, grouped by kind, and in a kind from those that {fire} first to those that {fire} last. Click a row to "
+    "open its neuron."
 )
 LISTED = {
     "position_kind": ("kind", ""),
@@ -77,8 +77,10 @@ def _show(reader: Reading, model: KnownModel) -> None:
     least = thresholds("neurons")["positional_information"]
     n_found = int(kinds.frame.get_column("n_neurons").sum())
     headline = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
-    st.markdown(plain(f"{headline} Positional: firing carries more than {least:g} nats about the position, {on}."))
-    _map(reader, model.name, data.frame.head(MOST_ROWS), n_found)
+    st.markdown(
+        plain(f"{headline} Positional: {_firing(model)} carries more than {least:g} nats about the position, {on}.")
+    )
+    _map(reader, model, data.frame.head(MOST_ROWS), n_found)
     teams = data_of(reader, "teams", {"model": model.name})
     left, right = (st.container(), st.container()) if teams.frame.is_empty() else st.columns(2, gap="medium")
     with left:
@@ -135,18 +137,24 @@ def _say_why(reader: Reading, model: str) -> None:
         st.info(plain(f"The positional neurons of {model} cannot be determined on {row['corpus']} ({row['why_not']})."))
 
 
-def _map(reader: Reading, model: str, neurons: pl.DataFrame, n_found: int) -> None:
+def _firing(model: KnownModel) -> str:
+    """What is counted by position: where no activation is exactly 0, the strong ones."""
+    return "firing" if model.has_exact_zeros else "strong activation at its pole"
+
+
+def _map(reader: Reading, model: KnownModel, neurons: pl.DataFrame, n_found: int) -> None:
     places = {"layers": neurons.get_column("layer").to_list(), "neurons": neurons.get_column("neuron").to_list()}
-    data = data_of(reader, "position_profiles", {"model": model, **places})
+    data = data_of(reader, "position_profiles", {"model": model.name, **places})
     cells = position_map.position_cells(data.frame, list(KINDS["light"]))
     n_rows = cells.get_column("address").n_unique()
     rows = f"Each of the {n_rows:,} positional neurons is a row"
     if n_rows < n_found:
-        rows = f"A row is a neuron, the {n_rows:,} whose firing carries most information about the position"
+        rows = f"A row is a neuron, the {n_rows:,} whose {_firing(model)} carries most information about the position"
+    fire = "fire" if model.has_exact_zeros else "are strong"
     chosen = show_figure(
-        "Where in a sequence they fire",
-        lambda theme: position_map.position_map(cells, KINDS[theme], theme),
-        MAP.format(rows=rows),
+        f"Where in a sequence they {fire}",
+        lambda theme: position_map.position_map(cells, KINDS[theme], theme, counts_strong=not model.has_exact_zeros),
+        MAP.format(rows=rows, fire=fire),
         data.showing("position_profiles"),
         source="Figure 7 of Voita et al. 2023; the kinds are this project's.",
         own_legend=True,

@@ -9,6 +9,11 @@ select 'dead' as kind, layer, neuron,
 from neurons
 where model = $model and is_dead
 union all
+-- What dead neurons are where no coefficient is exactly 0.
+select 'negligible' as kind, layer, neuron,
+from neurons
+where model = $model and is_negligible and is_dead is null
+union all
 select 'token detectors' as kind, layer, neuron,
 from neurons
 where model = $model and is_token_detector

@@ -11,7 +11,7 @@ import neurothek
 from neurothek.catalog.spelling import quoted
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.terminal.cells import percent
-from neurothek.queries.neuron.headline import headline
+from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NeuronPage, neuron_page
 from tests.support import ingests
 from tests.support.models import Kind, build
@@ -149,3 +149,65 @@ def test_where_exact_zeros_are_the_first_trigger_is_one_of_the_open_gate(tmp_pat
 def test_a_gate_that_never_opens_is_not_called_silent(page: NeuronPage) -> None:
     shut = replace(page, domains=page.domains.with_columns(n_active=0))
     assert headline(shut).startswith(f"Gate open at none of the {page.domains['n_tokens_seen'].sum():,} tokens of ")
+
+
+@pytest.fixture(scope="module")
+def smooth(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """A GPT-2: GELU without gates, whose coefficients have both signs, and are small below 0."""
+    folder = tmp_path_factory.mktemp("smooth")
+    made, model = ingests.open_warehouse(folder / "w.duckdb"), build(folder / "smooth", "gpt2", d_ffn=16)
+    jobs = ("projections", "activity", "contexts", "poles")
+    ingests.measure(made, model, ingests.request(ingests.write_corpus(folder), jobs=jobs))
+    return made
+
+
+def test_without_gates_the_card_opens_with_both_signs_too(smooth: Warehouse) -> None:
+    """Its lists stay what it promotes and suppresses: a search for words names no pole of such a model."""
+    with smooth.reader() as connection:
+        page = neuron_page(connection, "smooth/L1N3")
+        rows = connection.sql("from neuron_poles where address = 'smooth/L1N3' order by pole desc").pl().to_dicts()
+    titles = [section.title for section in page.sections()]
+    assert titles[:3] == ["poles in long+short", "promotes", "suppresses"]
+    assert "cases of its gate in long+short" not in titles
+    assert [title for title in titles if title.startswith("strongest contexts")] == [
+        "strongest contexts at positive coefficients in long+short",
+        "strongest contexts at negative coefficients in long+short",
+    ]
+    shown = page.poles.poles.select("pole", "frequency", "abs_share").to_dicts()
+    assert shown == [
+        {name: pytest.approx(row[name]) for name in one} | {"pole": row["pole"]}
+        for one, row in zip(shown, rows, strict=True)
+    ]
+    assert all(0 < row["abs_share"] < 1 for row in shown)
+    assert headline(page).startswith("Active (m > 0) at ")
+    assert (
+        "negative"
+        in CliRunner().invoke(neurothek.main, ["neuron", "smooth/L1N3", "--warehouse", str(smooth.path)]).stdout
+    )
+
+
+def test_sampled_places_are_of_all_sequences_where_none_leaves_it_at_0(smooth: Warehouse, page: NeuronPage) -> None:
+    with smooth.reader() as connection:
+        of_gelu = neuron_page(connection, "smooth/L1N3")
+    for one, sample in ((page, "all sequences"), (of_gelu, "all sequences")):
+        (section,) = [section for section in one.sections() if section.title.startswith("sampled contexts")]
+        assert f"thirds of a random sample of {sample}, by" in str(section.remark)
+        (as_relu,) = [
+            section
+            for section in replace(one, has_exact_zeros=True).sections()
+            if section.title.startswith("sampled contexts")
+        ]
+        assert "thirds of a random sample of the sequences in which it fires, by" in str(as_relu.remark)
+
+
+def test_at_the_bos_it_is_active_and_does_not_fire(page: NeuronPage) -> None:
+    only = replace(page, facts={**page.facts, "fires_only_at_bos": True})
+    assert "It is active at the prepended BOS, which is not counted." in only.summary
+    assert "active only at BOS" in labels_of(only.facts)
+    assert "It fires at the prepended BOS, which is not counted." in replace(only, has_exact_zeros=True).summary
+
+
+def test_a_search_by_trigger_says_what_firing_is(warehouse: Warehouse, page: NeuronPage) -> None:
+    (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
+    found = neurothek.open(warehouse.path).search(triggered_by=first["text"].replace("·", " "), exact=True)
+    assert "in gated firing is a strong activation, |m| above 3 root mean squares, at one pole" in found.notes

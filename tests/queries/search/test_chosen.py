@@ -8,8 +8,15 @@ import pytest
 
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.queries.names.models import choose_model
 from neurothek.queries.search.by_word import search
-from neurothek.queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
+from neurothek.queries.search.chosen import (
+    neurons_found,
+    neurons_named,
+    neurons_of_kinds,
+    neurons_where,
+    notes_on_kinds,
+)
 from neurothek.queries.search.question import Question
 from tests.support import event_warehouse as made
 
@@ -104,3 +111,25 @@ def test_kinds_are_what_the_views_call_so(connection: duckdb.DuckDBPyConnection)
         assert all(list(some) == sorted(set(some)) for some in kinds.values())
         seen |= kinds.keys()
     assert "dominant" in seen
+
+
+def test_of_a_model_without_exact_zeros_the_negligible_are_a_kind_and_none_is_dead(tmp_path: Path) -> None:
+    """The same small contributions make no kind of a ReLU model, whose silent neurons are dead."""
+    made.create(tmp_path / "w.duckdb")
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+        connection.execute(
+            "update store.neuron_facts set contribution_max = case neuron when 1 then 0.009 else 0.5 end"
+        )
+    with Warehouse(tmp_path / "w.duckdb").reader() as connection:
+        kinds = neurons_of_kinds(connection, "gelu-1m")
+        assert kinds["negligible"] == ((0, 1), (1, 1))
+        assert "dead" not in kinds
+        assert notes_on_kinds(choose_model(connection, "gelu-1m"), kinds) == [
+            "no neuron of gelu-1m is ever exactly 0, so none is dead: negligible ones take their place"
+        ]
+        (unknown,) = notes_on_kinds(choose_model(connection, "gelu-1m"), {"dominant"})
+        assert unknown.endswith("of which none is known (the job poles measures contributions)")
+        relu = neurons_of_kinds(connection, "tiny-1m")
+        assert "dead" in relu
+        assert "negligible" not in relu
+        assert notes_on_kinds(choose_model(connection, "tiny-1m"), ()) == []

@@ -181,6 +181,19 @@ def test_the_dead_are_drawn_in_their_colour_whatever_colours_the_rest(by: By, th
     assert by in ORDERS
 
 
+def test_where_no_activation_is_0_the_numbers_have_other_names() -> None:
+    relu, smooth = (
+        [neuron_map(made_up(), by, "light", lacks_zeros=lacks).to_dict()["encoding"] for by in get_args(By)]
+        for lacks in (False, True)
+    )
+    told = [encoding["tooltip"][-1]["title"] for encoding in relu]
+    assert told == ["frequency", "frequency", "tokens before it first fired", "excess kurtosis of its scores"]
+    of_smooth = [encoding["tooltip"][-1]["title"] for encoding in smooth]
+    assert of_smooth[:3] == ["effective frequency", "effective frequency", "tokens before it was first active"]
+    assert of_smooth[3] == told[3]
+    assert smooth[2]["color"]["legend"]["title"] == of_smooth[2]
+
+
 def test_layers_without_a_number_are_drawn_too() -> None:
     cells = made_up().with_columns(pl.lit("not run on text").alias("kind"), pl.lit(None, pl.Float64).alias("number"))
     assert neuron_map(cells, "kind", "light").to_dict()["encoding"]["opacity"] == {"value": 1}

@@ -71,6 +71,16 @@ def test_every_kind_that_is_there_is_named_with_its_number(theme: str) -> None:
     assert chosen["select"]["fields"] == ["address"]
 
 
+def test_where_strong_activations_are_counted_none_is_said_to_fire() -> None:
+    cells = position_cells(PROFILES, ORDER)
+    for counts_strong, fires in ((False, "fires"), (True, "is strong")):
+        heat = position_map(cells, KINDS["light"], "light", counts_strong=counts_strong).to_dict()["layer"][0][
+            "encoding"
+        ]
+        assert heat["color"]["legend"]["title"] == f"share of the sequences in which it {fires}"
+        assert heat["tooltip"][-1]["title"] == f"{fires} in"
+
+
 def test_many_rows_are_no_higher_than_a_screen() -> None:
     many = pl.DataFrame([profile(f"m/L0N{number}", "other", [1, 2]) for number in range(120)])
     assert position_map(position_cells(many, ORDER), KINDS["light"], "light").to_dict()["height"] < 750

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from neurothek.dashboards.charts.maps.neuron_map import ORDERS
+from neurothek.dashboards.charts.maps.neuron_map import FIRST_ACTIVE, ORDERS
 from neurothek.dashboards.parts.explore.map_of_neurons import caption, is_known, with_token_text
 
 
@@ -14,6 +14,14 @@ def test_the_caption_says_what_a_cell_and_a_row_is() -> None:
     assert caption("frequency", 1234, has_layers=False) == (
         f"A cell holds up to 1,234 neurons and has the rarest kind of them; click one to open it. {ORDERS['frequency']}"
     )
+
+
+def test_where_no_activation_is_0_no_neuron_is_said_to_fire() -> None:
+    smooth = caption("first firing", 1, has_layers=True, lacks_zeros=True)
+    assert smooth.endswith(FIRST_ACTIVE)
+    assert "fired" not in smooth
+    assert caption("first firing", 1, has_layers=True).endswith("before a neuron first fired, dead last.")
+    assert caption("kind", 1, has_layers=True, lacks_zeros=True).endswith(ORDERS["kind"])
 
 
 def test_a_cell_tells_the_first_five_tokens_with_their_white_space() -> None:

@@ -1,14 +1,16 @@
 """Curves by depth: which have nothing to see and what is said instead; kinds summed over layers."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import polars as pl
 import pytest
 
 from neurothek.dashboards.charts.layers import OfLayer
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.parts.sizes.curves import Curve, _few_detectors, by_kind
+from neurothek.dashboards.parts.sizes.curves import Curve, _few_detectors, _these, by_kind
+from neurothek.dashboards.parts.sizes.selection import Sizes
 from neurothek.dashboards.widgets.figures import Data
 from neurothek.queries.compare.kinds import KINDS
 from tests.dashboards.conftest import Opener
@@ -39,6 +41,20 @@ def test_a_single_detector_is_named_with_its_layer() -> None:
     assert _few_detectors(rows, "on a text") == "One neuron alone detects a token, in layer 1 of b."
     none = rows.with_columns(pl.lit(0).alias("n_detectors"))
     assert _few_detectors(none, "on a text") == "No neuron of these models detects a token, on a text."
+
+
+def test_on_a_page_of_both_sorts_of_models_they_are_named() -> None:
+    sizes = cast("Sizes", SimpleNamespace(names=("a", "b", "c")))
+    assert _these(sizes, pl.DataFrame({"model": ["c", "a", "c"]})) == "a, c"
+    assert _these(sizes, pl.DataFrame({"model": ["c", "b", "a"]})) == "these models"
+
+
+def test_a_sentence_about_some_of_the_models_names_them(page: Opener, whole_path: Path) -> None:
+    """Of one with exact zeros and one without, each figure is about one of them alone."""
+    text = shown_text(page(whole_path, models="tiny-1m,gelu-1m"))
+    assert "as no activation of gelu-1m is exactly 0" in text
+    assert "of these models is exactly 0" not in text
+    assert "as no activation of these models is exactly 0" in shown_text(page(whole_path, models="gelu-1m"))
 
 
 def test_what_was_not_measured_stands_last_with_its_commands(page: Opener, tmp_path: Path) -> None:

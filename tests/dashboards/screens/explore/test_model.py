@@ -61,6 +61,13 @@ def test_what_colours_the_map_is_kept_in_the_address(page: Opener, full_path: Pa
     assert "colour" not in page(full_path, "model", model="tiny-2m").query_params
 
 
+def test_the_map_of_a_model_without_exact_zeros_says_active(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "model", model="gelu-1m", colour="first firing")
+    assert "first active" in text(opened)
+    assert "first fired" not in text(opened)
+    assert opened.query_params["colour"] == "first firing"
+
+
 def drawn(opened: AppTest) -> list[dict[str, Any]]:
     """The rows that the only chart of a page draws."""
     (chart,) = opened.get("vega_lite_chart")
