@@ -58,10 +58,15 @@ def family_of(text: object) -> str:
     return text
 
 
+def is_quantization(variant: str | None) -> bool:
+    """Whether a variant is the plain model with its numbers stored in fewer bits."""
+    return variant is not None and _QUANTIZED.fullmatch(variant.lower()) is not None
+
+
 def variant_of_sizes(variants: Iterable[str | None]) -> str | None:
     """The variant whose models are the sizes of a family: None, plain ones; without any the commonest quantization."""
     counts = Counter(variants)
-    quantizations = [one for one in counts if one is not None and _QUANTIZED.fullmatch(one.lower())]
+    quantizations = [one for one in counts if is_quantization(one)]
     if None in counts or not quantizations:
         return None
     return min(quantizations, key=lambda one: (-counts[one], one))
@@ -94,4 +99,7 @@ def variant_order(variant: str | None) -> tuple[bool, str, int]:
 
 def described(family: str, variant: str | None) -> str:
     """A model's place among others, as a sentence goes on after its name and "is"."""
-    return f"a plain size of {family}" if variant is None else f"a variant ({variant}) of {family}"
+    if variant is None:
+        return f"a plain size of {family}"
+    kind = "quantization" if is_quantization(variant) else "variant"
+    return f"a {kind} ({variant}) of {family}"

@@ -12,6 +12,7 @@ from neurothek.dashboards.papers.material import Material
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import ExecutedStatement
 from neurothek.queries.compare.comparison import Comparison, compare
+from neurothek.queries.names.models import choose_models, sizes_of
 from neurothek.queries.papers.din import DIN
 from neurothek.queries.papers.exhibit import Exhibit, Paper, Sheet
 from neurothek.queries.papers.geva import GEVA
@@ -72,8 +73,9 @@ def collect(
     claims = judge_claims(connection, models, papers=[name], family=family, corpus=corpus)
     names, judged = claims.all_models, {one.claim: one for one in claims.judged}
     material = Material.of(connection, compare(connection, names, corpus=corpus))
+    sizes = [model.name for model in sizes_of(choose_models(connection, names))]
     with on_corpus(connection, names, corpus) as on_its_corpus:
-        tables = {sheet: _table(on_its_corpus, sheet, names) for one in paper.exhibits for sheet in one.sheets}
+        tables = {sheet: _table(on_its_corpus, sheet, names, sizes) for one in paper.exhibits for sheet in one.sheets}
         figures = {one.picture: one for one in _figures(on_its_corpus, paper, material, tables)}
     exhibits = tuple(
         ReproducedExhibit(
@@ -87,8 +89,8 @@ def collect(
     return Reproduced(paper, names, corpus, claims, exhibits)
 
 
-def _table(connection: duckdb.DuckDBPyConnection, sheet: Sheet, models: Sequence[str]) -> Table:
-    parameters = {"models": list(models)}
+def _table(connection: duckdb.DuckDBPyConnection, sheet: Sheet, models: Sequence[str], sizes: Sequence[str]) -> Table:
+    parameters = sheet.parameters(models, sizes)
     return Table(sheet, run_query(connection, sheet.sql, parameters), ExecutedStatement(sheet.sql, parameters).sql)
 
 

@@ -36,6 +36,10 @@ class Claim:
             return Finding(reason.outcome, str(reason))
 
 
+OF_SIZES = "list_contains($sizes::varchar[], model)"
+"""Keeps the sizes of a family: its plain models; where it has none, those of its commonest quantization."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table of an exhibit: rows of a view, of the models that are reproduced."""
@@ -59,6 +63,10 @@ class Sheet:
         return of_models(
             self.view, (*models, *self.order), where=f"({self.where})" if self.where else "", first=self.first
         )
+
+    def parameters(self, models: Sequence[str], sizes: Sequence[str]) -> dict[str, list[str]]:
+        """Values of the names in its statement: all models that are reproduced, and those that are sizes."""
+        return {"models": list(models)} | ({"sizes": list(sizes)} if OF_SIZES in self.where else {})
 
 
 @dataclass(frozen=True)

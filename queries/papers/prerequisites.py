@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from neurothek.queries.ask.statements import ask_records
-from neurothek.queries.names.models import choose_corpora, choose_models
+from neurothek.queries.names.models import choose_corpora, choose_models, sizes_of
 from neurothek.queries.papers.exhibit import Paper
 
 
@@ -128,7 +128,10 @@ class Unsteered:
 
 
 def unsteered(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[Unsteered]:
-    """Plain models among these that continued no prompts with changed neurons, if their text has code and prose."""
-    parameters = {"models": list(models), "most": N_PROMPTS, "length": PROMPT_TOKENS}
+    """Sizes among these that continued no prompts with changed neurons, if their text has code and prose."""
+    if not models:
+        return []
+    sizes = [model.name for model in sizes_of(choose_models(connection, models))]
+    parameters = {"models": sizes, "most": N_PROMPTS, "length": PROMPT_TOKENS}
     rows = ask_records(connection, "models_unsteered", parameters)
     return [Unsteered(row["model"], tuple(dict.fromkeys(filter(str.strip, row["prompts"])))) for row in rows]

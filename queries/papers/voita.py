@@ -2,7 +2,7 @@
 
 from neurothek.queries.papers import voita_positions as positions
 from neurothek.queries.papers import voita_sparse as sparse
-from neurothek.queries.papers.exhibit import Claim, Exhibit, Paper, Picture, Sheet
+from neurothek.queries.papers.exhibit import OF_SIZES, Claim, Exhibit, Paper, Picture, Sheet
 from neurothek.queries.papers.findings import LEAST_OBJECTS
 
 _ACTIVITY = ("activity",)
@@ -181,7 +181,7 @@ EXHIBITS = (
         "Positional neurons of each kind, strong and weak: how often they fire by position.",
         (
             Sheet("positional_neurons", ("layer", "neuron")),
-            Sheet("positions_by_layer", _BY_LAYER, "variant is null or variant = 'step 0'", name="beside_untrained"),
+            Sheet("positions_by_layer", _BY_LAYER, f"{OF_SIZES} or variant = 'step 0'", name="beside_untrained"),
         ),
         claims=(
             Claim(
@@ -201,7 +201,7 @@ EXHIBITS = (
     Exhibit(
         "Figure 8",
         "Positional neurons by layer, kind and strength.",
-        (Sheet("positions_by_layer", _BY_LAYER, "variant is null or starts_with(variant, 'seed')"),),
+        (Sheet("positions_by_layer", _BY_LAYER, f"{OF_SIZES} or starts_with(variant, 'seed')"),),
         claims=(
             Claim(
                 "5.3",
@@ -261,7 +261,7 @@ EXHIBITS = (
             Sheet(
                 "positions_by_layer",
                 _BY_LAYER,
-                "variant is null or variant = 'no-position'",
+                f"{OF_SIZES} or variant = 'no-position'",
                 name="without_positions",
             ),
         ),
@@ -299,7 +299,7 @@ EXHIBITS = (
             Sheet(
                 "positions_by_layer",
                 _BY_LAYER,
-                "variant is null or starts_with(variant, 'step')",
+                f"{OF_SIZES} or starts_with(variant, 'step')",
                 name="during_training",
             ),
         ),
@@ -338,7 +338,7 @@ EXHIBITS = (
             Sheet(
                 "layer_activity",
                 _BY_LAYER,
-                "variant is null or variant = 'post-norm'",
+                f"{OF_SIZES} or variant = 'post-norm'",
                 name="norms_after_the_blocks",
             ),
         ),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.variants import (
+    described,
     family_of,
     step_of,
     step_of_revision,
@@ -90,3 +91,15 @@ def test_models_of_one_quantization_are_sizes_and_other_variants_are_none(subtes
     for variants, sizes in cases:
         with subtests.test(variants=variants):
             assert variant_of_sizes(variants) == sizes
+
+
+def test_a_quantized_model_is_not_called_a_variant(subtests: pytest.Subtests) -> None:
+    for variant, words in [
+        ("Q4_1", "a quantization (Q4_1) of smollm2"),
+        ("IQ4_XS", "a quantization (IQ4_XS) of smollm2"),
+        (None, "a plain size of smollm2"),
+        ("step 1000", "a variant (step 1000) of smollm2"),
+        ("no-position", "a variant (no-position) of smollm2"),
+    ]:
+        with subtests.test(variant=variant):
+            assert described("smollm2", variant) == words

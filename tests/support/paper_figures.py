@@ -11,6 +11,7 @@ from neurothek.dashboards.papers.material import Material
 from neurothek.dashboards.papers.voita import DRAWINGS
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.compare.comparison import compare
+from neurothek.queries.names.models import choose_models, sizes_of
 from neurothek.queries.papers.exhibit import Paper, Picture, Sheet
 
 
@@ -21,8 +22,9 @@ def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
 
 def sheets(connection: duckdb.DuckDBPyConnection, paper: Paper, *models: str) -> dict[Sheet, pl.DataFrame]:
     """The rows that the pictures of a paper are drawn from."""
-    pictured = [one for one in paper.exhibits if one.pictures]
-    return {sheet: run_query(connection, sheet.sql, {"models": models}) for one in pictured for sheet in one.sheets}
+    sizes = [model.name for model in sizes_of(choose_models(connection, models))]
+    shown = [sheet for one in paper.exhibits if one.pictures for sheet in one.sheets]
+    return {sheet: run_query(connection, sheet.sql, sheet.parameters(models, sizes)) for sheet in shown}
 
 
 def sheet_of(paper: Paper, picture: Picture) -> Sheet:

@@ -1,4 +1,4 @@
--- Plain models that continued no prompts with changed neurons, whose shown text has code and prose, with beginnings of
+-- Sizes of a family that continued no prompts with changed neurons, whose shown text has code and prose, with beginnings of
 -- its code: the first tokens of as many of its sequences as are asked for.
 with candidates as (
     select
@@ -11,7 +11,6 @@ with candidates as (
     inner join measured_corpora as corpora on corpora.model_id = models.model_id and corpora.is_shown
     where
         list_contains($models::varchar[], models.name)
-        and models.variant is null
         and corpora.activation_rule is not null
         and not exists (select 1 from store.continuations as texts where texts.model_id = models.model_id)
         and 2 = (

@@ -1,9 +1,15 @@
 """Exhibits: each names views that exist, pictures that are drawn, jobs that are measured."""
 
+import shutil
+from pathlib import Path
+
+import duckdb
 import pytest
 
+from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.papers import din, geva, voita, voita_galleries
-from neurothek.queries.papers.exhibit import Exhibit, Sheet
+from neurothek.dashboards.papers.reproduced import collect
+from neurothek.queries.papers.exhibit import OF_SIZES, Exhibit, Sheet
 from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.install import view
@@ -36,17 +42,43 @@ def test_claims_rest_on_what_is_measured_for_their_paper() -> None:
             assert paper.shown_in(claim)
 
 
+@pytest.fixture
+def path_of_quantized(tmp_path: Path, full_path: Path) -> Path:
+    """The hand-made models, of which one is said to be stored in four bits."""
+    shutil.copy(full_path, tmp_path / "w.duckdb")
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+        connection.execute("update store.models set variant = 'Q4_1' where name = 'tiny-2m'")
+    return tmp_path / "w.duckdb"
+
+
 @pytest.mark.parametrize("paper", PAPER_NAMES)
 def test_sheets_are_rows_of_their_view(paper: PaperName, readers: Readers) -> None:
     reader = readers[paper]
     for one in PAPERS[paper].exhibits:
         for sheet in one.sheets:
-            sheet_rows = reader.sql(sheet.sql, params={"models": NAMES})
+            sheet_rows = reader.sql(sheet.sql, params=sheet.parameters(NAMES, ["tiny-1m", "tiny-2m"]))
             columns, found = ", ".join(sheet_rows.columns), sheet_rows.fetchall()
-            where = f" and ({sheet.where})" if sheet.where else ""
+            where = f" and ({sheet.where})".replace(OF_SIZES, "variant is null") if sheet.where else ""
             asked = f"select {columns} from {sheet.view} where model in ({', '.join('?' * len(NAMES))}){where}"
             expected = reader.execute(asked, NAMES).fetchall()
             assert sorted(map(rounded, found)) == sorted(map(rounded, expected)), sheet
+
+
+def test_sheets_of_sizes_are_of_a_quantized_family_too(path_of_quantized: Path) -> None:
+    """All models of a family in 4 bits are its sizes; beside a plain one they are not."""
+    n_sheets = 0
+    with Warehouse(path_of_quantized).reader() as reader:
+        (family,) = reader.execute("select distinct family from models where variant = 'Q4_1'").fetchall()[0]
+        quantized = collect(reader, "voita", ["tiny-2m"], family=family)
+        both = collect(reader, "voita", family=family)
+    for one, names in ((quantized, {"tiny-2m"}), (both, {"tiny-1m"})):
+        for table in (table for shown in one.exhibits for table in shown.tables if OF_SIZES in table.sheet.where):
+            n_sheets += 1
+            assert {row["model"] for row in table.rows.to_dicts() if row["variant"] in (None, "Q4_1")} == names, (
+                table.sheet
+            )
+            assert "$sizes" not in table.sql
+    assert n_sheets == 10
 
 
 def rounded(row: tuple[object, ...]) -> str:
