@@ -138,9 +138,21 @@ def _dead(material: Material) -> Drawn:
     rows = material.comparison.layers.filter(pl.col("model").is_in(models))
     if rows.is_empty():
         return NotDrawn(f"no activity was measured{material.corpus_suffix}")
-    panels: list[tuple[charts.OfLayer, str]] = [("mean_frequency", "(b) activation frequency of the others")]
-    if rows.get_column("dead_share").null_count() < rows.height:
-        panels.insert(0, ("dead_share", "(a) dead neurons"))
+    # Without exact zeros none is dead, and a neuron is active where its gate is open, or its coefficient above 0.
+    smooth = set(rows.filter(pl.col("dead_share").is_null()).get_column("model"))
+    if smooth >= set(models):
+        return captioned(
+            depth_panels(rows, [("mean_frequency", "activation frequency")], material.look),
+            "Activation frequency by layer",
+            f"Share of {material.seen(models)} at which a neuron is active (its gate open, or its activation above 0),"
+            " mean over the neurons that ever are. None is dead: no activation is exactly 0.",
+            *material.look.caption(models),
+            source(paper.DEAD_NEURONS),
+        )
+    panels: list[tuple[charts.OfLayer, str]] = [
+        ("dead_share", "(a) dead neurons"),
+        ("mean_frequency", "(b) activation frequency of the others"),
+    ]
     return captioned(
         depth_panels(rows, panels, material.look),
         "Dead neurons and activation frequency by layer",

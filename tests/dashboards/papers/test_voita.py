@@ -1,11 +1,12 @@
 """The paper's figures for planted warehouses: which are drawn and why not, what each draws, and the files."""
 
+import duckdb
 import pytest
 
 from neurothek.dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support import tiny
-from tests.support.paper_figures import caption, figures, panels
+from tests.support.paper_figures import caption, drawing, figures, material, panels
 
 MODELS = [plan.name for plan in tiny.MODELS]
 
@@ -45,6 +46,19 @@ def test_dead_shares_are_the_layers(whole: Material) -> None:
             assert row[name] == layers[row["model"], row["layer"]][name]
     # No neuron of a model without exact zeros is dead, so its line is missing and not at 0.
     assert {row["model"] for row in dead} == {"tiny-1m", "tiny-2m"}
+
+
+def test_of_models_without_exact_zeros_no_figure_is_of_dead_neurons(full: duckdb.DuckDBPyConnection) -> None:
+    smooth, relu = (figures(material(full, model))[1] for model in ("gelu-1m", "tiny-1m"))
+    ((part, rows),) = panels(smooth)
+    assert part["title"]["text"] == "activation frequency"
+    assert rows
+    assert drawing(smooth)["title"]["text"] == "Activation frequency by layer"
+    assert "None is dead: no activation is exactly 0." in caption(smooth)
+    assert "fired" not in caption(smooth)
+    assert len(panels(relu)) == 2
+    assert drawing(relu)["title"]["text"] == "Dead neurons and activation frequency by layer"
+    assert "Frequency: mean over the neurons that fired." in caption(relu)
 
 
 def test_a_bar_is_all_the_alive_neurons_of_a_layer_of_the_first_half(ngrams: Material) -> None:
