@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from neurothek.ingest.forward.batches import Batch
+from neurothek.ingest.numerics.parallel import mapped
 
 
 class CoefficientRange:
@@ -21,11 +22,12 @@ class CoefficientRange:
 
     def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
         """Take in the coefficients of a batch at its counted positions."""
-        for sequence, length in zip(coefficients, batch.lengths, strict=True):
-            if length <= batch.first_counted:
-                continue
-            counted = sequence[batch.first_counted : length]
-            lowest, highest = counted.amin(0).float(), counted.amax(0).float()
+        counted = [
+            sequence[batch.first_counted : length]
+            for sequence, length in zip(coefficients, batch.lengths, strict=True)
+            if length > batch.first_counted
+        ]
+        for lowest, highest in mapped(_ends, counted, device=coefficients.device):
             self._lowest = lowest if self._lowest is None else torch.minimum(self._lowest, lowest)
             self._highest = highest if self._highest is None else torch.maximum(self._highest, highest)
 
@@ -34,6 +36,10 @@ class CoefficientRange:
         if self._lowest is None or self._highest is None:
             return np.zeros((2, self._d_ffn), dtype=np.float32)
         return np.stack([self._lowest.cpu().numpy(), self._highest.cpu().numpy()])
+
+
+def _ends(counted: Float[Tensor, "time d_ffn"]) -> tuple[Float[Tensor, " d_ffn"], Float[Tensor, " d_ffn"]]:
+    return counted.amin(0).float(), counted.amax(0).float()
 
 
 def strongest_below_zero(extremes: Iterable[Float[np.ndarray, "2 n"]]) -> Bool[np.ndarray, " n"]:

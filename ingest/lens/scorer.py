@@ -67,9 +67,9 @@ class ScorerOptions:
 
 @dataclass(frozen=True)
 class _Tiling:
-    """How the product is cut; it depends on the device and the number of rows alone, never on free memory."""
+    """How the product is cut; that depends on the device and the numbers of rows and vectors alone."""
 
-    columns: int  # vectors scored at once
+    columns: int  # vectors scored at once, at most
     # rows of one matrix product: large enough to run at full speed, and small enough for its result to be read again
     # from the processor's cache
     product_rows: int
@@ -84,6 +84,11 @@ class _Tiling:
                 columns=max(32, min(512, (1 << 27) // rows)), product_rows=512, piece_rows=512, histogram_rows=1024
             )
         return cls(columns=2048, product_rows=rows, piece_rows=8192, histogram_rows=8192)
+
+    def columns_of(self, n_vectors: int) -> int:
+        """Vectors of one block: blocks are even in number, so that of two threads none waits for the other's last."""
+        pairs = -(-n_vectors // (2 * self.columns))
+        return max(1, min(self.columns, -(-n_vectors // (2 * pairs)))) if pairs else 1
 
 
 def workspace_bytes(rows: int) -> int:
@@ -116,14 +121,15 @@ class Scorer:
         Each vector is scaled by a power of two first and its results are scaled back, which changes no bit of them, so
         that fourth powers of very small scores do not vanish.
         """
-        starts = range(0, vectors.shape[0], self._tiling.columns)
+        columns = self._tiling.columns_of(vectors.shape[0])
+        starts = range(0, vectors.shape[0], columns)
         blocks: dict[int, Scored] = {}
 
         def work(mine: Iterator[int]) -> None:
             bench = self._idle.pop() if self._idle else _Bench(self._unembedding, self._tiling, self._keep)
             with torch.inference_mode():
                 for start in mine:
-                    block = vectors[start : start + self._tiling.columns]
+                    block = vectors[start : start + columns]
                     blocks[start] = bench.score(block, centre=self._centre, scale=_scale(block, self._spread))
             self._idle.append(bench)
 

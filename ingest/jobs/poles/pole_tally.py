@@ -73,13 +73,12 @@ def tallied(
     is_first = torch.zeros(n_sequences, time, dtype=torch.bool, device=scales.device)
     if tally.n_first:
         is_first[:, 0] = True
-    rows = _rows(coefficients)
-    for start in range(0, len(coefficients), rows):
-        stop = start + rows
-        block = coefficients[start:stop].float()
-        is_open = None if gates is None else exceeds(gates[start:stop].float(), 0.0)
-        _add_poles(tally, block, is_open, bounds)
-        _add_shares(tally, block.abs(), scales.reshape(-1)[start:stop], is_first.reshape(-1)[start:stop])
+    work = _Work.of(min(_rows(coefficients), len(coefficients)), bounds)
+    for start in range(0, len(coefficients), len(work.ones)):
+        stop = start + len(work.ones)
+        of_gates = None if gates is None else gates[start:stop].float()
+        magnitudes = work.add_poles(tally, coefficients[start:stop].float(), of_gates)
+        work.add_shares(tally, magnitudes, scales.reshape(-1)[start:stop], is_first.reshape(-1)[start:stop])
     return tally
 
 
@@ -90,50 +89,79 @@ def _rows(coefficients: Float[Tensor, "rows d_ffn"]) -> int:
     return min(_ROWS_AT_ONCE, max(8, _BLOCK_BYTES // (4 * coefficients.shape[1])))
 
 
-def _add_poles(
-    tally: PoleTally,
-    block: Float[Tensor, "rows d_ffn"],
-    is_open: Bool[Tensor, "rows d_ffn"] | None,
-    bounds: Float[Tensor, " d_ffn"],
-) -> None:
-    for pole, signed in enumerate((block, -block)):
-        totals, part = tally.totals[pole], signed.clamp_min(0)
-        is_active = exceeds(part, 0.0)
-        totals[ACTIVE] += _count(is_active)
-        totals[N_STRONG] += _count(exceeds(part, bounds))
-        totals[ABS] += _sum(part)
-        totals[SQUARES] += _sum(part * part)
-        tally.largest[pole] = torch.maximum(tally.largest[pole], part.amax(0))
-        if is_open is not None:
-            totals[OPEN] += _count(is_active & is_open)
-            totals[OPEN_ABS] += _sum(part * is_open)
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Memory that the blocks of one stretch use one after the other: a new page costs more than what fills it."""
 
+    bounds: Float[Tensor, " d_ffn"]  # beyond which |m| is strong
+    ones: Float[Tensor, " rows"]
+    parts: Float[Tensor, "poles rows d_ffn"]  # |m| of each sign, 0 elsewhere
+    opened: Float[Tensor, "rows d_ffn"]  # 1 where the gate is open
+    scratch: Float[Tensor, "rows d_ffn"]
+    marks: Bool[Tensor, "rows d_ffn"]
 
-def _add_shares(
-    tally: PoleTally,
-    magnitudes: Float[Tensor, "rows d_ffn"],
-    scales: Float[Tensor, " rows"],
-    is_first: Bool[Tensor, " rows"],
-) -> None:
-    for place, mask in ((LATER, ~is_first), (FIRST, is_first)):
-        if place == FIRST and not tally.n_first:
-            continue
-        scaled = magnitudes * (scales * mask)[:, None]
-        tally.shares[place] += _sum(scaled)
-        tally.largest_shares[place] = torch.maximum(tally.largest_shares[place], scaled.amax(0))
+    @classmethod
+    def of(cls, rows: int, bounds: Float[Tensor, " d_ffn"]) -> "_Work":
+        """Memory for blocks of so many rows."""
+        shape, device = (rows, len(bounds)), bounds.device
+        return cls(
+            bounds,
+            ones=torch.ones(rows, device=device),
+            parts=torch.empty(2, *shape, device=device),
+            opened=torch.empty(shape, device=device),
+            scratch=torch.empty(shape, device=device),
+            marks=torch.empty(shape, dtype=torch.bool, device=device),
+        )
 
+    def add_poles(
+        self, tally: PoleTally, block: Float[Tensor, "rows d_ffn"], gates: Float[Tensor, "rows d_ffn"] | None
+    ) -> Float[Tensor, "rows d_ffn"]:
+        """Count a block by sign; [rows d_ffn] its |m|, until the next block."""
+        rows = slice(len(block))
+        positive, negative, scratch = self.parts[0][rows], self.parts[1][rows], self.scratch[rows]
+        torch.clamp_min(block, 0, out=positive)
+        torch.sub(positive, block, out=negative)
+        if gates is not None:
+            torch.gt(gates, 0, out=self.opened[rows])
+        for pole, part in enumerate((positive, negative)):
+            totals = tally.totals[pole]
+            totals[ACTIVE] += self._count(part, 0.0)
+            totals[N_STRONG] += self._count(part, self.bounds)
+            totals[ABS] += self._sum(part)
+            totals[SQUARES] += self._sum(torch.mul(part, part, out=scratch))
+            tally.largest[pole] = torch.maximum(tally.largest[pole], part.amax(0))
+            if gates is not None:
+                torch.mul(part, self.opened[rows], out=scratch)
+                totals[OPEN] += self._count(scratch, 0.0)
+                totals[OPEN_ABS] += self._sum(scratch)
+        return positive.add_(negative)
 
-def _count(marks: Bool[Tensor, "rows d_ffn"]) -> Tensor:
-    """[d_ffn] how many rows are marked."""
-    if marks.device.type != "cpu":
-        return marks.sum(0)
-    # NumPy adds bytes, where torch would widen each.
-    return torch.from_numpy(np.add.reduce(marks.numpy().view(np.uint8), axis=0, dtype=np.uint8))
+    def add_shares(
+        self,
+        tally: PoleTally,
+        magnitudes: Float[Tensor, "rows d_ffn"],
+        scales: Float[Tensor, " rows"],
+        is_first: Bool[Tensor, " rows"],
+    ) -> None:
+        """Add the shares of a block's |m|, those at position 0 apart."""
+        has_first = bool(tally.n_first) and bool(is_first.any())
+        for place, mask in ((LATER, ~is_first), (FIRST, is_first)) if has_first else ((LATER, None),):
+            of_rows = scales if mask is None else scales * mask
+            scaled = torch.mul(magnitudes, of_rows[:, None], out=self.scratch[: len(magnitudes)])
+            tally.shares[place] += self._sum(scaled)
+            tally.largest_shares[place] = torch.maximum(tally.largest_shares[place], scaled.amax(0))
 
+    def _count(self, values: Float[Tensor, "rows d_ffn"], bound: float | Float[Tensor, " d_ffn"]) -> Tensor:
+        """[d_ffn] how many of the rows are above the bound."""
+        marks = exceeds(values, bound, out=self.marks[: len(values)])
+        if marks.device.type != "cpu":
+            return marks.sum(0)
+        # NumPy adds bytes, where torch would widen each.
+        return torch.from_numpy(np.add.reduce(marks.numpy().view(np.uint8), axis=0, dtype=np.uint8))
 
-def _sum(values: Float[Tensor, "rows d_ffn"]) -> Float[Tensor, " d_ffn"]:
-    """[d_ffn] sums of the columns."""
-    if values.device.type != "cpu":
-        return values.sum(0, dtype=torch.float64)
-    # A product with ones is faster than a sum (torch 2.13, AVX-512).
-    return torch.mv(values.T, torch.ones(len(values)))
+    def _sum(self, values: Float[Tensor, "rows d_ffn"]) -> Float[Tensor, " d_ffn"]:
+        """[d_ffn] sums of the columns."""
+        if values.device.type != "cpu":
+            return values.sum(0, dtype=torch.float64)
+        # A product with ones is faster than a sum (torch 2.13, AVX-512).
+        return torch.mv(values.T, self.ones[: len(values)])

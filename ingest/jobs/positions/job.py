@@ -201,21 +201,26 @@ class PositionsObserver:
         for _, domain in full:
             self._n_sequences[domain] = self._n_sequences.get(domain, 0) + 1
         first = batch.first_counted
-        # On an accelerator a whole sequence at once: there a call costs more than the memory it walks through.
-        rows = self._rows if coefficients.device.type == "cpu" else self._sequence_length
-        scratch = torch.empty(min(rows, self._sequence_length), self._d_ffn, device=coefficients.device)
-        for rule, counts in zip(self._rules, self._counts, strict=True):
-            decisive = rule.decisive(coefficients, output.gates)
+        for counts in self._counts:
             for _, domain in full:
                 if domain not in counts:
                     shape = (self._sequence_length - first, self._d_ffn)
                     counts[domain] = torch.zeros(shape, device=coefficients.device)
-            for start in range(first, self._sequence_length, rows):
-                stop = min(start + rows, self._sequence_length)
+        # On an accelerator a whole sequence at once: there a call costs more than the memory it walks through.
+        rows = self._rows if coefficients.device.type == "cpu" else self._sequence_length
+
+        def count(start: int) -> None:
+            stop = min(start + rows, self._sequence_length)
+            active = torch.empty(stop - start, self._d_ffn, device=coefficients.device)
+            for rule, counts in zip(self._rules, self._counts, strict=True):
                 for row, domain in full:
-                    active = scratch[: stop - start]
-                    rule.mark_(active, decisive[row, start:stop].float())
+                    gates = None if output.gates is None else output.gates[row, start:stop]
+                    rule.mark_(active, rule.decisive(coefficients[row, start:stop], gates).float())
                     counts[domain][start - first : stop - first] += active
+
+        # Blocks of positions are counted beside one another: each has counts of its own.
+        if full:
+            mapped(count, range(first, self._sequence_length, rows), device=coefficients.device)
 
     def result(self) -> pl.DataFrame:
         """One row a domain of the chunk and counted position, with the columns of PARTIAL, or of PARTIAL_OF_POLES."""
