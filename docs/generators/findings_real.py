@@ -1,6 +1,7 @@
-"""What SmolLM2 shows, as blocks of findings.md: `python -m docs.generators.findings_real PATH`.
+"""What SmolLM2 shows, as blocks of findings.md: `python -m docs.generators.findings_real PATH LONGER`.
 
-The warehouse is that of `make real`, on which `neurothek intervene smollm2-135m --each kind --tokens 1000` was run.
+The first warehouse is that of `make real`, on which `neurothek intervene smollm2-135m --each kind --tokens 1000` was
+run; in the second the same file was measured on more and shorter sequences, as findings.md says.
 """
 
 import random
@@ -9,10 +10,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 import neurothek
 from docs.generators.findings import PAGE, with_block
 from neurothek import Neurothek
+from neurothek.ingest.jobs.positions.profiles import measure_profiles
 from neurothek.queries.papers.registry import PAPERS
+
+POSITIONAL = 0.05
+"""Corrected mutual information above which a neuron is positional, in nats."""
 
 THIRDS = ("lower third", "middle third", "upper third")
 
@@ -76,6 +83,47 @@ select method, state, n, precision_1, precision_1_low, precision_1_high, surpris
 from shortcut_quality
 where state % 5 = 0 or state = 29
 order by method, state
+"""
+_KINDS_OF_POSITIONS = """
+select
+    least(floor(3 * depth), 2)::int as third,
+    sum(n_neurons)::bigint as neurons,
+    sum(n_positional)::bigint as positional,
+    sum(n_strong)::bigint as strong,
+    sum(n_oscillatory_strong + n_oscillatory_weak)::bigint as oscillatory,
+    sum(n_both_extremes_strong + n_both_extremes_weak)::bigint as both_extremes,
+    sum(n_one_extreme_strong + n_one_extreme_weak)::bigint as one_extreme,
+    sum(n_other_strong + n_other_weak)::bigint as other,
+    max(max_mutual_information) as largest,
+from positions_by_layer
+group by all
+order by all
+"""
+_PROFILES = """
+select
+    least(floor(3 * (positions.layer + 0.5) / models.n_layers), 2)::int as third,
+    positions.n_sequences,
+    positions.first_position,
+    corpora.sequence_length,
+    list_sum(positions.counts_64)::bigint as n_active,
+from store.positions as positions
+inner join store.models as models on models.model_id = positions.set_id
+inner join store.corpora as corpora using (corpus_id)
+where positions.domain = 'all'
+order by positions.layer, positions.neuron
+"""
+_PAIRS = """
+select
+    target_state - source_state as distance,
+    method,
+    count(*) as n,
+    median(r2) as middle,
+    min(r2) as least,
+    max(r2) as most,
+from shortcut_fit
+where target_state - source_state in (1, 2, 5, 10, 15, 20, 25, 30)
+group by all
+order by all
 """
 _WORTH = """
 select kind, n_neurons, neuron_share, effect, random_effect, random_effect_least, random_effect_most, percentile
@@ -219,10 +267,51 @@ def claims(warehouse: Neurothek) -> str:
     return "\n".join([sentence, "", *lines])
 
 
+def positions(warehouse: Neurothek) -> str:
+    """Positional neurons by third of the layers, beside neurons that are as frequent and ignore the position."""
+    kinds = [name for name in warehouse.sql(_KINDS_OF_POSITIONS).columns if name != "third"]
+    drawn = np.random.default_rng(0)
+    n_made: Counter[int] = Counter()
+    for (third,), profiles in warehouse.sql(_PROFILES).group_by("third"):
+        n_sequences, length = int(profiles["n_sequences"][0]), int(profiles["sequence_length"][0])
+        n_positions = length - int(profiles["first_position"][0])
+        shares = profiles["n_active"].to_numpy() / (n_sequences * n_positions)
+        for some in np.array_split(shares, max(1, len(shares) // 1024)):
+            counts = drawn.binomial(n_sequences, some[:, None], size=(len(some), n_positions))
+            made = measure_profiles(counts, n_sequences, sequence_length=length).mutual_information_corrected
+            n_made[int(str(third))] += int((made > POSITIONAL).sum())
+    rows = [
+        [
+            THIRDS[row["third"]],
+            *(f"{row[name]:,}" for name in kinds[:-1]),
+            f"{row[kinds[-1]]:.2f}",
+            f"{n_made[row['third']]:,}",
+        ]
+        for row in warehouse.sql(_KINDS_OF_POSITIONS).to_dicts()
+    ]
+    return table(["layers", *(name.replace("_", " ") for name in kinds[:-1]), "largest, nats", "made ones"], rows)
+
+
+def pairs(warehouse: Neurothek) -> str:
+    """r^2 of all pairs of states by how far apart they are, the median and the extremes."""
+    found = warehouse.sql(_PAIRS)
+    rows = []
+    for (distance,), own in found.group_by("distance", maintain_order=True):
+        cells = [str(distance), str(own["n"][0])]
+        for method in ("id", "mat"):
+            (row,) = own.filter(method=method).to_dicts()
+            cells.append(f"{row['middle']:.2f} ({row['least']:.2f} to {row['most']:.2f})")
+        rows.append(cells)
+    return table(["blocks between", "pairs", "id", "mat"], rows)
+
+
 BLOCKS = (layers, classes, reads, clusters, shortcuts, worth, claims)
+BLOCKS_OF_LONGER = (positions, pairs)
 
 if __name__ == "__main__":
-    page, opened = PAGE.read_text("utf-8"), neurothek.open(sys.argv[1])
-    for block in BLOCKS:
-        page = with_block(page, f"smollm2 {block.__name__}", block(opened))
+    page = PAGE.read_text("utf-8")
+    for path, blocks in zip(sys.argv[1:], (BLOCKS, BLOCKS_OF_LONGER), strict=True):
+        opened = neurothek.open(path)
+        for block in blocks:
+            page = with_block(page, f"smollm2 {block.__name__}", block(opened))
     PAGE.write_text(page, "utf-8")
