@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -242,6 +243,35 @@ def no_tokenizer(folder: Path) -> list[str]:
     return ingest()
 
 
+def a_gguf(architecture: str, kind: int, *, way: str = "none", after: int = 0) -> Prepare:
+    """A file of one tensor of 4,096 numbers, with so many bytes after its header."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def prepare(folder: Path) -> list[str]:
+        values = {"general.architecture": architecture, f"{architecture}.rope.scaling.type": way}
+        told = b"".join(text(name) + struct.pack("<I", 8) + text(value) for name, value in values.items())
+        tensor = text("token_embd.weight") + struct.pack("<IQQIQ", 2, 64, 64, kind, 0)
+        header = b"GGUF" + struct.pack("<IQQ", 3, 1, len(values)) + told + tensor
+        (folder / "m.gguf").write_bytes(header.ljust(-(-len(header) // 32) * 32, b"\0") + bytes(after))
+        return ingest("m.gguf")
+
+    return prepare
+
+
+def gemma_without_tokenizer(folder: Path) -> list[str]:
+    for path in build(folder / "gemma", "gemma3").glob("*token*"):
+        path.unlink()
+    return ingest("gemma")
+
+
+def phi_of_long_texts(folder: Path) -> list[str]:
+    factors = {"short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+    edit_config(build(folder / "phi", "phi3"), rope_scaling={"type": "longrope", **factors}, rope_parameters=None)
+    return ingest("phi")
+
+
 def broken_tokenizer(folder: Path) -> list[str]:
     (folder / "tiny" / "tokenizer.json").write_text("{}")
     return ingest()
@@ -404,6 +434,32 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "an empty tokenizer": (empty_tokenizer, "has only special tokens"),
     "no tokenizer": (no_tokenizer, "has no tokenizer"),
     "a broken tokenizer": (broken_tokenizer, "cannot be read"),
+    "Gemma without its tokenizer": (
+        gemma_without_tokenizer,
+        "has no tokenizer: put its tokenizer.json (or vocab.json and merges.txt) beside the weights",
+    ),
+    "a GGUF file that is cut": (
+        a_gguf("llama", 0, after=9000),
+        "m.gguf cannot be read as a GGUF file (it ends at byte 9,192, and its tensors at 16,576); fetch it again",
+    ),
+    "a GGUF file of an unknown architecture": (
+        a_gguf("mamba", 0, after=16384),
+        "m.gguf has the architecture 'mamba', which is not supported in GGUF files; supported there are gemma2, gemma3",
+    ),
+    "a GGUF file of a quantization that is not read": (
+        a_gguf("llama", 15, after=16384),
+        "m.gguf has numbers that are stored in an unsupported way (Q8_K, those of 'token_embd.weight');"
+        " give the model in another quantization, or before quantization",
+    ),
+    "a GGUF file with scaled positions": (
+        a_gguf("llama", 0, way="linear", after=16384),
+        "m.gguf scales its rotary positions (rope.scaling.type 'linear'), which is not supported in GGUF files;"
+        " give the model as a folder of safetensors",
+    ),
+    "Phi-3 for long texts": (
+        phi_of_long_texts,
+        "has rope_type 'longrope' in rope_scaling, which is not supported; supported are default,",
+    ),
     "no such text": (lambda _: ingest(corpus="text=absent.txt"), "nothing exists at absent.txt"),
     "an empty text": (written("empty.txt", b""), "has no documents"),
     "an empty folder": (empty_folder, "has no documents"),

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import one_line
 from neurothek.ingest.models.errors import weights_not_finite
 from neurothek.ingest.models.families.table import FAMILIES
-from neurothek.ingest.models.weights_hash import known_sha256
+from neurothek.ingest.models.gguf_header import GgufHeader, read_header
+from neurothek.ingest.models.weights_hash import KnownHashes, known_sha256
 
 SUFFIX = ".gguf"
 ARCHITECTURES = frozenset({"gemma2", "gemma3", "gpt2", "llama", "mistral", "phi3", "qwen2", "qwen3"})
@@ -74,15 +76,16 @@ def dequantized(file: Path, *, progress: Progress | None = None) -> Path:
         Unavailable: the cache folder cannot be written.
         Unsupported: its architecture, or the way its numbers are stored, is not supported.
     """
+    # What is refused is not hashed first.
+    header = None if KnownHashes().sha256(file) else _header(file)
     digest = known_sha256(file, progress or Silent())
     folder = user_cache_path("neurothek", appauthor=False) / "gguf" / digest
     if origin(folder) is None:
-        _make_folder(file, digest, folder)
+        _make_folder(file, digest, folder, header or _header(file))
     return folder
 
 
-def _make_folder(file: Path, digest: str, folder: Path) -> None:
-    header = _header(file)
+def _make_folder(file: Path, digest: str, folder: Path, header: Mapping[str, Any]) -> None:
     hidden: Path | None = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -109,28 +112,12 @@ def _make_folder(file: Path, digest: str, folder: Path) -> None:
 
 
 def _header(file: Path) -> Mapping[str, Any]:
-    """Architecture and quantization of a file, its tensors unread."""
+    """Architecture and quantization of a file, its tensors unread; a file that would be misread is refused here."""
     try:
-        # Here, because they are an extra, and slow to import.
-        import accelerate  # noqa: F401, PLC0415 - transformers reads the tensors through it
-        from gguf import GGUFReader, LlamaFileType  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtra(
-            f"reading {file} needs the libraries gguf and accelerate, which are not installed:"
-            " install them with pip install 'neurothek[gguf]'",
-            what="library",
-            name="gguf",
-        ) from error
-    try:
-        reader = GGUFReader(file)
-        fields = {name: reader.get_field(f"general.{name}") for name in ("architecture", "file_type")}
-        values = {name: None if field is None else field.contents() for name, field in fields.items()}
-        end = max((int(tensor.data_offset) + int(tensor.n_bytes) for tensor in reader.tensors), default=0)
-    except Exception as error:  # the library says what it stumbles over in any class
+        header = read_header(file)
+    except (OSError, ValueError) as error:
         raise _damaged(file, error) from error
-    if end > file.stat().st_size:
-        raise _damaged(file, "its last tensors are missing")
-    named = str(values["architecture"])
+    named = str(header.values.get("general.architecture"))
     if named not in ARCHITECTURES:
         raise Unsupported(
             f"{file} has the architecture {named!r}, which is not supported in GGUF files",
@@ -139,15 +126,69 @@ def _header(file: Path) -> Mapping[str, Any]:
             what="architecture",
             name=named,
         )
+    n_parts = header.values.get("split.count", 1)
+    if n_parts != 1:
+        raise Unsupported(
+            f"{file} is one of the {n_parts!r:.20} files of its model; a model in several GGUF files is not supported",
+            "join them with `llama-gguf-split --merge`, or give the model as a folder of safetensors",
+            what="split file",
+            name=file.name,
+        )
+    _refuse_scaled_angles(file, named, header)
+    try:
+        # Here, because it is an extra.
+        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, LlamaFileType, quants  # noqa: PLC0415
+    except ImportError as error:
+        raise _missing_extra(file) from error
+    # transformers reads the tensors through it, but it is slow to import.
+    if find_spec("accelerate") is None:
+        raise _missing_extra(file)
+    kinds = {one.value: one for one in GGMLQuantizationType}
+    readable = {"F32", "F16", *(one.name for one in quants._type_traits)}
+    end, sizes = header.start, Counter[str]()
+    for tensor in header.tensors:
+        kind = kinds.get(tensor.kind)
+        name = f"number {tensor.kind}" if kind is None else kind.name
+        if kind is None or name not in readable:
+            raise Unsupported(
+                f"{file} has numbers that are stored in an unsupported way ({name}, those of {tensor.name!r:.80})",
+                "give the model in another quantization, or before quantization",
+                what="quantization",
+                name=name,
+            )
+        n_block, n_bytes = GGML_QUANT_SIZES[kind]
+        sizes[name] += -(-tensor.n_values // n_block) * n_bytes
+        end = max(end, header.start + tensor.offset + -(-tensor.n_values // n_block) * n_bytes)
+    if end > file.stat().st_size:
+        raise _damaged(file, f"it ends at byte {file.stat().st_size:,}, and its tensors at {end:,}")
     names: dict[object, str] = {one.value: one.name for one in LlamaFileType if one is not LlamaFileType.GUESSED}
-    name = names.get(values["file_type"])
-    if name is None:
-        # The type that most of its bytes are of.
-        sizes: Counter[str] = Counter()
-        for tensor in reader.tensors:
-            sizes[tensor.tensor_type.name] += int(tensor.n_bytes)
-        name = max(sizes, key=lambda kind: sizes[kind], default="F32")
+    # Without a type of its own it is called after the one that most of its bytes are of.
+    most = max(sizes, key=lambda kind: sizes[kind], default="F32")
+    name = names.get(header.values.get("general.file_type"), most)
     return {"architecture": named, "quantization": name.removeprefix("MOSTLY_").removeprefix("ALL_")}
+
+
+def _refuse_scaled_angles(file: Path, architecture: str, header: GgufHeader) -> None:
+    """Refuse rotations of long contexts: transformers passes over what a file says of them, and computes others."""
+    way = header.values.get(f"{architecture}.rope.scaling.type", "none")
+    scales = [tensor.name for tensor in header.tensors if tensor.name.startswith("rope_")]
+    named = [f"rope.scaling.type {way!r:.80}"] if way != "none" else scales
+    if named:
+        raise Unsupported(
+            f"{file} scales its rotary positions ({named[0]}), which is not supported in GGUF files",
+            "give the model as a folder of safetensors",
+            what="rotary positions",
+            name=named[0],
+        )
+
+
+def _missing_extra(file: Path) -> MissingExtra:
+    return MissingExtra(
+        f"reading {file} needs the libraries gguf and accelerate, which are not installed:"
+        " install them with pip install 'neurothek[gguf]'",
+        what="library",
+        name="gguf",
+    )
 
 
 def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> None:
@@ -161,7 +202,9 @@ def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> No
     try:
         # The library draws bars of its own.
         with contextlib.redirect_stderr(io.StringIO()):
-            model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **place)
+            model, loaded = AutoModelForCausalLM.from_pretrained(
+                file.parent, dtype=torch.float32, output_loading_info=True, **place
+            )
             tokenizer = AutoTokenizer.from_pretrained(file.parent, **place)
     except NotImplementedError as error:
         raise Unsupported(
@@ -172,6 +215,9 @@ def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> No
         ) from error
     except Exception as error:
         raise _damaged(file, error) from error
+    # The library draws numbers at random for tensors that are not there.
+    if missing := sorted(loaded["missing_keys"]):
+        raise _damaged(file, f"{len(missing)} of its tensors are missing, the first is {missing[0]}")
     config = model.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config

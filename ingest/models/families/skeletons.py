@@ -225,7 +225,8 @@ def _refuse_moving_angles(checkpoint: Checkpoint, family: Family) -> None:
     for inside, settings in _rotary_settings(checkpoint):
         kind = settings.get("rope_type", settings.get("type", "default"))
         if not isinstance(kind, str) or kind not in FIXED_ANGLES:
-            way, named = f"supported are {', '.join(sorted(FIXED_ANGLES))}", f"rope_type {kind!r:.80} in {inside}"
+            way = f"supported are {', '.join(sorted(FIXED_ANGLES))}; its version for shorter texts may have one of them"
+            named = f"rope_type {kind!r:.80} in {inside}"
             raise unsupported_config(str(checkpoint.folder), named, way=way, architecture=family.architecture)
 
 

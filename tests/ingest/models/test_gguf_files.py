@@ -1,15 +1,22 @@
 """Models in a GGUF file, written here by llama.cpp's own library: what is read of them is what was written."""
 
+import contextlib
 import hashlib
 import json
 import sys
+import tempfile
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType
+from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter, LlamaFileType
 from gguf.quants import dequantize, quantize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from platformdirs import user_cache_path
 from transformers import Qwen2Config, Qwen2ForCausalLM
 from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
 
@@ -18,6 +25,7 @@ from neurothek.catalog.variants import variant_of
 from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.gguf_header import read_header
 from neurothek.ingest.models.mapped_weights import map_measured
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
@@ -80,6 +88,9 @@ def write(
     quantized: bool = False,
     architecture: str = "qwen2",
     says_type: bool = True,
+    texts: Mapping[str, str] | None = None,
+    without: str = "",
+    more: str = "",
 ) -> Path:
     """A file of the model; its matrices quantized, and changed to what is left of them, if it is to be so."""
     writer = GGUFWriter(file, architecture)
@@ -92,6 +103,8 @@ def write(
     writer.add_head_count_kv(config.num_attention_heads)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(10_000.0)
+    for key, text in (texts or {}).items():
+        writer.add_string(key, text)
     writer.add_vocab_size(VOCABULARY)
     if says_type:
         writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
@@ -101,7 +114,11 @@ def write(
     writer.add_token_merges([" ".join(pair) for pair in tokenizer["merges"]])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(0)
+    if more:
+        writer.add_tensor(more, np.ones(4, dtype=np.float32))
     for name, parameter in model.named_parameters():
+        if name == without:
+            continue
         values = parameter.detach().numpy()
         if quantized and values.ndim == 2:
             stored = quantize(values, GGMLQuantizationType.Q8_0)
@@ -218,6 +235,92 @@ def test_an_unknown_architecture_is_refused_unread(tmp_path: Path, monkeypatch: 
     file = write(tmp_path / "n.gguf", tiny(), architecture="olmo2")
     with pytest.raises(Unsupported, match=r"'olmo2', which .* in GGUF files; .* a folder of safetensors .* olmo2"):
         find(str(file))
+
+
+def refused(file: Path, error: type[NeurothekError], said: str, *, unread: bool = True) -> None:
+    """The file is refused in a moment, and nothing is left of it in the cache."""
+    before = set((user_cache_path("neurothek", appauthor=False) / "gguf").glob("*"))
+    started = time.perf_counter()
+    with pytest.raises(error, match=said) as caught:
+        find(str(file))
+    assert not unread or time.perf_counter() - started < 1
+    assert str(file) in str(caught.value)
+    assert caught.value.hint
+    assert set((user_cache_path("neurothek", appauthor=False) / "gguf").glob("*")) == before
+
+
+def test_numbers_stored_in_a_way_that_is_not_read_are_named_unread(tmp_path: Path) -> None:
+    """The matrix that was written last is said to be stored as Q8_K, and as a way that the library does not know."""
+    file = write(tmp_path / "m.gguf", tiny(), quantized=True)
+    content = file.read_bytes()
+    name = b"blk.1.ffn_down.weight"
+    # After a name: the number of dimensions, these, and the number of the way.
+    place = content.index(name) + len(name) + 4 + 2 * 8
+    assert int.from_bytes(content[place : place + 4], "little") == GGMLQuantizationType.Q8_0
+    for kind, called_so in ((GGMLQuantizationType.Q8_K, "Q8_K"), (77, "number 77")):
+        file.write_bytes(content[:place] + int(kind).to_bytes(4, "little") + content[place + 4 :])
+        refused(file, Unsupported, rf"stored in an unsupported way \({called_so}, those of 'blk.1.ffn_down.weight'\)")
+
+
+def test_scaled_angles_are_refused_since_the_library_leaves_them_out(tmp_path: Path) -> None:
+    file = write(tmp_path / "linear.gguf", tiny(), texts={"qwen2.rope.scaling.type": "linear"})
+    refused(
+        file, Unsupported, "scales its rotary positions .rope.scaling.type 'linear'., .* not supported in GGUF files"
+    )
+    refused(
+        write(tmp_path / "long.gguf", tiny(), more="rope_factors_long.weight"), Unsupported, "rope_factors_long.weight"
+    )
+    assert find(str(write(tmp_path / "none.gguf", tiny(), texts={"qwen2.rope.scaling.type": "none"})))
+
+
+def test_a_file_without_one_of_its_tensors_is_refused_and_not_filled_with_noise(tmp_path: Path) -> None:
+    file = write(tmp_path / "less.gguf", tiny(), without="model.layers.1.mlp.up_proj.weight")
+    refused(
+        file, Unreadable, "1 of its tensors are missing, the first is model.layers.1.mlp.up_proj.weight", unread=False
+    )
+
+
+def test_a_part_of_a_model_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "m-00001-of-00003.gguf", tiny(), texts={"split.count": "3"})
+    refused(file, Unsupported, "is one of the '3' files of its model")
+
+
+def test_what_is_refused_is_refused_in_a_moment_however_large(
+    plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither hashed nor read by the library, which takes seconds for a real vocabulary."""
+    monkeypatch.setattr(gguf_files, "known_sha256", lambda *given: pytest.fail("it was hashed"))
+    content = plain[0].read_bytes()
+    (tmp_path / "half.gguf").write_bytes(content[: len(content) // 2])
+    refused(tmp_path / "half.gguf", Unreadable, r"it ends at byte [\d,]+, and its tensors at [\d,]+\); fetch it again")
+    refused(write(tmp_path / "m.gguf", tiny(), architecture="mamba"), Unsupported, "supported there are gemma2")
+
+
+@given(at=st.integers(0, 2000), put=st.binary(min_size=1, max_size=9))
+@settings(max_examples=200, deadline=None)
+def test_a_header_of_nonsense_is_a_value_error_or_a_header(header_bytes: bytes, at: int, put: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "m.gguf"
+        file.write_bytes(header_bytes[:at] + put + header_bytes[at + len(put) :])
+        with contextlib.suppress(ValueError):
+            assert read_header(file).start > 0
+
+
+@pytest.fixture(scope="module")
+def header_bytes(plain: tuple[Path, Qwen2ForCausalLM]) -> bytes:
+    header = read_header(plain[0])
+    return plain[0].read_bytes()[: header.start]
+
+
+def test_a_header_is_what_the_library_reads_of_it(plain: tuple[Path, Qwen2ForCausalLM]) -> None:
+    header, reader = read_header(plain[0]), GGUFReader(plain[0])
+    assert [(one.name, one.kind, one.n_values, header.start + one.offset) for one in header.tensors] == [
+        (one.name, one.tensor_type.value, int(one.n_elements), int(one.data_offset)) for one in reader.tensors
+    ]
+    for name, value in header.values.items():
+        field = reader.get_field(name)
+        assert field is not None
+        assert field.contents() == pytest.approx(value)
 
 
 def test_architectures_of_files_are_those_that_transformers_reads_and_that_are_known() -> None:

@@ -1,5 +1,6 @@
 """The view of a model against transformers' own full model of the same folder, loaded and hooked independently."""
 
+import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
 from tests.support.anatomy import Anatomy, Floats, loaded
-from tests.support.models import GATED, GEMMAS, KINDS, NEAR_LLAMA, UNTIED, Kind, build
+from tests.support.models import GATED, GEMMAS, KINDS, NEAR_LLAMA, UNTIED, Kind, build, edit_tensors
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
 # streams of size 1 to 10.
@@ -69,6 +70,24 @@ def transformer(kind: Kind, tiny_models: dict[str, Path]) -> Transformer:
 
 def tensor(array: Floats) -> Tensor:
     return torch.from_numpy(array).float()
+
+
+def test_a_gated_ffn_may_have_biases(tmp_path: Path) -> None:
+    """Those of the gate, of the other factor and of what is written count, each of them."""
+    folder, ids = build(tmp_path / "biased", "llama", gate_bias=True), random_ids()
+    expected_states, expected_coefficients, expected_logits = oracle(folder, ids)
+    transformer = open_transformer(find(str(folder)))
+    states, coefficients, _ = run(transformer, ids)
+    for found, expected in zip(states[:-1], expected_states[:-1], strict=True):
+        close(found, expected)
+    for found, expected in zip(coefficients, expected_coefficients, strict=True):
+        close(found, expected)
+    close(transformer.logits(states[-1]), expected_logits)
+    for name in ("gate_proj", "up_proj", "down_proj"):
+        other = shutil.copytree(folder, tmp_path / name)
+        edit_tensors(other, lambda tensors, part=name: tensors[f"model.layers.0.mlp.{part}.bias"].zero_())
+        unbiased = open_transformer(find(str(other)))
+        assert not torch.allclose(unbiased.logits(run(unbiased, ids)[0][-1]), expected_logits, atol=1e-3)
 
 
 def test_states_coefficients_and_logits_are_the_full_models(

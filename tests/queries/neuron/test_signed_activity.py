@@ -211,3 +211,21 @@ def test_a_search_by_trigger_says_what_firing_is(warehouse: Warehouse, page: Neu
     (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
     found = neurothek.open(warehouse.path).search(triggered_by=first["text"].replace("·", " "), exact=True)
     assert "in gated firing is a strong activation, |m| above 3 root mean squares, at one pole" in found.notes
+
+
+def test_where_a_bound_was_asked_for_activity_is_of_coefficients_above_it(tmp_path: Path) -> None:
+    """Neither the gate is said to open nor firing to be strong: `--active-above` asks about the product."""
+    made, model = ingests.open_warehouse(tmp_path / "w.duckdb"), build(tmp_path / "gated", "llama", d_ffn=16)
+    jobs = ("projections", "activity", "contexts", "ngrams")
+    asked = ingests.request(ingests.write_corpus(tmp_path), jobs=jobs, active_above=0.01)
+    ingests.measure(made, model, asked)
+    with made.reader() as connection:
+        page = neuron_page(connection, ADDRESS)
+    n_active = page.domains["n_active"].sum()
+    share = f"{n_active:,} of the {page.domains['n_tokens_seen'].sum():,} tokens"
+    assert f"Active (m > 0.01) at {share}" in page.summary
+    assert headline(page).startswith("Active (m > 0.01) at ")
+    assert page.triggers.strong_pole is None
+    (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
+    found = neurothek.open(made.path).search(triggered_by=first["text"].replace("·", " "), exact=True)
+    assert not any("firing is" in note for note in found.notes)
