@@ -3,8 +3,10 @@
 import contextlib
 import io
 import json
+import os
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +30,13 @@ ARCHITECTURES = frozenset({"gemma2", "gemma3", "gpt2", "llama", "mistral", "phi3
 """Architectures whose files transformers reads and whose models are known here."""
 
 _MARK = "gguf.json"
-"""Says in a folder of the cache of which file it was made."""
+"""Says in a folder of the cache of which file it was made, and by its time when it was last needed."""
+
+UNUSED_SECONDS = 30 * 86_400
+"""How long a folder of the cache is kept that no command needs."""
+
+_UNFINISHED_SECONDS = 86_400
+"""How long one is kept that nobody finished: making it takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,21 @@ def dequantized(file: Path, *, progress: Progress | None = None) -> Path:
     folder = user_cache_path("neurothek", appauthor=False) / "gguf" / digest
     if origin(folder) is None:
         _make_folder(file, digest, folder, header or _header(file))
+        _forget_unused(folder.parent)
+    with contextlib.suppress(OSError):
+        # A cache that only others may write to is read all the same.
+        os.utime(folder / _MARK)
     return folder
+
+
+def _forget_unused(cache: Path) -> None:
+    """Delete what no command needed for long, so that the cache does not grow with every file that was ever read."""
+    for folder in cache.iterdir():
+        with contextlib.suppress(OSError):
+            is_finished = (folder / _MARK).exists() and not folder.name.startswith(".")
+            used = (folder / _MARK if is_finished else folder).stat().st_mtime
+            if time.time() - used > (UNUSED_SECONDS if is_finished else _UNFINISHED_SECONDS):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make_folder(file: Path, digest: str, folder: Path, header: Mapping[str, Any]) -> None:

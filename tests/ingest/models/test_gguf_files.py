@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import sys
 import tempfile
 import time
@@ -235,6 +236,30 @@ def test_an_unknown_architecture_is_refused_unread(tmp_path: Path, monkeypatch: 
     file = write(tmp_path / "n.gguf", tiny(), architecture="olmo2")
     with pytest.raises(Unsupported, match=r"'olmo2', which .* in GGUF files; .* a folder of safetensors .* olmo2"):
         find(str(file))
+
+
+def test_copies_that_no_command_needed_for_long_go_when_another_is_made(
+    plain: tuple[Path, Qwen2ForCausalLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names = ("unused", "needed", "recent")
+    made = {}
+    for number, name in enumerate(names):
+        (tmp_path / f"{name}.gguf").write_bytes(plain[0].read_bytes() + bytes(number + 1))
+        made[name] = gguf_files.dequantized(tmp_path / f"{name}.gguf")
+    cache = made["unused"].parent
+    (cache / ".broken").mkdir()
+    (cache / ".young").mkdir()
+    old = time.time() - gguf_files.UNUSED_SECONDS - 60
+    for name in ("unused", "needed"):
+        os.utime(made[name] / "gguf.json", (old, old))
+    os.utime(cache / ".broken", (old, old))
+    # Who needs one that is there makes it young again, and deletes nothing.
+    assert gguf_files.dequantized(tmp_path / "needed.gguf") == made["needed"]
+    assert made["unused"].exists()
+    other = gguf_files.dequantized(plain[0])
+    assert set(cache.iterdir()) == {made["needed"], made["recent"], other, cache / ".young"}
+    assert gguf_files.dequantized(tmp_path / "unused.gguf") == made["unused"]
 
 
 def refused(file: Path, error: type[NeurothekError], said: str, *, unread: bool = True) -> None:
