@@ -224,9 +224,10 @@ def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> No
     try:
         # The library draws bars of its own.
         with contextlib.redirect_stderr(io.StringIO()):
-            model, loaded = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 file.parent, dtype=torch.float32, output_loading_info=True, **place
             )
+            model, report = loaded
             tokenizer = AutoTokenizer.from_pretrained(file.parent, **place)
     except NotImplementedError as error:
         raise Unsupported(
@@ -238,7 +239,7 @@ def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> No
     except Exception as error:
         raise _damaged(file, error) from error
     # The library draws numbers at random for tensors that are not there.
-    if missing := sorted(loaded["missing_keys"]):
+    if missing := sorted(report["missing_keys"]):
         raise _damaged(file, f"{len(missing)} of its tensors are missing, the first is {missing[0]}")
     config = model.config
     if hasattr(config, "quantization_config"):

@@ -72,6 +72,10 @@ def tensor(array: Floats) -> Tensor:
     return torch.from_numpy(array).float()
 
 
+def without_bias(name: str, tensors: dict[str, Tensor]) -> None:
+    tensors[f"model.layers.0.mlp.{name}.bias"].zero_()
+
+
 def test_a_gated_ffn_may_have_biases(tmp_path: Path) -> None:
     """Those of the gate, of the other factor and of what is written count, each of them."""
     folder, ids = build(tmp_path / "biased", "llama", gate_bias=True), random_ids()
@@ -85,7 +89,7 @@ def test_a_gated_ffn_may_have_biases(tmp_path: Path) -> None:
     close(transformer.logits(states[-1]), expected_logits)
     for name in ("gate_proj", "up_proj", "down_proj"):
         other = shutil.copytree(folder, tmp_path / name)
-        edit_tensors(other, lambda tensors, part=name: tensors[f"model.layers.0.mlp.{part}.bias"].zero_())
+        edit_tensors(other, partial(without_bias, name))
         unbiased = open_transformer(find(str(other)))
         assert not torch.allclose(unbiased.logits(run(unbiased, ids)[0][-1]), expected_logits, atol=1e-3)
 
