@@ -4,7 +4,6 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-@runtime_checkable
 class Progress(Protocol):
     """Receives the steps of one task at a time; a new `start` ends the task before it."""
 

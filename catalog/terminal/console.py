@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -97,11 +98,11 @@ def console(*, stderr: bool = False) -> rich.console.Console:
 
 @contextmanager
 def console_progress() -> Iterator[Progress]:
-    """A progress bar on stderr; silent when stderr is not a terminal or the person asked for quiet."""
+    """A progress bar on stderr; where that is no terminal, the time of each step if the person asked for more."""
     context = click.get_current_context(silent=True)
-    quiet = context is not None and context.meta.get(QUIET, False)
-    if quiet or not sys.stderr.isatty():
-        yield Silent()
+    meta = {} if context is None else context.meta
+    if meta.get(QUIET, False) or not sys.stderr.isatty():
+        yield StepTimes() if meta.get(VERBOSE, False) else Silent()
         return
     with ConsoleProgress.bars() as bars:
         yield ConsoleProgress(bars)
@@ -152,6 +153,27 @@ class ConsoleProgress:
             self._bars.update(self._task, total=task.total or max(1, task.completed), remark="")
             self._bars.stop_task(self._task)
             self._task = None
+
+
+class StepTimes:
+    """Prints how long each task took, once it has ended."""
+
+    def __init__(self) -> None:
+        self._label, self._started = "", 0.0
+
+    def start(self, label: str, total: int) -> None:
+        """Begin a task."""
+        self.finish()
+        self._label, self._started = label, time.perf_counter()
+
+    def advance(self, amount: int = 1, note: str = "") -> None:
+        """Show nothing of a task that is not done."""
+
+    def finish(self) -> None:
+        """Print the task's time."""
+        if self._label:
+            note(f"{self._label}: {time.perf_counter() - self._started:.1f} s")
+            self._label = ""
 
 
 def _width() -> int:

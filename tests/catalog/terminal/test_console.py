@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -134,6 +135,21 @@ def test_an_answer_is_as_wide_as_columns_say_and_a_file_has_no_edge(monkeypatch:
 def test_progress_is_silent_when_stderr_is_no_terminal() -> None:
     with console_progress() as progress:
         assert isinstance(progress, Silent)
+
+
+def test_times_of_steps_are_printed_where_more_was_asked_for(
+    asked: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked[VERBOSE] = True
+    with console_progress() as progress:
+        progress.start("reading", 3)
+        progress.advance(2, "half")
+        assert capsys.readouterr().err == ""
+        progress.start("writing", 0)
+        progress.finish()
+        progress.finish()
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.sub(r"\d+\.\d s$", "SECONDS", line) for line in lines] == ["reading: SECONDS", "writing: SECONDS"]
 
 
 def test_progress_draws_one_task_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
