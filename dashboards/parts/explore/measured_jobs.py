@@ -38,6 +38,9 @@ JOBS: Mapping[str, str] = {
 }
 """Jobs in the order in which a person reads about them, each with what it tells."""
 
+_OF_SMOOTH: Mapping[str, str] = {**JOBS, "activity": "how active each neuron is, by domain"}
+"""The same where no activation is exactly 0, so that no neuron is dead."""
+
 _INTERVENING = ("interventions", "neuron_effects")
 """Measured by a command of their own, which the page on interventions tells."""
 
@@ -90,22 +93,25 @@ def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str
     has_signs = of_model.is_signed or not of_model.has_exact_zeros
     jobs = [job for job in measured(ran, model) if has_signs or job.name != _OF_SIGNS]
     missing = [job for job in jobs if job.finished is None]
+    meanings = JOBS if of_model.has_exact_zeros else _OF_SMOOTH
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(chips_html(jobs), width="content")
+        st.html(chips_html(jobs, meanings), width="content")
         if missing:
             with st.popover(f"{len(missing)} not measured", type="tertiary"):
-                _say_missing(connection, missing, model, corpus)
+                _say_missing(connection, missing, model, corpus, meanings)
                 _say_pair(ran, missing, model, models_alike(connection, model))
 
 
-def chips_html(jobs: Sequence[Measured]) -> str:
+def chips_html(jobs: Sequence[Measured], meanings: Mapping[str, str] = JOBS) -> str:
     """A chip for each job, dashed where it was not measured."""
     chips = []
     for job in jobs:
         css, state = "nt-chip", f"; measured {job.finished:%Y-%m-%d}" if job.finished else "; not measured yet"
         css += "" if job.finished else " nt-absent"
         name = job.name.replace("_", " ")
-        chips.append(f'<span class="{css}" title="{html.escape(JOBS[job.name] + state)}">{html.escape(name)}</span>')
+        chips.append(
+            f'<span class="{css}" title="{html.escape(meanings[job.name] + state)}">{html.escape(name)}</span>'
+        )
     return f'{STYLE}<div class="nt-chips">{"".join(chips)}</div>'
 
 
@@ -119,10 +125,16 @@ def took(job: Measured) -> str:
 
 
 def _say_missing(
-    connection: duckdb.DuckDBPyConnection, missing: Sequence[Measured], model: str, corpus: str | None
+    connection: duckdb.DuckDBPyConnection,
+    missing: Sequence[Measured],
+    model: str,
+    corpus: str | None,
+    meanings: Mapping[str, str],
 ) -> None:
     st.markdown(
-        "\n".join(f"- **{plain(job.name.replace('_', ' '))}**: {plain(JOBS[job.name] + took(job))}" for job in missing)
+        "\n".join(
+            f"- **{plain(job.name.replace('_', ' '))}**: {plain(meanings[job.name] + took(job))}" for job in missing
+        )
     )
     ingested = [job.name for job in missing if job.name not in (*_INTERVENING, _OF_PAIRS)]
     if ingested:

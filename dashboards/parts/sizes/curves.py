@@ -225,8 +225,7 @@ def _spread(sizes: Sizes) -> None:
         show_figure(
             "Frequencies of the neurons",
             lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
-            f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0; "
-            "eight bins per factor of ten.",
+            f"{_spread_over(sizes)} eight bins per factor of ten.",
             spread,
             source=f"This project's; the frequency is that of {VOITA}, section 3.",
         )
@@ -240,6 +239,12 @@ def _spread(sizes: Sizes) -> None:
                 curve,
                 source="Source: this project.",
             )
+
+
+def _spread_over(sizes: Sizes) -> str:
+    if not _is_known(sizes.data("dead_by_depth").frame, "dead_share"):
+        return f"Neurons by effective frequency {sizes.on_text}, as no activation of these models is 0;"
+    return f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0;"
 
 
 def _kinds(sizes: Sizes) -> None:

@@ -54,7 +54,11 @@ def test_a_sentence_about_some_of_the_models_names_them(page: Opener, whole_path
     text = shown_text(page(whole_path, models="tiny-1m,gelu-1m"))
     assert "as no activation of gelu-1m is exactly 0" in text
     assert "of these models is exactly 0" not in text
-    assert "as no activation of these models is exactly 0" in shown_text(page(whole_path, models="gelu-1m"))
+    assert "Neurons that fired at least once" in text
+    smooth = shown_text(page(whole_path, models="gelu-1m"))
+    assert "as no activation of these models is exactly 0" in smooth
+    assert "Neurons by effective frequency" in smooth
+    assert "fired at least once" not in smooth
 
 
 def test_what_was_not_measured_stands_last_with_its_commands(page: Opener, tmp_path: Path) -> None:

@@ -65,6 +65,16 @@ def test_the_map_of_a_model_without_exact_zeros_says_active(page: Opener, full_p
     opened = page(full_path, "model", model="gelu-1m", colour="first firing")
     assert "first active" in text(opened)
     assert "first fired" not in text(opened)
+    chips = {
+        name: "".join(str(one.proto.body) for one in shown.get("html"))
+        for name, shown in (
+            ("gelu-1m", opened),
+            ("tiny-2m", page(full_path, "model", model="tiny-2m")),
+        )
+    }
+    assert "how active each neuron is, by domain" in chips["gelu-1m"]
+    assert "and which are dead" not in chips["gelu-1m"]
+    assert "how often each neuron fires, and which are dead" in chips["tiny-2m"]
     assert opened.query_params["colour"] == "first firing"
 
 
