@@ -305,8 +305,8 @@ def pairs(warehouse: Neurothek) -> str:
     return table(["blocks between", "pairs", "id", "mat"], rows)
 
 
-BLOCKS = (layers, classes, reads, clusters, shortcuts, worth, claims)
-BLOCKS_OF_LONGER = (positions, pairs)
+BLOCKS = (layers, classes, reads, clusters, worth, claims)
+BLOCKS_OF_LONGER = (positions, shortcuts, pairs)
 
 if __name__ == "__main__":
     page = PAGE.read_text("utf-8")
