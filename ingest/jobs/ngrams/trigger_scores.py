@@ -1,6 +1,7 @@
 """Scores that neurons give to the tokens that trigger them, and to equally frequent tokens ([V] 4.4)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -93,32 +94,29 @@ class TriggerScores:
             tokens: int64 [triggers], one id each.
             is_drawn: bool [triggers], whether a trigger gets control scores.
         """
-        scored = _Scored(len(tokens), np.flatnonzero(is_drawn))
-        of_neuron = np.searchsorted(neurons, np.arange(len(values) + 1)).tolist()
-
+        scored = _Scored(layer, neurons, tokens, np.flatnonzero(is_drawn), n_neurons=len(values))
         # Memory that is already there: a new page costs more than the product that fills it.
         scores = torch.empty(min(BLOCK, len(values)), len(self.unembedding), dtype=values.dtype, device=values.device)
         for start in range(0, len(values), BLOCK):
             part = values[start : start + BLOCK]
             block = torch.matmul(part, self.unembedding.T, out=scores[: len(part)]).cpu().numpy()
-            stretches = np.array_split(np.arange(len(part)), -(-len(part) // _TOGETHER))
-
-            def look_up(stretch: np.ndarray, start: int = start, block: np.ndarray = block) -> None:
-                moments = ScoreMoments.of(block.shape[1])
-                for row in stretch.tolist():
-                    triggers = slice(of_neuron[start + row], of_neuron[start + row + 1])
-                    if triggers.start < triggers.stop:
-                        self._look_up(scored, triggers, block[row], tokens, moments)
-                        self._draw(scored, triggers, (layer, start + row), block[row], tokens)
-
-            mapped(look_up, stretches, device=torch.device("cpu"))
+            stop = start + len(part)
+            stretches = [range(first, min(first + _TOGETHER, stop)) for first in range(start, stop, _TOGETHER)]
+            mapped(partial(self._look_through, scored, block, start), stretches, device=torch.device("cpu"))
         return scored.frame()
 
-    def _look_up(
-        self, scored: "_Scored", triggers: slice, scores: np.ndarray, tokens: np.ndarray, moments: "ScoreMoments"
-    ) -> None:
+    def _look_through(self, scored: "_Scored", block: np.ndarray, start: int, neurons: range) -> None:
+        """Note what some neurons of a block, [neurons vocab] scores of those from `start` on, say of their triggers."""
+        moments = ScoreMoments.of(block.shape[1])
+        for neuron in neurons:
+            triggers, scores = scored.triggers_of(neuron), block[neuron - start]
+            if triggers.start < triggers.stop:
+                self._look_up(scored, triggers, scores, moments)
+                self._draw(scored, triggers, neuron, scores)
+
+    def _look_up(self, scored: "_Scored", triggers: slice, scores: np.ndarray, moments: "ScoreMoments") -> None:
         """Note what one neuron, [vocab] `scores`, says of its triggers."""
-        score = scores[self.row_of[tokens[triggers]]]
+        score = scores[self.row_of[scored.tokens[triggers]]]
         mean, sd = moments.mean_and_sd(scores)
         scored.score[triggers] = score
         scored.score_centred[triggers] = score - mean
@@ -130,15 +128,13 @@ class TriggerScores:
             n_below = np.array([np.count_nonzero(scores < one) for one in score])
         scored.rank_from_bottom[triggers] = 1 + n_below
 
-    def _draw(
-        self, scored: "_Scored", triggers: slice, neuron: tuple[int, int], scores: np.ndarray, tokens: np.ndarray
-    ) -> None:
-        """Note what the neuron at (layer, number) says of tokens as frequent as some of its triggers."""
+    def _draw(self, scored: "_Scored", triggers: slice, neuron: int, scores: np.ndarray) -> None:
+        """Note what one neuron, [vocab] `scores`, says of tokens as frequent as some of its triggers."""
         first, last = np.searchsorted(scored.drawn, (triggers.start, triggers.stop)).tolist()
         for place in range(first, last):
             # A seed of its own: the draws of one trigger do not depend on which others are kept.
-            token = int(tokens[scored.drawn[place]])
-            drawn = self.peers.draw(token, np.random.default_rng((self.seed, *neuron, token)))
+            token = int(scored.tokens[scored.drawn[place]])
+            drawn = self.peers.draw(token, np.random.default_rng((self.seed, scored.layer, neuron, token)))
             scored.control_scores[place] = scores[self.row_of[drawn]]
 
 
@@ -170,13 +166,23 @@ class ScoreMoments:
 class _Scored:
     """Columns of a frame, filled neuron by neuron."""
 
-    def __init__(self, n_triggers: int, drawn: np.ndarray) -> None:
+    def __init__(
+        self, layer: int, neurons: np.ndarray, tokens: np.ndarray, drawn: np.ndarray, *, n_neurons: int
+    ) -> None:
+        n_triggers = len(tokens)
+        self.layer = layer
+        self.tokens = tokens  # int64 [triggers]
         self.drawn = drawn  # int64, rising: the triggers that get control scores
+        self._starts = np.searchsorted(neurons, np.arange(n_neurons + 1)).tolist()
         self.score = np.zeros(n_triggers)
         self.z_score = np.zeros(n_triggers)
         self.score_centred = np.zeros(n_triggers)
         self.rank_from_bottom = np.zeros(n_triggers, dtype=np.int64)
         self.control_scores = np.zeros((len(drawn), DRAWS), dtype=np.float32)
+
+    def triggers_of(self, neuron: int) -> slice:
+        """The rows of one neuron."""
+        return slice(self._starts[neuron], self._starts[neuron + 1])
 
     def frame(self) -> pl.DataFrame:
         """The rows, with COLUMNS."""
