@@ -155,7 +155,6 @@ class Family:
         counted = self.rows(
             "claimed_neurons",
             [*self.sizes, *(model for _, model, _ in self.variants)],
-            min_activations=limits["min_activations"],
             most_tokens=limits["most_tokens"],
             strong_roughness=limits["strong_roughness"],
         )

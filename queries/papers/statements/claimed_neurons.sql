@@ -4,7 +4,7 @@ select
     neurons.layer,
     any_value(models.n_layers) as n_layers,
     neurons.is_dead,
-    neurons.n_active >= $min_activations and neurons.unigrams_95 <= $most_tokens as is_covered_by_few,
+    neurons.token_status <> 'too few activations' and neurons.unigrams_95 <= $most_tokens as is_covered_by_few,
     neurons.is_token_detector,
     neurons.position_kind,
     neurons.position_strength,
@@ -13,12 +13,12 @@ select
     count(neurons.frequency) as frequency_n,
     coalesce(sum(neurons.frequency), 0) as frequency_sum,
     coalesce(sum(neurons.frequency * neurons.frequency), 0) as frequency_squares,
-    count(*) filter (neurons.n_active >= $min_activations and neurons.unigrams_95 > 0) as coverage_n,
+    count(*) filter (neurons.token_status <> 'too few activations' and neurons.unigrams_95 > 0) as coverage_n,
     coalesce(sum(log10(neurons.unigrams_95)) filter (
-        neurons.n_active >= $min_activations and neurons.unigrams_95 > 0
+        neurons.token_status <> 'too few activations' and neurons.unigrams_95 > 0
     ), 0) as coverage_sum,
     coalesce(sum(pow(log10(neurons.unigrams_95), 2)) filter (
-        neurons.n_active >= $min_activations and neurons.unigrams_95 > 0
+        neurons.token_status <> 'too few activations' and neurons.unigrams_95 > 0
     ), 0) as coverage_squares,
 from neurons
 inner join models on models.model = neurons.model

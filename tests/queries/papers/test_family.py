@@ -93,14 +93,54 @@ def test_neurons_are_counted_as_a_loop_counts_them(
             assert found.n == len(frequencies)
             assert found.mean == pytest.approx(math.fsum(frequencies) / len(frequencies))
             if neurons[0]["unigrams_95"] is not None:
-                few = sum(one["n_active"] >= 100 and one["unigrams_95"] <= 5 for one in neurons)
+                # N-grams of models without exact zeros count other activations than `n_active`.
+                counted = {
+                    row[:2]: row[2]
+                    for row in full.execute(
+                        "select layer, neuron, n_active from store.ngrams join store.models on model_id = set_id"
+                        " join measured_corpora using (model_id, corpus_id) where name = ? and n = 1 and is_shown",
+                        [model],
+                    ).fetchall()
+                }
+                often = {(one["layer"], one["neuron"]): counted[one["layer"], one["neuron"]] >= 100 for one in neurons}
+                few = sum(often[one["layer"], one["neuron"]] and one["unigrams_95"] <= 5 for one in neurons)
                 assert own.count(model, FEW)[0] == few
-                logs = [math.log10(one["unigrams_95"]) for one in neurons if one["n_active"] >= 100]
+                logs = [math.log10(one["unigrams_95"]) for one in neurons if often[one["layer"], one["neuron"]]]
                 assert own.moments(model, "coverage").total == pytest.approx(math.fsum(logs))
                 assert own.count(model, DETECTOR)[0] == sum(bool(one["is_token_detector"]) for one in neurons)
             if neurons[0]["position_kind"] is not None:
                 kinds = ("not positional", "too few sequences")
                 assert own.count(model, POSITIONAL)[0] == sum(one["position_kind"] not in kinds for one in neurons)
+    assert n_checked >= 2
+
+
+def test_activations_that_n_grams_do_not_count_cover_nothing(
+    full_path: Path, tmp_path: Path, names: dict[str, list[str]]
+) -> None:
+    """A gate that is open is no strong activation: of gated models n-grams count others than `n_active`."""
+    path = tmp_path / "open.duckdb"
+    shutil.copy(full_path, path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "update store.neuron_facts set n_active = 1000, unigrams_95 = 1 + neuron % 10,"
+            " unigram_active = case when neuron % 2 = 0 then 99 else 100 + neuron end where n_positions is not null"
+        )
+        facts = connection.execute(
+            "select name, neuron from store.neuron_facts join store.models on model_id = set_id"
+            " where n_positions is not null"
+        ).fetchall()
+    n_checked = 0
+    with Warehouse(path).reader() as connection:
+        for name in names:
+            own = Family.of(connection, family=name)
+            for model in own.sizes:
+                if not (covering := [1 + neuron % 10 for of, neuron in facts if of == model and neuron % 2]):
+                    continue
+                assert own.count(model, FEW)[0] == sum(n <= 5 for n in covering)
+                moments = own.moments(model, "coverage")
+                assert (moments.n, own.texts[model]["n_active_enough"]) == (len(covering), len(covering))
+                assert moments.total == pytest.approx(math.fsum(map(math.log10, covering)))
+                n_checked += 1
     assert n_checked >= 2
 
 
