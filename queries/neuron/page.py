@@ -255,19 +255,17 @@ class NeuronPage(TabularAnswer):
         sides += self._concepts()
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
-        of_poles = self.poles.context_sections(self.corpus)
         written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []
         contexts = self.contexts.select("activation", "domain", "before", "token", "after", *written)
         return [
             *self.poles.sections(self.corpus),
             *sides,
-            *of_poles,
-            Section(f"activity on {self.corpus}", self.domains),
+            Section(f"activity on {self.corpus}", self.domains, self._counted()),
             *self._profiles(),
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
             *self.changed.sections(),
-            *([] if of_poles else [Section(f"strongest contexts in {self.corpus}", contexts)]),
+            *([] if self.poles.has_contexts else [Section(f"strongest contexts in {self.corpus}", contexts)]),
             *window_sections(
                 self.windows,
                 self.corpus,
@@ -276,6 +274,14 @@ class NeuronPage(TabularAnswer):
             ),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
+
+    def _counted(self) -> str:
+        """When it counts as active, where that is not at every activation that is not 0."""
+        if self.activation_rule in (None, "m != 0"):
+            return ""
+        if self.activation_rule == "gate > 0":
+            return "n_active, frequency: where its gate is open"
+        return f"n_active, frequency: where {self.activation_rule}"
 
     def _concepts(self) -> list[Section]:
         if self.annotations.is_empty():

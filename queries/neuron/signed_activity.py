@@ -88,7 +88,7 @@ class SignedActivity:
         return f"{text[:1].upper()}{text[1:]}." if text else ""
 
     def sections(self, corpus: str) -> list[Section]:
-        """Both signs side by side, and the cases of its gate."""
+        """Both signs side by side, the strongest places of each, and the cases of its gate."""
         if self.poles.is_empty():
             return []
         table = self.poles.select(
@@ -106,7 +106,7 @@ class SignedActivity:
             f"abs_share: of the sum of |m|; strong: |m| above {STRONG:g} root mean squares{bound};"
             " mean_magnitude, largest: |m| at coefficients of that sign"
         )
-        sections = [Section(f"poles in {corpus}", table, remark)]
+        sections = [Section(f"poles in {corpus}", table, remark), *self._context_sections(corpus)]
         if not self.cases.is_empty():
             cases = self.cases.select("gate_case", "frequency", "abs_share", "mean_magnitude")
             sections.append(
@@ -118,8 +118,12 @@ class SignedActivity:
             )
         return sections
 
-    def context_sections(self, corpus: str) -> list[Section]:
-        """The strongest places of each sign."""
+    @property
+    def has_contexts(self) -> bool:
+        """Whether the strongest places of either sign are known."""
+        return not self.poles.is_empty() and not self.contexts.is_empty()
+
+    def _context_sections(self, corpus: str) -> list[Section]:
         sections = []
         for pole in POLE_NAMES:
             rows = self.contexts.filter(pl.col("pole") == pole)

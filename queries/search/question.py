@@ -192,7 +192,7 @@ class Question:
         return (*self.words, *(one.name for one in self.classes))
 
     def display(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
-        """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already.
+        """Words as they were written, on one line; the white space of exact tokens is marked, that around others left out.
 
         Args:
             words: some of the question.

@@ -115,6 +115,7 @@ class TracePage(TabularAnswer):
             `probability_off` and `logit_off` are the token's with that neuron switched off, `change_off` is what that
             changes of its probability; null unless asked for.
         is_signed: whether coefficients of the model can be below 0.
+        is_gated: whether a neuron counts as active where its gate is open.
         states: what is predicted from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless
             the lens was `mat`.
     """
@@ -129,6 +130,7 @@ class TracePage(TabularAnswer):
     raised: str
     raising: pl.DataFrame
     is_signed: bool
+    is_gated: bool = False
 
     @property
     def summary(self) -> str:
@@ -255,7 +257,9 @@ class TracePage(TabularAnswer):
         )
         remark += "" if self.token is None else f"; centred_token, rank_token: those of {visible(self.token)}"
         corpora = self.neurons.get_column("corpus").drop_nulls().unique().to_list()
-        remark += f"; frequency, kind: on {corpora[0]}" if corpora else ""
+        if corpora:
+            counted = "frequency: how often its gate is open; frequency, kind" if self.is_gated else "frequency, kind"
+            remark += f"; {counted}: on {corpora[0]}"
         return f"{remark}\n{self._pole_remark()}" if self.is_signed else remark
 
     def data(self) -> dict[str, Any]:
@@ -327,6 +331,7 @@ def trace_page(
         # A smooth non-linearity has coefficients a little below 0.
         is_signed=model.is_signed
         or any(bool((rows["coefficient"] < 0).any()) for rows in (traced.neurons, traced.raising)),
+        is_gated=model.is_signed,
     )
 
 

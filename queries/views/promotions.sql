@@ -1,5 +1,6 @@
 -- One row per model, token, side and neuron that lists the token among its most promoted or suppressed.
 -- Why: start from a token here; the rows lie by side and token, so a condition on token_id, token or word is quick.
+-- A coefficient below 0, as gated neurons have, turns the sides: the neuron then promotes what is suppressed here.
 -- From: store.postings. Source: Geva et al. 2022, section 4.
 -- Kinds of rows: side.
 -- key: model, token_id, side, layer, neuron

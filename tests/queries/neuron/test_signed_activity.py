@@ -64,16 +64,16 @@ def test_its_numbers_are_those_of_the_views(warehouse: Warehouse, page: NeuronPa
 
 def test_the_card_opens_with_both_signs(page: NeuronPage) -> None:
     titles = [section.title for section in page.sections()]
-    assert titles[:4] == [
+    assert titles[:6] == [
         "poles in long+short",
+        "strongest contexts at positive coefficients in long+short",
+        "strongest contexts at negative coefficients in long+short",
         "cases of its gate in long+short",
         "writes at positive coefficients",
         "writes at negative coefficients",
     ]
-    assert titles[4:6] == [
-        "strongest contexts at positive coefficients in long+short",
-        "strongest contexts at negative coefficients in long+short",
-    ]
+    (activity,) = (section for section in page.sections() if section.title == "activity on long+short")
+    assert activity.remark == "n_active, frequency: where its gate is open"
     assert "strongest contexts in long+short" not in titles
 
 
@@ -167,12 +167,14 @@ def test_without_gates_the_card_opens_with_both_signs_too(smooth: Warehouse) -> 
         page = neuron_page(connection, "smooth/L1N3")
         rows = connection.sql("from neuron_poles where address = 'smooth/L1N3' order by pole desc").pl().to_dicts()
     titles = [section.title for section in page.sections()]
-    assert titles[:3] == ["poles in long+short", "promotes", "suppresses"]
-    assert "cases of its gate in long+short" not in titles
-    assert [title for title in titles if title.startswith("strongest contexts")] == [
+    assert titles[:5] == [
+        "poles in long+short",
         "strongest contexts at positive coefficients in long+short",
         "strongest contexts at negative coefficients in long+short",
+        "promotes",
+        "suppresses",
     ]
+    assert "cases of its gate in long+short" not in titles
     shown = page.poles.poles.select("pole", "frequency", "abs_share").to_dicts()
     assert shown == [
         {name: pytest.approx(row[name]) for name in one} | {"pole": row["pole"]}
