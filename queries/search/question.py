@@ -192,7 +192,7 @@ class Question:
         return (*self.words, *(one.name for one in self.classes))
 
     def display(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
-        """Words as they were written, on one line; the white space of exact tokens is marked, that around others left out.
+        """Words on one line; the white space of exact tokens is marked, that around others left out.
 
         Args:
             words: some of the question.
@@ -201,7 +201,7 @@ class Question:
         # White space that was marked, as a table marks it, stands for itself.
         marked = [self.exact or unmark(word) != word for word in words]
         *others, last = [
-            visible(unmark(word)) if is_marked else one_line(word)
+            visible(unmark(word)) if is_marked else one_line(word).strip() or visible(word)
             for word, is_marked in zip(words, marked, strict=True)
         ]
         between = " and " if (self.match_all if all_of is None else all_of) else " or "
