@@ -1,6 +1,8 @@
 -- One row per token detector of the model's shown corpus: a neuron that nearly always responds to a handful of tokens.
 -- Why: which neurons are dictionaries of few words, and of which. The lists run in parallel, sorted by token id. From:
--- detected_ngrams, whose thresholds say what a detector is. Source: Voita et al. 2023, section 4.
+-- detected_ngrams, whose thresholds say what a detector is. In models without exact zeros a neuron is asked at one pole,
+-- that of its largest activation: what it detects at the other is not counted. Source: Voita et al. 2023, section 4; the
+-- pole is ours.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
