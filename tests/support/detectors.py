@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
+from neurothek.catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, SHUFFLED_NGRAMS, TRIGGERS
 from neurothek.queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made
@@ -148,6 +148,54 @@ def controls(layer: int, neuron: int, token: int) -> list[float]:
     return [draw.randrange(-16, 17) / 8 for _ in range(100)]
 
 
+Counts = list[tuple[int, int]]
+"""Of one neuron, per n-gram: how often it was active there, and how often the n-gram occurs."""
+
+SHUFFLED: dict[tuple[str, int], list[Counts]] = {
+    ("planted", 0): [
+        # 100 activations, of which the five and the detected ones hold exactly 95%.
+        [(19, 19)] * 5 + [(1, 1)] * 5,
+        # 99 activations.
+        [(19, 19)] * 5 + [(1, 1)] * 4,
+        # Six cover 95%: too many for tokens, not for longer n-grams.
+        [(19, 19)] * 6 + [(1, 1)] * 6,
+        # Fifty, and 51.
+        [(19, 19)] * 50 + [(1, 1)] * 50,
+        [(19, 19)] * 51 + [(1, 1)] * 51,
+        # Detected ones hold 949 of 1,000.
+        [(949, 949), (45, 100)] + [(1, 1)] * 6,
+    ],
+    ("shuffled", 0): [
+        # One token occurs nine times, or ten.
+        [(91, 91), (9, 9)],
+        [(90, 90), (10, 10)],
+        # Active at 19 of 20 occurrences, and at 18 of 19.
+        [(76, 80), (24, 25)],
+        [(76, 80), (18, 19), (6, 6)],
+    ],
+    # Measured, and none qualifies; of the second layer of the other model none was measured.
+    ("shuffled", 1): [[(2, 2)] * 70, [(19, 19)] * 5],
+}
+"""What was counted of the first neurons of a layer when their activations were shuffled, the same for every length."""
+
+
+def shuffled_row(counts: Counts) -> dict[str, int | None]:
+    """What is stored of one neuron."""
+    held = Counter[Ngram]({(number,): active for number, (active, _) in enumerate(counts)})
+    coverage = oracle.coverage(held, 95)
+    detected = sum(active for active, seen in counts if seen >= 10 and 20 * active >= 19 * seen)
+    numbers = {"n_active": sum(held.values()), "n_distinct": len(held), "n_covering_95": coverage}
+    return {**numbers, "detected_active": None if coverage > 64 else detected}
+
+
+def shuffled_detects(counts: Counts, n: int) -> bool:
+    """Whether the definition calls it a detector: looked at afresh, without what is stored."""
+    total, limit = sum(active for active, _ in counts), 5 if n == 1 else 50
+    largest = sorted((active for active, _ in counts), reverse=True)[:limit]
+    detected = sum(active for active, seen in counts if seen >= 10 and active / seen >= 0.95)
+    return total >= 100 and 100 * sum(largest) >= 95 * total and 100 * detected >= 95 * total
+
+
 def frames(model: str) -> dict[str, pl.DataFrame]:
     """The rows that the job hands over, by loops."""
     ngrams, triggers = [], []
@@ -170,10 +218,18 @@ def frames(model: str) -> dict[str, pl.DataFrame]:
         for n in (1, 2, 3)
         for often, distinct in Counter(oracle.occurrences(lines(model, 0, 0), n).values()).items()
     ]
+    shuffled: list[dict[str, int | None]] = [
+        {"layer": layer, "neuron": neuron, "n": n, **shuffled_row(counts)}
+        for (owner, layer), neurons in SHUFFLED.items()
+        if owner == model
+        for neuron, counts in enumerate(neurons)
+        for n in (1, 2, 3)
+    ]
     return {
         "ngrams": made.frame(NGRAMS, ngrams),
         "triggers": made.frame(TRIGGERS, triggers),
         "ngram_spectrum": made.frame(NGRAM_SPECTRUM, spectrum),
+        "shuffled_ngrams": made.frame(SHUFFLED_NGRAMS, shuffled),
     }
 
 

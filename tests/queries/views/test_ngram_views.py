@@ -15,12 +15,14 @@ from tests.support import publications as made
 from tests.support.detectors import (
     MODELS,
     NEURONS,
+    SHUFFLED,
     can_be_labelled,
     controls,
     detectors,
     lines,
     publish,
     score,
+    shuffled_detects,
 )
 from tests.support.ngrams import PERCENTAGES, Ngram
 from tests.support.values import is_same
@@ -144,6 +146,30 @@ def test_detectors_by_layer(connection: duckdb.DuckDBPyConnection) -> None:
             assert row["detector_share"] == len(own) / made.D_FFN
         else:
             assert (row["status"], row["n_detectors"], row["n_strict"]) == ("cannot be labelled", None, None)
+
+
+def test_what_chance_calls_a_detector(connection: duckdb.DuckDBPyConnection) -> None:
+    """Neurons whose shuffled activations detect, by each condition that one of them just meets or just misses."""
+    columns = ("n_shuffled", "n_shuffled_detectors", "shuffled_share")
+    found = {
+        (row["model"], row["n"], row["layer"]): tuple(row[name] for name in columns)
+        for row in rows(connection, "select * from detectors_by_layer")
+    }
+    expected: dict[tuple[str, int, int], tuple[int | None, int | None, float | None]] = {}
+    for model, n, layer in found:
+        measured = SHUFFLED.get((model, layer))
+        if measured is None:
+            expected[model, n, layer] = (None, None, None)
+        elif not can_be_labelled(model, n):
+            expected[model, n, layer] = (len(measured), None, None)
+        else:
+            n_detectors = sum(shuffled_detects(counts, n) for counts in measured)
+            expected[model, n, layer] = (len(measured), n_detectors, n_detectors / len(measured))
+    assert found == expected
+    # By hand: in the first layer of each, and in the second, where all were measured and none detects.
+    assert [found["planted", n, 0][:2] for n in (1, 2)] == [(6, 1), (6, 3)]
+    assert (found["planted", 1, 1], found["shuffled", 1, 1]) == ((None, None, None), (2, 0, 0.0))
+    assert (found["shuffled", 1, 0], found["shuffled", 3, 0]) == ((4, 2, 0.5), (4, None, None))
 
 
 def test_detectors_by_minimum(connection: duckdb.DuckDBPyConnection) -> None:
