@@ -1,4 +1,4 @@
-"""Models that people use, against transformers alone: predictions, sub-updates, a switch, frequencies, projections.
+"""Models that people use, against transformers alone: predictions, sub-updates, a switch, frequencies, words, signs.
 
 They come in packages, which are fetched once; `NEUROTHEK_MODELS` names folders in which their files lie already. Both
 are in 4 bits, and so are their numbers. What measures whole layers reads the first three.
@@ -7,6 +7,7 @@ are in 4 bits, and so are their numbers. What measures whole layers reads the fi
 import json
 import math
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -315,3 +316,66 @@ def test_what_values_say_in_the_vocabulary(real: Real, measured: neurothek.Neuro
             np.testing.assert_allclose(listed, expected, rtol=CLOSE, atol=close)
             np.testing.assert_allclose(scores[ids], expected, rtol=CLOSE, atol=close)
             assert len(set(ids)) == len(ids) == 50
+
+
+@dataclass(frozen=True)
+class Most:
+    """A token, and the neuron whose value says most of it: z and score are below 0."""
+
+    token: int
+    text: str
+    layer: int
+    neuron: int
+    z: float
+    score: float
+
+
+def most_negative(golden: Golden) -> Most:
+    """Of the words whose largest |z| over all neurons of the measured layers is below 0, the one whose z is lowest."""
+    E = golden.vocabulary
+    values = np.concatenate([golden.values(layer) for layer in range(N_LAYERS)])
+    means = values @ E.mean(0)
+    deviations = np.sqrt(np.einsum("nd,de,ne->n", values, np.cov(E.T, bias=True), values))
+    places, lowest, highest = [], [], []
+    for start in range(0, len(E), 4096):
+        z = (E[start : start + 4096] @ values.T - means) / deviations
+        places.append(z.argmin(1))
+        lowest.append(z.min(1))
+        highest.append(z.max(1))
+    low, high, place = np.concatenate(lowest), np.concatenate(highest), np.concatenate(places)
+    texts = golden.tokenizer.batch_decode([[token] for token in range(len(E))])
+    # Other tokens of the same text would be found with it.
+    words = {text for text, n in Counter(texts).items() if n == 1 and text[:1] == " " and text[1:].isalpha()}
+    # By far enough that sums in another order change nothing.
+    token = next(int(t) for t in np.argsort(low) if texts[t] in words and -low[t] > 1.1 * high[t])
+    layer, neuron = divmod(int(place[token]), len(values) // N_LAYERS)
+    score = float(E[token] @ values[place[token]])
+    return Most(token, texts[token], layer, neuron, float(low[token]), score)
+
+
+def test_the_neuron_of_a_word_and_its_pole(real: Real, measured: neurothek.Neurothek) -> None:
+    """Where its coefficient is below 0 a neuron promotes the bottom of its list: in a search and on its page."""
+    most = most_negative(real.golden)
+    first = measured.search(most.text, model="cut", exact=True).neurons.row(0, named=True)
+    address = f"cut/L{most.layer}N{most.neuron}"
+    assert (first["address"], first["pole"], first["matched"]) == (address, "negative", [most.text])
+    # Promoted there: of the other sign than at a unit activation.
+    assert first["z_sum"] == pytest.approx(-most.z, rel=CLOSE)
+    assert first["matched_scores"] == [pytest.approx(-most.score, rel=CLOSE)]
+    # Suppressed where the coefficient is above 0.
+    suppressing = measured.search(most.text, model="cut", exact=True, side="suppressed").neurons.row(0, named=True)
+    assert (suppressing["address"], suppressing["pole"]) == (address, "positive")
+    page = measured.neuron(address)
+    assert page.sides["suppressed"] == "writes at negative coefficients"
+    scores = real.golden.vocabulary @ real.golden.values(most.layer)[most.neuron]
+    close = CLOSE * float(scores.std())
+    for side, sign in (("suppressed", 1), ("promoted", -1)):
+        listed = page.tokens.filter(side=side).sort("rank")
+        ids = listed["token_id"].to_list()
+        expected = np.sort(sign * scores)[: len(ids)] * sign
+        assert len(ids) >= 10
+        np.testing.assert_allclose(scores[ids], expected, rtol=CLOSE, atol=close)
+        np.testing.assert_allclose(listed["score"].to_numpy(), expected, rtol=CLOSE, atol=close)
+    (row,) = page.tokens.filter(token_id=most.token).to_dicts()
+    assert (row["side"], row["rank"]) == ("suppressed", 1 + int((scores < scores[most.token] - close).sum()))
+    assert row["z_score"] == pytest.approx(most.z, rel=CLOSE)
