@@ -1,7 +1,8 @@
 -- One row per model and layer: how many of its neurons are positional on the shown corpus, by kind and strength.
 -- Why: Figure 8 of Voita et al. 2023, where positional neurons live and of which kind they are, for models of several
 -- sizes. From: neurons, which has the labels and their thresholds. Source: Voita et al. 2023, section 5; kinds and strength
--- are ours. Numbers are null where the corpus has too few sequences to tell.
+-- are ours. Chance labels none: shuffled over the positions of their sequences, activations stay far below the limit (see
+-- the definitions). Numbers are null where the corpus has too few sequences to tell.
 -- key: model, layer
 -- kept: positions
 -- columns:
