@@ -1,18 +1,17 @@
 """A model that people use: each measurement beside its bare passes and products, and where the rest goes, by job."""
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 import torch
 from transformers import AutoModel
 from transformers.utils import logging
 
+from benchmarks.passes import Profile, bare_pass, measured
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from neurothek.catalog.problems import Unavailable
 from neurothek.catalog.publishing.staging import write_parquet
@@ -22,18 +21,15 @@ from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.sources.builtin import BUILTIN
 from neurothek.ingest.corpora.sources.source import parse_sources
 from neurothek.ingest.forward import prompt_pass
-from neurothek.ingest.forward.batches import Batch, batches
-from neurothek.ingest.forward.chunk_pass import Observer
-from neurothek.ingest.forward.sweep import sweep
 from neurothek.ingest.jobs.events.job import EventsJob, ModelReadings
 from neurothek.ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
-from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
+from neurothek.ingest.jobs.job import JobContext, SweepJob
 from neurothek.ingest.jobs.projections.job import ProjectionsJob
 from neurothek.ingest.jobs.registry import OF_SIGNS, job_class
 from neurothek.ingest.models import tokenizer as tokenization
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.packages import SMOLLM2, fetched
-from neurothek.ingest.models.transformer import BlockOutput, open_transformer
+from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.numerics.unit_vectors import unit_rows
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 
@@ -50,7 +46,6 @@ EVERY = (*POLES, "ngrams", "positions")
 BARE, NOBODY = "bare pass", "sweep, nobody watching"
 
 Row = tuple[str, ...]
-Result = TypeVar("Result")
 
 
 def main() -> None:
@@ -116,14 +111,14 @@ def _projections(context: JobContext) -> list[Row]:
 
     with TemporaryDirectory() as folder, job.open(Path(folder), lambda _: pl.LazyFrame()) as measure:
 
-        def measured(shard: str) -> None:
+        def write(shard: str) -> None:
             for name, frame in measure(shard).items():
                 write_parquet(BY_NAME[name].check(frame), Path(folder) / f"{name}.parquet")
 
         of_layer = best_seconds(
-            {"product": lambda: torch.mm(E, V.T, out=scores), "job": partial(measured, "layer-0000")}, rounds=2 * ROUNDS
+            {"product": lambda: torch.mm(E, V.T, out=scores), "job": partial(write, "layer-0000")}, rounds=2 * ROUNDS
         )
-        of_tokens = best_seconds({"product": all_cosines, "job": partial(measured, "tokens")}, rounds=2)
+        of_tokens = best_seconds({"product": all_cosines, "job": partial(write, "tokens")}, rounds=2)
     n_layers = context.shape.n_layers
     whole = {name: n_layers * of_layer[name] + of_tokens[name] for name in of_layer}
     return [
@@ -158,44 +153,13 @@ def _events(context: JobContext, folder: Path) -> list[Row]:
     return _pair(f"pass and lens of {len(drawn.rows)} examples", "their events", best)
 
 
-@dataclass(eq=False)
-class _Profile:
-    """Seconds by what they were spent on."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def timed(self, name: str, run: Callable[[], Result]) -> Result:
-        """Run something and add its time."""
-        started = time.perf_counter()
-        result = run()
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
-        return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Timed:
-    """An observer whose time is taken."""
-
-    name: str
-    observer: Observer
-    profile: _Profile
-
-    def observe(self, batch: Batch, output: BlockOutput) -> None:
-        """Take in a batch."""
-        self.profile.timed(f"{self.name}, observed", lambda: self.observer.observe(batch, output))
-
-    def result(self) -> pl.DataFrame:
-        """What was seen."""
-        return self.profile.timed(f"{self.name}, staged", self.observer.result)
-
-
 def _sweeps(context: JobContext, folder: Path, *, n_layers: int, rounds: int) -> tuple[list[Row], list[Row]]:
     """Times of sweeps by their jobs, and what the longest spends its time on."""
-    bare, profile = _bare_model(folder, num_hidden_layers=n_layers), _Profile()
+    bare, profile = _bare_model(folder, num_hidden_layers=n_layers), Profile()
     contenders: dict[str, Callable[[], object]] = {
-        BARE: partial(_bare, bare, context.corpus),
+        BARE: partial(bare_pass, bare, context.corpus, batch_tokens=context.batch_tokens),
         **{
-            ", ".join(names) or NOBODY: partial(_swept, context, names, n_layers, _Profile())
+            ", ".join(names) or NOBODY: partial(_swept, context, names, n_layers, Profile())
             for names in ((), ACTIVITY, POLES)
         },
         ", ".join(EVERY): partial(_swept, context, EVERY, n_layers, profile),
@@ -207,52 +171,9 @@ def _sweeps(context: JobContext, folder: Path, *, n_layers: int, rounds: int) ->
     return rows, [row for row in is_large if float(row[2]) >= 0.02]
 
 
-@torch.inference_mode()
-def _bare(model: Any, text: Corpus) -> None:  # noqa: ANN401 - a model of transformers
-    for chunk in text.chunks():
-        for batch in batches(text, chunk, batch_tokens=DEFAULT_BATCH_TOKENS):
-            model(batch.tokens, use_cache=False)
-
-
-def _swept(context: JobContext, names: Sequence[str], n_layers: int, profile: _Profile) -> None:
-    """A sweep over the first layers with staging files, and the folds of every layer."""
-    asked = {name: job_class(name).from_options(context, IngestRequest()) for name in names}
-    jobs = {name: job for name, job in asked.items() if isinstance(job, SweepJob)}
-    text = context.corpus
-    with TemporaryDirectory() as folder:
-
-        def path(name: str, layer: int, chunk: int) -> Path:
-            return Path(folder) / f"{name}.{layer}.{chunk}.parquet"
-
-        def observers(layer: int, chunk: int) -> list[_Timed]:
-            made = {
-                name: profile.timed(f"{name}, prepared", partial(job.observer, layer)) for name, job in jobs.items()
-            }
-            return [_Timed(name, observer, profile) for name, observer in made.items()]
-
-        def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
-            for name, result in zip(jobs, results, strict=True):
-                written = partial(write_parquet, result, path(name, layer, chunk), is_passing=True)
-                profile.timed(f"{name}, staged", written)
-
-        def fold(name: str, layer: int) -> None:
-            parts = [pl.scan_parquet(path(name, layer, chunk)) for chunk in range(len(text.chunks()))]
-            for of, frame in jobs[name].fold(layer, Partials(tuple(parts))).items():
-                write_parquet(frame, Path(folder) / f"{of}.{layer}.parquet")
-
-        def finish(layer: int) -> None:
-            for name in jobs if layer < n_layers else ():
-                profile.timed(f"{name}, folded", partial(fold, name, layer))
-
-        sweep(
-            context.transformer,
-            text,
-            observers_for=observers,
-            is_done=lambda layer, chunk: layer >= n_layers,
-            sink=sink,
-            finish=finish,
-            batch_tokens=DEFAULT_BATCH_TOKENS,
-        )
+def _swept(context: JobContext, names: Sequence[str], n_layers: int, profile: Profile) -> None:
+    found = {name: job_class(name).from_options(context, IngestRequest()) for name in names}
+    measured(context, {name: job for name, job in found.items() if isinstance(job, SweepJob)}, n_layers, profile)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ import torch
 from transformers import OPTModel
 
 from benchmarks import shapes
+from benchmarks.passes import bare_pass
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.forward.activation_rule import ActivationRule
-from neurothek.ingest.forward.batches import batches
 from neurothek.ingest.forward.sweep import sweep
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.contexts.job import ContextsJob
@@ -50,7 +50,7 @@ def _row(name: str, activation: str, share: float) -> tuple[str, ...]:
         context = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS)
         activity, contexts = ActivityJob(context, ActivationRule.of(transformer.shape)), ContextsJob(context)
         contenders: dict[str, Callable[[], None]] = {
-            "bare": partial(_bare, _base_model(folder), text),
+            "bare": partial(bare_pass, _base_model(folder), text, batch_tokens=BATCH_TOKENS),
             "nobody": partial(_swept, transformer, text, []),
             "activity": partial(_swept, transformer, text, [activity]),
             "both": partial(_swept, transformer, text, [activity, contexts]),
@@ -65,13 +65,6 @@ def _base_model(folder: Path) -> OPTModel:
     assert isinstance(model, OPTModel)
     model.eval()
     return model
-
-
-@torch.inference_mode()
-def _bare(model: OPTModel, text: Corpus) -> None:
-    for chunk in text.chunks():
-        for batch in batches(text, chunk, batch_tokens=BATCH_TOKENS):
-            model(batch.tokens, use_cache=False)
 
 
 def _swept(transformer: Transformer, text: Corpus, jobs: list[SweepJob]) -> None:

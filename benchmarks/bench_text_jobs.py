@@ -3,19 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import polars as pl
 import torch
 from transformers import OPTModel
 
 from benchmarks import shapes
+from benchmarks.passes import Profile, bare_pass, measured
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from neurothek.catalog.publishing.staging import write_parquet
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.forward.batches import batches
-from neurothek.ingest.forward.sweep import sweep
-from neurothek.ingest.jobs.job import JobContext, Partials, SweepJob
+from neurothek.ingest.jobs.job import JobContext, SweepJob
 from neurothek.ingest.jobs.registry import NAMES, job_class
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.transformer import Transformer, open_transformer
@@ -71,7 +67,10 @@ def _seconds(text: Corpus, share: float, *, d_ffn: int = shapes.D_FFN, with_bare
         transformer = open_transformer(find(str(folder)))
         contenders: dict[str, Callable[[], None]] = {"jobs": partial(_measured, transformer, text)}
         if with_bare:
-            contenders = {"bare": partial(_bare, _base_model(folder), text), **contenders}
+            contenders = {
+                "bare": partial(bare_pass, _base_model(folder), text, batch_tokens=BATCH_TOKENS),
+                **contenders,
+            }
         return best_seconds(contenders, rounds=ROUNDS)
 
 
@@ -82,42 +81,11 @@ def _base_model(folder: Path) -> OPTModel:
     return model
 
 
-@torch.inference_mode()
-def _bare(model: OPTModel, text: Corpus) -> None:
-    for chunk in text.chunks():
-        for batch in batches(text, chunk, batch_tokens=BATCH_TOKENS):
-            model(batch.tokens, use_cache=False)
-
-
 def _measured(transformer: Transformer, text: Corpus) -> None:
-    """One sweep with staging files, and the folds of every layer."""
-    context, asked = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS), IngestRequest()
-    found = [job_class(name).from_options(context, asked) for name in NAMES]
-    jobs = [job for job in found if isinstance(job, SweepJob)]
-    with TemporaryDirectory() as folder:
-
-        def path(job: int, layer: int, chunk: int) -> Path:
-            return Path(folder) / f"{job}.{layer}.{chunk}.parquet"
-
-        def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
-            for number, result in enumerate(results):
-                write_parquet(result, path(number, layer, chunk), is_passing=True)
-
-        def finish(layer: int) -> None:
-            for number, job in enumerate(jobs):
-                parts = [pl.scan_parquet(path(number, layer, chunk)) for chunk in range(len(text.chunks()))]
-                for name, frame in job.fold(layer, Partials(tuple(parts))).items():
-                    write_parquet(frame, Path(folder) / f"{name}.{layer}.parquet")
-
-        sweep(
-            transformer,
-            text,
-            observers_for=lambda layer, chunk: [job.observer(layer) for job in jobs],
-            is_done=lambda layer, chunk: False,
-            sink=sink,
-            finish=finish,
-            batch_tokens=BATCH_TOKENS,
-        )
+    context = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS)
+    found = {name: job_class(name).from_options(context, IngestRequest()) for name in NAMES}
+    jobs = {name: job for name, job in found.items() if isinstance(job, SweepJob)}
+    measured(context, jobs, transformer.shape.n_layers, Profile())
 
 
 if __name__ == "__main__":

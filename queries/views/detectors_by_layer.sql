@@ -1,6 +1,6 @@
 -- One row per model, length of n-gram and layer: how many of its neurons detect n-grams.
 -- Why: Figures 3a and 14 of Voita et al. 2023: detectors sit in the lower layers, and larger models have more.
--- Of shuffled neurons none in 128 bounds chance in that layer below 2.3% (at 95%, by the rule of three), and a neuron of
+-- Of shuffled neurons none in 128 bounds chance in that layer below 2.4% (at 95%, by the rule of three), and a neuron of
 -- fewer than 100 activations can never be labelled.
 -- From: store.ngrams, detected_ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix.
 -- Kinds of rows: n.

@@ -21,8 +21,9 @@ DRAWS = 100
 
 DECILES = 10
 
-# Neurons whose scores a thread looks through before it asks for more, and triggers from which on it sorts them.
-_TOGETHER, _SORTED_FROM = 64, 16
+# Neurons that a thread looks through before it asks for more, and how many triggers are counted one by one: sorting all
+# scores takes as long (NumPy 2, AVX-512).
+_TOGETHER, _MOST_COUNTED = 64, 16
 
 BLOCK = 768
 """Scores of so many neurons by tokens of the vocabulary are held at once: 154 MB for the 50,265 tokens of OPT."""
@@ -121,8 +122,7 @@ class TriggerScores:
         scored.score[triggers] = score
         scored.score_centred[triggers] = score - mean
         scored.z_score[triggers] = (score - mean) / sd if sd > 0 else 0.0
-        # Sorting takes as long as counting for so many (NumPy 2, AVX-512).
-        if len(score) > _SORTED_FROM:
+        if len(score) > _MOST_COUNTED:
             n_below = np.searchsorted(np.sort(scores), score)
         else:
             n_below = np.array([np.count_nonzero(scores < one) for one in score])

@@ -1,6 +1,5 @@
 """Gated neurons that answer one word are detectors from end to end, at either pole; shuffled, none of them is."""
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 from neurothek.ingest.models import tokenizer as tokenization
-from tests.support.ingests import measure, open_warehouse, request
+from tests.ingest.jobs.ngrams.test_planted_triggers import views_of
 from tests.support.models import build, edit_tensors
 
 WORDS = ("the", "school", "is", "near", "river", "old", "new", "one", "two", "six", "a", "and", "total")
@@ -49,16 +48,9 @@ def plant(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """What the views say after one ingest."""
     folder = tmp_path_factory.mktemp("gates")
-    draw = random.Random(3)
-    (folder / "text.txt").write_text(" " + " ".join(draw.choice(WORDS) for _ in range(3000)))
-    warehouse = open_warehouse(folder / "w.duckdb")
-    asked = request((f"prose={folder / 'text.txt'}",), text={"sequence_length": 50}, jobs=("activity", "ngrams"))
-    measure(warehouse, plant(folder / "gated"), asked)
-    with warehouse.reader() as connection:
-        names = ("token_detectors", "detectors_by_layer", "store.shuffled_ngrams", "store.activity")
-        return {name: connection.sql(f"select * from {name}").pl().to_dicts() for name in names}
+    names = ("token_detectors", "detectors_by_layer", "store.shuffled_ngrams", "store.activity")
+    return views_of(folder, plant(folder / "gated"), WORDS, names)
 
 
 def test_gated_neurons_detect_the_word_that_both_their_keys_read(answers: dict[str, list[dict[str, Any]]]) -> None:

@@ -1,6 +1,7 @@
 """Token detectors written into a model's weights by hand are found again from end to end, and nothing else is."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +48,21 @@ def plant(folder: Path) -> Path:
     return edit_tensors(folder, edit)
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """What the views say after one ingest of some thousand words."""
-    folder = tmp_path_factory.mktemp("planted")
+def views_of(folder: Path, model: Path, words: Sequence[str], names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """What views say after one ingest of some thousand words."""
     draw = random.Random(3)
-    (folder / "text.txt").write_text(" " + " ".join(draw.choice(WORDS) for _ in range(3000)))
+    (folder / "text.txt").write_text(" " + " ".join(draw.choice(words) for _ in range(3000)))
     warehouse = open_warehouse(folder / "w.duckdb")
     asked = request((f"prose={folder / 'text.txt'}",), text={"sequence_length": 50}, jobs=("activity", "ngrams"))
-    measure(warehouse, plant(folder / "planted"), asked)
+    measure(warehouse, model, asked)
     with warehouse.reader() as connection:
-        return {
-            name: connection.sql(f"select * from {name}").pl().to_dicts()
-            for name in ("token_detectors", "suppression", "neurons")
-        }
+        return {name: connection.sql(f"select * from {name}").pl().to_dicts() for name in names}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("planted")
+    return views_of(folder, plant(folder / "planted"), WORDS, ("token_detectors", "suppression", "neurons"))
 
 
 def test_the_planted_detectors_are_found_and_nothing_else(answers: dict[str, list[dict[str, Any]]]) -> None:
