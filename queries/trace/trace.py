@@ -258,8 +258,8 @@ class TracePage(TabularAnswer):
         remark += "" if self.token is None else f"; centred_token, rank_token: those of {visible(self.token)}"
         corpora = self.neurons.get_column("corpus").drop_nulls().unique().to_list()
         if corpora:
-            counted = "frequency: how often its gate is open; frequency, kind" if self.is_gated else "frequency, kind"
-            remark += f"; {counted}: on {corpora[0]}"
+            counted = " (how often its gate is open)" if self.is_gated else ""
+            remark += f"; frequency{counted}, kind: on {corpora[0]}"
         return f"{remark}\n{self._pole_remark()}" if self.is_signed else remark
 
     def data(self) -> dict[str, Any]:

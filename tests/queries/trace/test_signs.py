@@ -99,7 +99,7 @@ def test_a_trace_is_the_same_and_names_what_is_written(door: Neurothek) -> None:
         assert all("top_tokens" not in columns for columns in shown.values())
         assert all("promotes" not in columns for columns in shown.values())
         remarks = " ".join(section.remark for section in page.sections() if "frequency" in section.frame.columns)
-        assert "frequency: how often its gate is open" in remarks
+        assert "frequency (how often its gate is open), kind: on" in remarks
     assert [section.frame["writes"].to_list() for section in plain.sections()[1:]] == [
         section.frame["writes"].to_list() for section in flipped.sections()[1:]
     ]
