@@ -2,6 +2,8 @@
 
 import duckdb
 
+from neurothek.catalog.publishing import summaries
+
 _READERS = "(values ('gate'), ('up')) as readers(reader)"
 _POLES = "(values ('positive', 1), ('negative', -1)) as poles(pole, sign)"
 _CASES = "(values ('g+u+', 1), ('g+u-', 2), ('g-u+', 3), ('g-u-', 4)) as cases(gate_case, number)"
@@ -43,3 +45,5 @@ def insert(connection: duckdb.DuckDBPyConnection) -> None:
     """Every model gets them, whatever its non-linearity."""
     for statement in STATEMENTS:
         connection.execute(statement)
+    for (model_id,) in connection.execute("select model_id from store.models order by model_id").fetchall():
+        summaries.refresh(connection, model_id)
