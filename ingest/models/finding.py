@@ -15,7 +15,7 @@ from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Invalid, NotFound, Unavailable
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest import minis
-from neurothek.ingest.models import gguf_files, hub
+from neurothek.ingest.models import gguf_files
 from neurothek.ingest.models.errors import (
     LONGEST_NAME,
     invalid_config,
@@ -25,6 +25,7 @@ from neurothek.ingest.models.errors import (
 )
 from neurothek.ingest.models.families.supported import config_of_text
 from neurothek.ingest.models.regular_files import require_plain
+from neurothek.ingest.models.weight_files import ADAPTER_FILES
 from neurothek.ingest.request import ModelSource
 
 NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
@@ -96,7 +97,7 @@ def folder_of(source: str, *, revision: str | None) -> Path | None:
         what = "folder" if one_file is None else "file"
         message = f"{source!r} is a {what} on this machine and has no revision {revision!r}"
         raise Invalid(message, "omit the revision, or give a hub id", option="--revision", value=revision)
-    if local is None and not hub.is_id(source):
+    if local is None and not is_hub_id(source):
         raise unknown_model(source, minis.names())
     return local if one_file is None else gguf_files.dequantized(one_file)
 
@@ -119,8 +120,24 @@ def located(
     local = folder_of(source, revision=revision)
     if local is not None:
         return local, None
+    # The hub's library takes longer to import than a folder to be refused.
+    from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
+
     snapshot = hub.snapshot(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
     return snapshot, snapshot.name
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether `source` has the form of a hub id, NAME or ORG/NAME, and not that of a path."""
+    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, flags=re.ASCII) is not None
+
+
+def cached_on_hub(source: str, *, revision: str | None = None) -> Path | None:
+    """The folder of a model of the hub whose files are complete in the hub's cache."""
+    # The hub's library takes longer to import than a folder to be refused.
+    from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
+
+    return hub.cached(source, revision=revision) if is_hub_id(source) else None
 
 
 def split_revision(source: str, revision: str | None = None) -> tuple[str, str | None]:
@@ -129,7 +146,7 @@ def split_revision(source: str, revision: str | None = None) -> tuple[str, str |
     A folder keeps its name, whatever it holds.
     """
     repo, _, written = source.partition("@")
-    if not written or not hub.is_id(repo) or expanded(source).exists():
+    if not written or not is_hub_id(repo) or expanded(source).exists():
         return source, revision
     if revision is not None and revision != written:
         raise Invalid(
@@ -213,7 +230,7 @@ def _floats(value: object) -> Iterator[float]:
 
 def _refuse_adapter(folder: Path) -> None:
     """Refuse an adapter: transformers would put it on the model beside it, or on one that it names."""
-    for name in hub.ADAPTER_FILES:
+    for name in ADAPTER_FILES:
         if (folder / name).exists():
             way = "merge it into its model (merge_and_unload of peft), save that, and give its folder"
             raise unsupported_config(str(folder), f"an adapter ({name})", way=way)
@@ -266,14 +283,14 @@ def by_name(warehouse: Warehouse, model: ModelSource, *, revision: str | None) -
     if model.name is not None or revision is not None or expanded(source).exists() or minis.folder(source):
         return None
     measured = measured_models(warehouse).get(source)
-    if measured is None or (measured.source != source and _is_gone(measured) and hub.cached(source)):
+    if measured is None or (measured.source != source and _is_gone(measured) and cached_on_hub(source)):
         return None
     return measured
 
 
 def _is_gone(measured: Measured) -> bool:
     try:
-        place = folder_of(measured.source, revision=measured.revision) or hub.cached(
+        place = folder_of(measured.source, revision=measured.revision) or cached_on_hub(
             measured.source, revision=measured.revision
         )
     except NotFound:

@@ -26,12 +26,12 @@ from neurothek.ingest.models.errors import (
     pickled_weights,
     unknown_model,
 )
-from neurothek.ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
+from neurothek.ingest.models.finding import is_hub_id
+from neurothek.ingest.models.weight_files import ADAPTER_FILES, INDEX, PICKLES, SAFETENSORS, weight_files
 
 # A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
 PROBE_SECONDS = 2.0
 
-ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 _CONFIGURATIONS = ["config.json", ADAPTER_FILES[0]]
 """What says at once that a model is not supported."""
 
@@ -47,11 +47,6 @@ TOKENIZER_FILES = (
     "spiece.model",
     "sentencepiece.bpe.model",
 )
-
-
-def is_id(source: str) -> bool:
-    """Whether `source` has the form of a hub id, NAME or ORG/NAME, and not that of a path."""
-    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, flags=re.ASCII) is not None
 
 
 def snapshot(
@@ -80,7 +75,7 @@ def snapshot(
 
 def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
     """The folder of a model whose files are complete in the hub's cache, so that the hub is not asked for them."""
-    folder = _cached(repo_id, revision) if is_id(repo_id) else None
+    folder = _cached(repo_id, revision) if is_hub_id(repo_id) else None
     return folder if folder is not None and _has_weights(folder, allow_pickle=True) else None
 
 

@@ -27,6 +27,7 @@ from neurothek.ingest.models.errors import (
     unsupported_architecture,
 )
 from neurothek.ingest.models.families.table import FAMILIES
+from neurothek.ingest.models.finding import is_hub_id
 from neurothek.ingest.models.weight_files import weight_files
 from neurothek.ingest.models.weights_hash import has_fingerprint
 
@@ -225,7 +226,7 @@ def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
     from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
 
     cached = hub.cached(place, revision=revision)
-    if cached is None and not (is_thorough and hub.is_id(place)):
+    if cached is None and not (is_thorough and is_hub_id(place)):
         raise unknown_model(place, minis.names())
     return cached or hub.snapshot(place, revision=revision)
 

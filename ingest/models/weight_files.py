@@ -12,6 +12,7 @@ from neurothek.ingest.models.errors import (
 SAFETENSORS = "model.safetensors"
 PICKLES = "pytorch_model.bin"
 INDEX = ".index.json"
+ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 
 
 def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Path, ...], bool]:

@@ -19,8 +19,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.asked import stored_name
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.jobs import registry
-from neurothek.ingest.models import hub
-from neurothek.ingest.models.finding import by_name, folder_of, split_revision
+from neurothek.ingest.models.finding import by_name, cached_on_hub, folder_of, split_revision
 from neurothek.ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
 from neurothek.ingest.request import IngestRequest, ModelSource
@@ -150,7 +149,7 @@ def _model_files(warehouse: Warehouse, request: IngestRequest, model: ModelSourc
     source, revision = (
         split_revision(model.source, request.revision) if measured is None else (measured.source, measured.revision)
     )
-    folder = folder_of(source, revision=revision) or hub.cached(source, revision=revision)
+    folder = folder_of(source, revision=revision) or cached_on_hub(source, revision=revision)
     if folder is None:
         raise _Untold
     return [path for path in folder.iterdir() if path.is_file()]

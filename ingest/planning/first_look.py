@@ -18,7 +18,6 @@ from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.errors import WEIGHTS_OPTION, unknown_method, weights_not_at_hand
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.shortcuts.methods import METHODS
-from neurothek.ingest.models import hub
 from neurothek.ingest.models.families.supported import family_of as supported_family
 from neurothek.ingest.models.finding import (
     KnownFiles,
@@ -161,6 +160,9 @@ def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> 
     source, revision = split_revision(source, revision)
     folder = folder_of(source, revision=revision)
     if folder is None:
+        # The hub's library takes longer to import than a folder to be refused.
+        from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
+
         hub.require_there(source, revision=revision)
         return
     supported_family(config_of(folder), where=source)

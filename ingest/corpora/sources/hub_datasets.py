@@ -8,11 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import httpx2
-import pyarrow as pa
-from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError
-
 from neurothek.catalog.problems import Failed, Invalid, MissingExtra, NotFound, Unavailable, Unreadable
 from neurothek.ingest.corpora.errors import (
     text_too_long,
@@ -20,7 +15,6 @@ from neurothek.ingest.corpora.errors import (
 from neurothek.ingest.corpora.sources.builtin import TextPart
 from neurothek.ingest.corpora.sources.document import Document
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.models.hub import one_line, refusals, why_unreachable
 
 if TYPE_CHECKING:
     from datasets import IterableDataset
@@ -84,6 +78,11 @@ class HubDataset:
         """The same with the commit that its revision is at now; the hub is asked unless it is a commit already."""
         if self.is_pinned:
             return self
+        # The hub's library is imported where the hub is asked: that takes longer than to refuse what is not there.
+        from huggingface_hub import HfApi  # noqa: PLC0415  (see above)
+
+        from neurothek.ingest.models.hub import refusals  # noqa: PLC0415  (see above)
+
         _require_hub(self)
         withheld, broken = partial(_withheld, self.location), partial(_broken, self.location)
         with refusals(self.revision, withheld=withheld, unknown=withheld, broken=broken):
@@ -99,6 +98,12 @@ class HubDataset:
 
     def texts(self, *, empty: bool = False) -> Iterator[str]:
         """The texts of the column, row by row as they arrive; rows without text are left out unless `empty` is on."""
+        import httpx2  # noqa: PLC0415  (see `pinned`)
+        import pyarrow as pa  # noqa: PLC0415  (see `pinned`)
+        from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415  (see `pinned`)
+
+        from neurothek.ingest.models.hub import one_line  # noqa: PLC0415  (see `pinned`)
+
         is_empty = True
         try:
             for row in self._rows():
@@ -149,6 +154,8 @@ def _place(dataset: HubDataset) -> str:
 
 
 def _require_hub(dataset: HubDataset) -> None:
+    from neurothek.ingest.models.hub import why_unreachable  # noqa: PLC0415  (see `pinned`)
+
     reason = why_unreachable()
     if reason is not None:
         raise Unavailable(

@@ -17,7 +17,7 @@ from neurothek.ingest.golden.entries import (
     asked_entries,
     read_entries,
 )
-from neurothek.ingest.models import hub
+from neurothek.ingest.models.finding import is_hub_id
 
 WRITTEN = """
 [[source]]
@@ -108,7 +108,7 @@ def test_what_ships_can_be_measured() -> None:
     # A person who names a model means it, and no entry.
     assert not {entry.name for entry in entries} & {name for entry in entries for name in (entry.model, *entry.aliases)}
     for entry in entries:
-        assert all(map(hub.is_id, (entry.model, *entry.aliases)))
+        assert all(map(is_hub_id, (entry.model, *entry.aliases)))
         assert math.isfinite(entry.published)
         assert 0 < entry.tolerance < abs(entry.published)
         assert entry.source
