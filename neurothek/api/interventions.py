@@ -96,7 +96,7 @@ def plan_intervention(
     from neurothek.ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
     from neurothek.queries.names.models import choose_corpora, choose_model
     from neurothek.queries.search.chosen import neurons_asked, notes_on_kinds, watched_tokens
-    from neurothek.queries.search.condition import null_labels
+    from neurothek.queries.search.condition import condition_notes
     from neurothek.queries.steering.effects import has_continuations
     from neurothek.queries.views.on_corpus import on_corpus
 
@@ -166,7 +166,7 @@ def plan_intervention(
         has_texts=has_texts,
         alone=one_by_one,
     )
-    notes = tuple(notes_on_kinds(model_row, chosen) if each else null_labels(where, [model_row]))
+    notes = tuple(notes_on_kinds(model_row, chosen) if each else condition_notes(where, [model_row]))
     planned = InterventionPlan(
         model, request, source, model_row.n_layers * model_row.d_ffn, read.corpus, corpus, notes=notes
     )

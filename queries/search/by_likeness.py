@@ -13,7 +13,7 @@ from neurothek.queries.ask.statements import ask_records, framed, records
 from neurothek.queries.errors.unfit_options import other_tokenizers
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models, find_neuron, which_corpora
 from neurothek.queries.names.words import listed_tokens
-from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.poles import FoundNeurons, at_pole, listed_side, poles_shown, strongest_pole
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.on_corpus import on_corpus
@@ -164,7 +164,7 @@ def _alike(
         notes=(
             f"searched in {', '.join(model.name for model in models)}",
             *_above_chance(rows_shown, nulls, models),
-            *null_labels(question.where, models),
+            *condition_notes(question.where, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
         left_out=_alike_in_tokens(connection, own_model, scope.left_out),

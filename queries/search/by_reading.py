@@ -17,7 +17,7 @@ from neurothek.queries.errors.unknown_subjects import no_words, unknown_word
 from neurothek.queries.names.models import KnownModel, which_corpora
 from neurothek.queries.names.words import Term, nearest_words
 from neurothek.queries.search.by_score import terms_of
-from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.poles import FoundNeurons, at_pole
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.on_corpus import on_corpus
@@ -165,7 +165,7 @@ def _reading(connection: duckdb.DuckDBPyConnection, question: Question, *, is_el
             f"the stored lists are complete to rank {ranks}: a key that ranks a word lower is not found",
             CAVEAT,
             *([f"the job keys was not run, so left out: {', '.join(missing)}"] if missing else []),
-            *null_labels(question.where, models),
+            *condition_notes(question.where, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
         left_out=scope.left_out,

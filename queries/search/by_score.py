@@ -16,7 +16,7 @@ from neurothek.queries.errors.unfit_options import not_measured
 from neurothek.queries.errors.unknown_subjects import no_words, one_word_only
 from neurothek.queries.names.models import KnownModel, which_corpora
 from neurothek.queries.names.words import Term, find_class, find_terms
-from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.poles import POLES, FoundNeurons, at_pole, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.on_corpus import on_corpus
@@ -198,7 +198,7 @@ def _scored(
         n_found=n_found,
         notes=(
             *_notes(parts),
-            *null_labels(question.where, [one.model for one in parts]),
+            *condition_notes(question.where, [one.model for one in parts]),
             *(which_corpora(connection, names) if question.hangs_on_text else ()),
         ),
         left_out=models_asked(connection, question).left_out,

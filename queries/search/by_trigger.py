@@ -16,7 +16,7 @@ from neurothek.queries.ask.statements import ask_records, framed
 from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.words import Term, find_terms
-from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.poles import FoundNeurons, at_pole, poles_shown
 from neurothek.queries.search.question import Question
 from neurothek.queries.views.on_corpus import on_corpus
@@ -132,7 +132,7 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
         notes=(
             *_notes(terms),
             STORED_TRIGGERS,
-            *null_labels(question.where, scope.models),
+            *condition_notes(question.where, scope.models),
             *read_for_triggers(connection, scope.models),
         ),
         left_out=scope.left_out,

@@ -27,7 +27,7 @@ from neurothek.queries.search.by_score import (
     terms_of,
 )
 from neurothek.queries.search.by_trigger import STORED_TRIGGERS, read_for_triggers, triggered_neurons
-from neurothek.queries.search.condition import filtered_records, layers_of, models_asked, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.one_word import Neighbour, is_one_word, neighbours_of, one_word_rows, remarks, with_counts
 from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, poles_shown, with_strongest
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
@@ -401,7 +401,7 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")
     if question.triggered_by:
         notes.append(STORED_TRIGGERS)
-    return [*notes, *null_labels(question.where, models)]
+    return [*notes, *condition_notes(question.where, models)]
 
 
 def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]) -> list[str]:

@@ -12,7 +12,7 @@ from neurothek.queries.names.models import KnownModel, choose_model, find_neuron
 from neurothek.queries.names.words import find_terms, nearest_words
 from neurothek.queries.search.by_score import OpenWeights
 from neurothek.queries.search.by_word import search
-from neurothek.queries.search.condition import filtered_records, null_labels
+from neurothek.queries.search.condition import condition_notes, filtered_records
 from neurothek.queries.search.question import Question
 
 Neurons = tuple[tuple[int, int], ...]
@@ -69,7 +69,7 @@ def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str)
     question = Question(words=(), where=where)
     rows = filtered_records(connection, "neurons_where", question, {"model": model})
     neurons = [(row["layer"], row["neuron"]) for row in rows]
-    return _nonempty(model, f"where {where}", neurons, "; ".join(null_labels(where, [model_row])))
+    return _nonempty(model, f"where {where}", neurons, "; ".join(condition_notes(where, [model_row])))
 
 
 def neurons_found(

@@ -172,8 +172,8 @@ _OF_EXACT_ZEROS = ("is_dead", "is_provably_dead")
 """Labels of the view `neurons` that models without exact zeros do not have."""
 
 
-def null_labels(where: str | None, models: Sequence[KnownModel]) -> list[str]:
-    """A sentence for each label of a condition that is null for some of the models, whatever is measured of them."""
+def condition_notes(where: str | None, models: Sequence[KnownModel]) -> list[str]:
+    """What a condition's columns are for these models: labels that are null for some, frequencies of open gates."""
     names = [model.name for model in models if not model.has_exact_zeros]
     whose = "its activation has" if len(names) == 1 else "their activations have"
     notes = [
@@ -184,6 +184,9 @@ def null_labels(where: str | None, models: Sequence[KnownModel]) -> list[str]:
     others = [model.name for model in models if model.has_exact_zeros]
     if others and _names_column(where, "is_negligible"):
         notes.append(f"is_negligible is null for {', '.join(others)}: see is_dead")
+    gated = [model.name for model in models if model.is_signed]
+    if gated and _names_column(where, "frequency"):
+        notes.append(f"frequency is how often the gate is open in {', '.join(gated)}; see effective_frequency")
     return notes
 
 

@@ -25,8 +25,8 @@ from neurothek.queries.search.condition import (
     MOST_CHARACTERS,
     PLACE,
     check_predicate,
+    condition_notes,
     insert_conditions,
-    null_labels,
 )
 from neurothek.queries.search.poles import FoundNeurons
 from neurothek.queries.search.question import Question
@@ -216,7 +216,15 @@ def test_a_label_that_a_model_cannot_have_is_told(
         with pytest.raises(NotFound, match=re.escape(told)):
             neurons_where(full, "gelu-1m", label)
     assert wrong == []
-    assert null_labels("never_active", choose_models(full)) == null_labels(None, choose_models(full)) == []
+    assert condition_notes("never_active", choose_models(full)) == condition_notes(None, choose_models(full)) == []
+
+
+def test_a_frequency_of_gated_neurons_is_of_open_gates(full: duckdb.DuckDBPyConnection) -> None:
+    plain, *_ = choose_models(full)
+    gated = replace(plain, name="gated-1m", is_signed=True)
+    expected = ["frequency is how often the gate is open in gated-1m; see effective_frequency"]
+    assert condition_notes("Frequency < 0.1", [plain, gated]) == expected
+    assert condition_notes("effective_frequency < 0.1", [gated]) == condition_notes("frequency < 1", [plain]) == []
 
 
 def test_interventions_say_which_labels_are_null(full_path: Path) -> None:
