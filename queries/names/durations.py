@@ -7,7 +7,31 @@ from datetime import datetime
 
 import duckdb
 
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
+
+_RUN_TIMES = """\
+-- When some jobs ran on which models last, and how large these are; the models asked for are there without runs too.
+with ran as (
+    select
+        model_id,
+        job,
+        max_by(started_at, finished_at) as started_at,
+        max(finished_at) as finished_at,
+    from store.runs
+    where list_contains($jobs::varchar[], job) and other_model_id is null
+    group by model_id, job
+)
+select
+    models.name as model,
+    models.n_parameters,
+    ran.job,
+    ran.started_at,
+    ran.finished_at,
+from store.models as models
+left join ran on ran.model_id = models.model_id
+where ran.job is not null or list_contains($models::varchar[], models.name)
+order by models.name, ran.job
+"""
 
 _UNITS = ((1, "second"), (60, "minute"), (3600, "hour"))
 _UNITS_UP = 60
@@ -43,7 +67,7 @@ def estimated(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs
         models: their names.
         jobs: names of the jobs, which are about one model each.
     """
-    rows = ask_records(connection, "run_times", {"models": list(models), "jobs": list(jobs)})
+    rows = records(connection, _RUN_TIMES, {"models": list(models), "jobs": list(jobs)})
     parameters = {row["model"]: row["n_parameters"] for row in rows}
     ran: dict[str, dict[str, tuple[datetime, datetime]]] = {}
     for row in rows:

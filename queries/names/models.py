@@ -10,8 +10,15 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.variants import variant_of_sizes, variant_order
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.errors.unknown_subjects import invalid_address, no_models, unknown_corpus, unknown_neuron
+
+_MEASURED_CORPORA = """\
+-- The corpora that models were measured on, in no order.
+select model, corpus, corpus_id, is_shown, n_tokens, sequence_length, activation_rule,
+from measured_corpora
+where list_contains($models::varchar[], model)
+"""
 
 SIZE = "size w/o embeddings"
 """What tables for people call the column `size`."""
@@ -153,7 +160,7 @@ def folder_name(corpus: str) -> str:
 
 def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[MeasuredCorpus]:
     """All corpora that the models were measured on, each model's shown one first, then those that would be shown."""
-    rows = [MeasuredCorpus(**row) for row in ask_records(connection, "measured_corpora", {"models": list(models)})]
+    rows = [MeasuredCorpus(**row) for row in records(connection, _MEASURED_CORPORA, {"models": list(models)})]
     return sorted(rows, key=_order)
 
 

@@ -1,6 +1,6 @@
 """What was not measured on the corpus that a person asks for, and the command that measures it there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,27 @@ import duckdb
 
 from neurothek.catalog.advice import command_line, text_words
 from neurothek.catalog.spelling import named
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.names.models import choose_corpora, shown_corpora
+
+_JOBS_ON_CORPORA = """\
+-- Which jobs some models were measured by on which corpora, and whether n-grams count strong activations alone.
+select distinct
+    models.name as model,
+    runs.job,
+    runs.corpus_id,
+    coalesce(runs.job = 'ngrams' and runs.parameters like '%"activation_rule": "|m|%', false) as counts_strong,
+from store.models as models
+left join store.runs as runs on runs.model_id = models.model_id and runs.corpus_id is not null
+where list_contains($models::varchar[], models.name)
+"""
+
+_CORPUS_RECIPES = """\
+-- How some corpora were made.
+select corpus_id, name, sequence_length, recipe,
+from store.corpora
+where list_contains($corpus_ids::integer[], corpus_id)
+"""
 
 OF_COMPARISON = ("activity", "ngrams", "positions", "events", "shortcuts", "exits")
 """Jobs that read text and fill sections of a comparison, in their order."""
@@ -56,7 +75,7 @@ def unmeasured(
     """
     corpora = shown_corpora(connection, models)
     ran: dict[str, set[tuple[str, int]]] = {model: set() for model in models}
-    for row in ask_records(connection, "jobs_on_corpora", {"models": list(models)}):
+    for row in jobs_on_corpora(connection, models):
         if row["job"] is not None:
             ran[row["model"]].add((row["job"], row["corpus_id"]))
     lacking: dict[tuple[str, ...], list[str]] = {}
@@ -68,7 +87,7 @@ def unmeasured(
         if absent:
             lacking.setdefault(absent, []).append(model)
     ids = sorted({one.corpus_id for one in corpora.values()})
-    recipes = {row["corpus_id"]: row for row in ask_records(connection, "corpus_recipes", {"corpus_ids": ids})}
+    recipes = {row["corpus_id"]: row for row in corpus_recipes(connection, ids)}
     lacks = []
     for absent, names in lacking.items():
         shown_id = next((corpora[name].corpus_id for name in names if name in corpora), ids[-1])
@@ -89,7 +108,7 @@ def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
         return []
     chosen = choose_corpora(connection, models, corpus)
     ids = sorted({one.corpus_id for one in chosen.values()})
-    newest = ask_records(connection, "corpus_recipes", {"corpus_ids": ids[-1:]})
+    newest = corpus_recipes(connection, ids[-1:])
     return _of_text(newest[0])
 
 
@@ -109,13 +128,23 @@ def ingest_commands(
     """
     chosen = {} if _OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
     ids = {one.corpus_id for one in chosen.values()}
-    rows = ask_records(connection, "corpus_recipes", {"corpus_ids": sorted(ids)}) if ids else []
+    rows = corpus_recipes(connection, sorted(ids)) if ids else []
     words = {row["corpus_id"]: tuple(_of_text(row)) for row in rows}
     others = words[max(ids)] if ids else ()
     alike: dict[tuple[str, ...], list[str]] = {}
     for model in models:
         alike.setdefault(words[chosen[model].corpus_id] if model in chosen else others, []).append(model)
     return [_command(names, jobs, on) for on, names in alike.items()]
+
+
+def jobs_on_corpora(connection: duckdb.DuckDBPyConnection, models: Iterable[str]) -> list[dict[str, Any]]:
+    """Which jobs some models were measured by on which corpora, a row without a job for a model by none."""
+    return records(connection, _JOBS_ON_CORPORA, {"models": list(models)})
+
+
+def corpus_recipes(connection: duckdb.DuckDBPyConnection, corpus_ids: Iterable[int]) -> list[dict[str, Any]]:
+    """The corpus_id, name, sequence_length and recipe of some corpora."""
+    return records(connection, _CORPUS_RECIPES, {"corpus_ids": list(corpus_ids)})
 
 
 def ingest_words(models: Sequence[str], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:

@@ -9,8 +9,55 @@ import duckdb
 
 from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.spelling import unmark
-from neurothek.queries.ask.statements import ask_records, records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.errors.unknown_subjects import blank_word, unknown_token, unknown_word
+
+_TOKENS_BY_TEXT = """\
+-- Tokens whose exact text is $text.
+select tokenizer_id, token_id, text,
+from store.tokens
+where text = $text and list_contains($tokenizer_ids::integer[], tokenizer_id)
+order by tokenizer_id, token_id
+"""
+
+_TOKENS_BY_WORD = """\
+-- Tokens of every tokenizer that read as $word without surrounding white space and case.
+select tokenizer_id, token_id, text,
+from store.tokens
+where word = $word
+"""
+
+_TOKENS_OF_CLASS = """\
+-- Tokens whose text matches a pattern; with $is_bytes those that are no whole characters, as the view token_quality has
+-- them.
+with bytes as (
+    select distinct models.tokenizer_id, indicators.token_id,
+    from store.token_indicators as indicators
+    inner join store.models as models on models.model_id = indicators.model_id
+    where indicators.is_byte and $is_bytes
+)
+select tokens.tokenizer_id, tokens.token_id, tokens.text,
+from store.tokens as tokens
+left join bytes on bytes.tokenizer_id = tokens.tokenizer_id and bytes.token_id = tokens.token_id
+where
+    not tokens.is_special
+    and list_contains($tokenizer_ids::integer[], tokens.tokenizer_id)
+    and case when $is_bytes then bytes.token_id is not null else regexp_matches(tokens.text, $pattern) end
+order by tokens.tokenizer_id, tokens.token_id
+"""
+
+_TOKENS_WITHIN = """\
+-- Tokens that occur inside $text: the pieces it may be split into. Two ids of one text are one piece, the lower id.
+select tokenizer_id, min(token_id) as token_id, text,
+from store.tokens
+where
+    not is_special
+    and text <> ''
+    and contains($text, text)
+    and list_contains($tokenizer_ids::integer[], tokenizer_id)
+group by tokenizer_id, text
+order by tokenizer_id, token_id
+"""
 
 _TEXTS = """\
 -- Texts of some tokens.
@@ -225,7 +272,7 @@ def find_class(connection: duckdb.DuckDBPyConnection, one: TokenClass, tokenizer
     """The tokens of a class in each tokenizer; a tokenizer without any has no term for it."""
     parameters = {"pattern": one.pattern, "is_bytes": one == BYTES, "tokenizer_ids": list(tokenizer_ids)}
     try:
-        by_tokenizer = _lookup(connection, "tokens_of_class", parameters)
+        by_tokenizer = _lookup(connection, _TOKENS_OF_CLASS, parameters)
     except duckdb.Error as error:
         raise bad_argument(one.option, one.value, "give a regular expression of RE2, or a script of Unicode") from error
     if not by_tokenizer:
@@ -274,7 +321,7 @@ def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id
 def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     # A person may have copied the token from a table, where white space is marked.
     for text in dict.fromkeys((word, unmark(word))):
-        by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
+        by_tokenizer = _lookup(connection, _TOKENS_BY_TEXT, {"text": text, "tokenizer_ids": list(tokenizer_ids)})
         if by_tokenizer:
             return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
     alike = _that_read(connection, word, tokenizer_ids)
@@ -307,7 +354,7 @@ def _marked(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Seq
     text = unmark(word)
     if text == word or _that_read(connection, word, tokenizer_ids):
         return []
-    by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
+    by_tokenizer = _lookup(connection, _TOKENS_BY_TEXT, {"text": text, "tokenizer_ids": list(tokenizer_ids)})
     return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 
@@ -334,7 +381,7 @@ def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids:
 
 def _split_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id: int) -> list[Term]:
     for text in dict.fromkeys((f" {word.strip()}", word.strip())):
-        by_tokenizer = _lookup(connection, "tokens_within", {"text": text, "tokenizer_ids": [tokenizer_id]})
+        by_tokenizer = _lookup(connection, _TOKENS_WITHIN, {"text": text, "tokenizer_ids": [tokenizer_id]})
         pieces = {token.text: token for token in by_tokenizer.get(tokenizer_id, ())}
         split = fewest_pieces(text, pieces)
         if split:
@@ -357,7 +404,7 @@ def _that_read(
     connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]
 ) -> dict[int, tuple[Token, ...]]:
     """Tokenizer -> its tokens that read as the word, by id."""
-    by_tokenizer = _lookup(connection, "tokens_by_word", {"word": word.strip().casefold()})
+    by_tokenizer = _lookup(connection, _TOKENS_BY_WORD, {"word": word.strip().casefold()})
     return {one: tuple(sorted(by_tokenizer[one], key=_id)) for one in sorted(set(tokenizer_ids)) if one in by_tokenizer}
 
 
@@ -366,10 +413,10 @@ def _id(token: Token) -> int:
 
 
 def _lookup(
-    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, object]
 ) -> dict[int, tuple[Token, ...]]:
     by_tokenizer: dict[int, tuple[Token, ...]] = {}
-    for row in ask_records(connection, name, parameters):
+    for row in records(connection, query, parameters):
         by_tokenizer[row["tokenizer_id"]] = (
             *by_tokenizer.get(row["tokenizer_id"], ()),
             Token(row["token_id"], row["text"]),

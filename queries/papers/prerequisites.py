@@ -9,6 +9,7 @@ import duckdb
 
 from neurothek.queries.ask.statements import ask_records
 from neurothek.queries.names.models import choose_corpora, choose_models, sizes_of
+from neurothek.queries.names.unmeasured import corpus_recipes
 from neurothek.queries.papers.exhibit import Paper
 
 
@@ -41,10 +42,7 @@ def missing_jobs(
     names = [model.name for model in choose_models(connection, models)]
     chosen = choose_corpora(connection, names, corpus)
     ran = {row["model"]: row for row in ask_records(connection, "jobs_of_text", {"models": names})}
-    recipes = {
-        row["corpus_id"]: row
-        for row in ask_records(connection, "corpus_recipes", {"corpus_ids": [one.corpus_id for one in chosen.values()]})
-    }
+    recipes = {row["corpus_id"]: row for row in corpus_recipes(connection, [one.corpus_id for one in chosen.values()])}
     lacks = []
     for model in names:
         text = chosen[model].corpus_id if model in chosen else None
@@ -88,8 +86,7 @@ def of_new(
     chosen = choose_corpora(connection, beside, corpus) if beside else {}
     words: dict[str, Any] = {} if corpus is None else {"corpus": corpus}
     if chosen:
-        ids = [next(iter(chosen.values())).corpus_id]
-        words = text_options(ask_records(connection, "corpus_recipes", {"corpus_ids": ids})[0])
+        words = text_options(corpus_recipes(connection, [next(iter(chosen.values())).corpus_id])[0])
     return MissingJobs(model, paper.jobs, {"jobs": paper.jobs, "named": (), **words})
 
 

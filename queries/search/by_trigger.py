@@ -12,9 +12,10 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed
 from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
+from neurothek.queries.names.unmeasured import jobs_on_corpora
 from neurothek.queries.names.words import Term, find_terms
 from neurothek.queries.search.condition import condition_notes, filtered_records, layers_of, models_asked
 from neurothek.queries.search.poles import FoundNeurons, at_pole, poles_shown
@@ -157,7 +158,7 @@ def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[Kn
 
 def _counted_strong(connection: duckdb.DuckDBPyConnection, corpora: Mapping[str, MeasuredCorpus]) -> list[str]:
     """In which models a neuron fires on a word where it is strong there, and not wherever it is active: a sentence."""
-    runs = ask_records(connection, "jobs_on_corpora", {"models": list(corpora)})
+    runs = jobs_on_corpora(connection, corpora)
     strong = {
         run["model"] for run in runs if run["counts_strong"] and run["corpus_id"] == corpora[run["model"]].corpus_id
     }
@@ -172,7 +173,7 @@ def _counted_strong(connection: duckdb.DuckDBPyConnection, corpora: Mapping[str,
 def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> dict[str, MeasuredCorpus]:
     """Model -> its shown corpus, where n-grams were counted there."""
     names = [model.name for model in models]
-    runs = ask_records(connection, "jobs_on_corpora", {"models": names})
+    runs = jobs_on_corpora(connection, names)
     # Not by the corpus's name, which two corpora may have.
     counted = {(run["model"], run["corpus_id"]) for run in runs if run["job"] == "ngrams"}
     chosen = choose_corpora(connection, names)
