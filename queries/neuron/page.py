@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.spelling import quoted
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed, records
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, find_neuron
 from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from neurothek.queries.names.words import Row, spelled, with_texts
@@ -22,6 +22,21 @@ from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.views.on_corpus import on_corpus
+
+NEURON_PUSHED = """\
+-- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
+select
+    token_id,
+    token,
+    n_pushes,
+    n_saturations,
+    push_share,
+    mean_score,
+    mean_centred,
+from pushers
+where model = $model and layer = $layer and neuron = $neuron
+order by n_pushes desc, push_share desc, token_id
+"""
 
 _NEURON_ANNOTATIONS = """\
 -- What people see in one neuron, concepts before none.
@@ -432,7 +447,7 @@ def _pushed(
     connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> pl.DataFrame:
     # The view reads every saturation of the model: most neurons have no part in any.
-    rows = ask_records(connection, "neuron_pushed", parameters) if facts["times_saturating"] else []
+    rows = records(connection, NEURON_PUSHED, parameters) if facts["times_saturating"] else []
     return framed(rows, PUSHED_COLUMNS)
 
 

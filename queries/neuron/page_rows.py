@@ -13,12 +13,124 @@ from typing import Any, Self, TypeVar
 import duckdb
 
 from neurothek.catalog.store.connections import close, interrupted_by_keyboard, undisturbed
-from neurothek.queries.ask.statements import ask_records, records, statement
+from neurothek.queries.ask.statements import records, statement
 from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, chosen_corpora, measured_corpora
 from neurothek.queries.names.words import Row, context_ids, first_texts, known_tokens, listed_tokens
 from neurothek.queries.neuron.reads import read_tokens
 from neurothek.queries.views.labels import labelled
 from neurothek.queries.views.on_corpus import of_facts
+
+_NEURON_FACTS = """\
+-- What one neuron's labels are made of, without its lists, whose ids are read elsewhere.
+select * exclude (top_tokens, bottom_tokens) rename (set_id as model_id),
+from store.neuron_facts
+where set_id = $model_id and layer = $layer and neuron = $neuron
+"""
+
+_NEURON_READS = """\
+-- What the key of one neuron reads, or its gate and its up projection, as ids.
+select
+    reader::varchar as reader,
+    score_mean,
+    score_sd,
+    top_token_ids,
+    top_scores,
+    bottom_token_ids,
+    bottom_scores,
+from store.key_projections
+where set_id = $model_id and layer = $layer and neuron = $neuron
+order by reader
+"""
+
+_NEURON_TRIGGERS = """\
+-- The n-grams that one neuron is active on most often, on one corpus, as ids.
+select n, rank, token_ids, n_active, n_occurrences, score, z_score, rank_from_bottom,
+from store.triggers
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+"""
+
+NEURON_POSITIONS = """\
+-- How one neuron's frequency depends on the position, over all of a corpus and by domain.
+select
+    positions.domain, positions.n_sequences, positions.mutual_information, positions.mutual_information_corrected,
+    positions.first_position, positions.counts_64, positions.counts,
+    coalesce(runs.parameters like '%"activation_rule": "|m|%', false) as counts_strong,
+from store.positions as positions
+left join store.runs as runs on runs.run_id = positions.run_id
+where
+    positions.set_id = $model_id
+    and positions.corpus_id = $corpus_id
+    and positions.layer = $layer
+    and positions.neuron = $neuron
+"""
+
+_NEURON_DOMAINS = """\
+-- How one neuron fires on each domain of a corpus.
+select
+    domain,
+    n_positions as n_tokens_seen,
+    n_active,
+    n_active::double / nullif(n_positions, 0) as frequency,
+    activation_sum / nullif(n_positions, 0) as mean_activation,
+    activation_min::double as activation_min,
+    activation_max::double as activation_max,
+    first_active,
+from store.activity
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+"""
+
+_NEURON_POLES = """\
+-- How often and how strongly one neuron's coefficient has which sign, and its gate and up projection which signs.
+select
+    pole::varchar as name,
+    sum(n_active)::bigint as n_active,
+    sum(n_strong)::bigint as n_strong,
+    sum(abs_sum) as abs_sum,
+    max(largest)::double as largest,
+from store.pole_activity
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+group by pole
+union all
+select gate_case::varchar as name, n_positions as n_active, null as n_strong, abs_sum, null as largest,
+from store.gate_cases
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+"""
+
+_NEURON_STRENGTH = """\
+-- How sparse one neuron is without a threshold, where strong begins, and which share of its FFN's output it has.
+select
+    sums.abs_sum * sums.abs_sum / nullif(sums.n_positions * sums.square_sum, 0) as effective_frequency,
+    contributions.root_mean_square::double as root_mean_square,
+    contributions.contribution_mean, contributions.contribution_max::double as contribution_max,
+    contributions.contribution_max_later::double as contribution_max_later,
+from (
+    select
+        sum(activation_abs_sum) as abs_sum, sum(activation_square_sum) as square_sum,
+        sum(n_positions)::double as n_positions,
+    from store.activity
+    where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+) as sums
+left join store.contributions as contributions
+    on
+        contributions.set_id = $model_id
+        and contributions.corpus_id = $corpus_id
+        and contributions.layer = $layer
+        and contributions.neuron = $neuron
+"""
+
+_NEURON_POLE_CONTEXTS = """\
+-- Where one neuron is strongest at each sign of its coefficient.
+select
+    pole::varchar as pole,
+    rank,
+    activation::double as activation,
+    sequence_id,
+    position,
+    12 as n_before,
+    6 as n_after,
+from store.pole_contexts
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+"""
 
 _TEXT_WINDOWS = """\
 -- Ids around some positions of a corpus, at most as many before and after each as are asked for.
@@ -126,7 +238,7 @@ class NeuronRows:
     is_shown: bool  # whether that is the shown one of its model
     facts: Mapping[str, Any]  # the neuron's row of the view `neurons` on that corpus
     tokens: Sequence[Row]  # a row for each token that it lists; see `listed`
-    # its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
+    # its rows by the part of the page that they are for, in no order; none of a text without a corpus. Those of
     # contexts hold the ids around the places; those among them that have a band are `windows`.
     of: Mapping[str, Sequence[Row]]
     texts: Mapping[int, str]  # texts of the tokens in all these rows
@@ -152,8 +264,8 @@ def neuron_rows(
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:
-        answers = {name: _ask(aside, name, place) for name in ("lists", "reads")}
-        answers |= {"facts": _ask_views(aside, prepared, "neuron_facts", place)}
+        answers = {"lists": _ask(aside, statement("neuron_lists"), place), "reads": _ask(aside, _NEURON_READS, place)}
+        answers |= {"facts": _ask_views(aside, prepared, _NEURON_FACTS, place)}
         corpora = measured_corpora(connection, [neuron.model]) if corpora is None else corpora
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
@@ -165,7 +277,7 @@ def neuron_rows(
                 measured.corpus_id,
                 has_poles=neuron.of.is_signed or not neuron.of.has_exact_zeros,
             )
-        answers["has"] = _ask_views(aside, prepared, "neuron_has", place)
+        answers["has"] = _ask_views(aside, prepared, statement("neuron_has"), place)
         lists = answers["lists"].result()
         tokens = listed_tokens(lists)
         corpus_id = None if measured is None else measured.corpus_id
@@ -201,35 +313,36 @@ def _ask_of_text(
     of_poles = {}
     if has_poles:
         of_poles = {
-            "pole_contexts": aside.ask(partial(_contexts, parameters=parameters, name="neuron_pole_contexts")),
-            **{name: _ask(aside, name, parameters) for name in ("poles", "strength")},
+            "pole_contexts": aside.ask(partial(_contexts, query=_NEURON_POLE_CONTEXTS, parameters=parameters)),
+            "poles": _ask(aside, _NEURON_POLES, parameters),
+            "strength": _ask(aside, _NEURON_STRENGTH, parameters),
         }
     return {
-        "contexts": aside.ask(partial(_contexts, parameters=parameters)),
+        "contexts": aside.ask(partial(_contexts, query=statement("neuron_contexts"), parameters=parameters)),
         **of_poles,
-        **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "domains")},
-        "ngrams": _ask_views(aside, prepared, "neuron_ngrams", parameters),
+        "triggers": _ask(aside, _NEURON_TRIGGERS, parameters),
+        "positions": _ask(aside, NEURON_POSITIONS, parameters),
+        "domains": _ask(aside, _NEURON_DOMAINS, parameters),
+        "ngrams": _ask_views(aside, prepared, statement("neuron_ngrams"), parameters),
     }
 
 
-def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Answer:
-    return aside.ask(partial(ask_records, name=f"neuron_{name}", parameters=parameters))
+def _ask(aside: Aside, query: str, parameters: Mapping[str, Any]) -> _Answer:
+    return aside.ask(partial(records, text=query, parameters=parameters))
 
 
-def _ask_views(aside: Aside, prepared: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> _Answer:
+def _ask_views(aside: Aside, prepared: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]) -> _Answer:
     """Ask what depends on the shown corpus; only a connection that `on_corpus` leased knows another one."""
     if prepared is aside.connection:
-        return aside.ask(partial(ask_records, name=name, parameters=parameters))
+        return _ask(aside, query, parameters)
     answered = _Answer()
-    answered.set_result(records(prepared, of_facts(statement(name)), parameters))
+    answered.set_result(records(prepared, of_facts(query), parameters))
     return answered
 
 
-def _contexts(
-    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], name: str = "neuron_contexts"
-) -> list[Row]:
+def _contexts(connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]) -> list[Row]:
     """Places and windows with what is around them, in two questions: DuckDB plans one of both for longer."""
-    rows = ask_records(connection, name, parameters)
+    rows = records(connection, query, parameters)
     places = {
         "corpus_id": parameters["corpus_id"],
         "sequence_ids": [row["sequence_id"] for row in rows],

@@ -85,7 +85,7 @@ def neuron_reads(
     """Of one neuron.
 
     Args:
-        rows: its rows of the statement `neuron_reads`.
+        rows: its rows of `reads` in `NeuronRows.of`.
         contexts: its strongest places, with `token_id` and `activation`.
         texts: texts of the tokens in all these rows.
         counts: how often these tokens occur in the corpus; None without one.

@@ -139,8 +139,8 @@ def neuron_signed_activity(
     """What was measured of one neuron by the sign of its coefficient.
 
     Args:
-        of: its rows of the statements `neuron_poles` and `neuron_strength`.
-        contexts: those of `neuron_pole_contexts`, with their texts.
+        of: its rows of `poles` and `strength` in `NeuronRows.of`.
+        contexts: those of `pole_contexts`, with their texts.
         facts: what is known of it, with the tokens of its lists.
         n_seen: counted positions.
     """

@@ -19,11 +19,11 @@ from neurothek.dashboards.widgets.figures import Data, show_figure, statement
 from neurothek.dashboards.widgets.html import SHEET, places_html, plain, tables_html
 from neurothek.dashboards.widgets.page import Theme, show_command, theme
 from neurothek.queries.ask.statements import filled
-from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import NeuronAddress
 from neurothek.queries.names.unmeasured import ingest_commands
 from neurothek.queries.neuron.contexts import MOST_SHOWN, Triggers, called, rule
 from neurothek.queries.neuron.page import NeuronPage
+from neurothek.queries.neuron.page_rows import NEURON_POSITIONS
 
 BANDS = {
     "Strongest": ("strongest", "The sequences with its largest activations, the token of the largest one framed."),
@@ -231,7 +231,7 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
         return
     first = page.positions.row(0, named=True)
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
-    sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": page.corpus_id})
+    sql = filled(NEURON_POSITIONS.strip(), {**place, "corpus_id": page.corpus_id})
     show_figure(
         "Frequency by position",
         lambda theme: position_profile(page.positions, ACCENT[theme]).properties(height=_PROFILE_HEIGHT),

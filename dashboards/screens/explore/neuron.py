@@ -38,7 +38,7 @@ from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
 from neurothek.queries.neuron.headline import headline, labels_of
-from neurothek.queries.neuron.page import POLES, NeuronPage, neuron_page
+from neurothek.queries.neuron.page import NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
 
 MOST_TOKENS = 12
@@ -225,7 +225,7 @@ def _pushed(page: NeuronPage) -> None:
     tables.show_table(tables.readable_columns(page.pushed.drop("token_id")), key="pushed")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     st.caption(PUSHED)
-    show_source(Data("pushed", filled(asked_statement("neuron_pushed").strip(), parameters), page.pushed))
+    show_source(Data("pushed", filled(NEURON_PUSHED.strip(), parameters), page.pushed))
 
 
 def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:

@@ -34,7 +34,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_a_statement_is_found_in_whichever_room_it_lies() -> None:
-    for name in ("models", "search", "neuron_facts", "relations"):
+    for name in ("models", "search", "neuron_has"):
         assert "select" in statement(name)
     with pytest.raises(LookupError, match="no room of queries has the statement modles"):
         statement("modles")
