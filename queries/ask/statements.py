@@ -1,4 +1,4 @@
-"""The questions that commands ask, each a SQL file of the room that asks it; Python binds values and runs them."""
+"""The questions that commands ask, the long ones SQL files of the room that asks; Python binds values and runs them."""
 
 from __future__ import annotations
 
@@ -64,10 +64,9 @@ def records(
 
 
 def numpy_columns(
-    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any] | None = None
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Columns of a statement by its name, as arrays of numbers: for many rows, without Arrow."""
-    text = statement(name)
+    """Columns of one query, as arrays of numbers: for many rows, without Arrow."""
     _note(text, parameters)
     columns: dict[str, Any] = connection.execute(parsed(connection, text), dict(parameters or {})).fetchnumpy()
     return columns

@@ -9,7 +9,7 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed, records
+from neurothek.queries.ask.statements import ask_records, framed, records, statement
 from neurothek.queries.errors.unfit_options import other_tokenizers
 from neurothek.queries.names.models import KnownModel, choose_model, choose_models, find_neuron, which_corpora
 from neurothek.queries.names.words import listed_tokens
@@ -136,7 +136,7 @@ def _alike(
     }
     rows = filtered_records(
         connection,
-        "alike",
+        statement("alike"),
         question,
         parameters,
         holding=_holding(connection, question, models),

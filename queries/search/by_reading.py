@@ -11,7 +11,7 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
-from neurothek.queries.ask.statements import framed, records
+from neurothek.queries.ask.statements import framed, records, statement
 from neurothek.queries.errors.unfit_options import not_measured
 from neurothek.queries.errors.unknown_subjects import no_words, unknown_word
 from neurothek.queries.names.models import KnownModel, which_corpora
@@ -211,7 +211,7 @@ def _rows(
     }
     return filtered_records(
         connection,
-        "reading",
+        statement("reading"),
         question,
         parameters,
         each={"token_id": token_ids},

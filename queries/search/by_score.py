@@ -25,6 +25,30 @@ from neurothek.queries.views.rows import with_facts
 if TYPE_CHECKING:
     import numpy as np
 
+_CHOSEN_NEURONS = """\
+-- The neurons that a person's condition keeps.
+select model, layer, neuron,
+from neurons
+where
+    (/* the conditions on neurons */ true)
+"""
+
+_SCORE_MOMENTS = """\
+-- Mean and standard deviation of the scores of each neuron of some layers of a model, in the order of the neurons.
+select score_mean, score_sd,
+from store.projections
+where set_id = $model_id and layer between $first_layer and $last_layer
+order by layer, neuron
+"""
+
+_IDS_OF_TOKENIZER = """\
+-- The ids that a tokenizer has, rising.
+select token_id,
+from store.tokens
+where tokenizer_id = $tokenizer_id
+order by token_id
+"""
+
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
     "address": TEXT,
@@ -284,7 +308,7 @@ def _listed(
 def _remaining(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, list[tuple[int, int]]]:
     """Model -> the neurons that the question's conditions keep."""
     neurons: dict[str, list[tuple[int, int]]] = {}
-    for row in filtered_records(connection, "chosen_neurons", question, {}):
+    for row in filtered_records(connection, _CHOSEN_NEURONS, question, {}):
         neurons.setdefault(row["model"], []).append((row["layer"], row["neuron"]))
     return neurons
 
@@ -348,7 +372,7 @@ def _moments(connection: duckdb.DuckDBPyConnection, one: Scoring) -> tuple[np.nd
     """Mean and standard deviation of the scores of every neuron of the layers, in order."""
     first, last = one.layers
     columns = numpy_columns(
-        connection, "score_moments", {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
+        connection, _SCORE_MOMENTS, {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
     )
     if len(columns["score_mean"]) != (last - first + 1) * one.model.d_ffn:
         raise not_measured("projections", "projections", model=one.model.name)
@@ -367,7 +391,7 @@ def word_ranks(
         numbers = [number for number, row in enumerate(rows) if row["model_id"] == model.model_id]
         if not numbers:
             continue
-        ids = numpy_columns(connection, "ids_of_tokenizer", {"tokenizer_id": model.tokenizer_id})["token_id"]
+        ids = numpy_columns(connection, _IDS_OF_TOKENIZER, {"tokenizer_id": model.tokenizer_id})["token_id"]
         places = [(rows[number]["token_id"], rows[number]["layer"], rows[number]["neuron"]) for number in numbers]
         for number, both in zip(numbers, weights[model.model_id].ranks(places, vocabulary=ids), strict=True):
             result[number] = both[::-1] if rows[number]["pole"] == "negative" else both

@@ -12,7 +12,7 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import framed
+from neurothek.queries.ask.statements import framed, statement
 from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.unmeasured import jobs_on_corpora
@@ -214,7 +214,7 @@ def _rows(
         "n_words": len(words),
         "limit": limit,
     }
-    return filtered_records(connection, "triggered", question, parameters), terms
+    return filtered_records(connection, statement("triggered"), question, parameters), terms
 
 
 def _notes(terms: Sequence[Term]) -> list[str]:

@@ -12,7 +12,7 @@ from neurothek.catalog.spelling import visible_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
-from neurothek.queries.ask.statements import framed, records
+from neurothek.queries.ask.statements import framed, records, statement
 from neurothek.queries.errors.unknown_subjects import no_words, split_not_listed, unknown_word
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.words import Term, find_terms, nearest_words
@@ -273,7 +273,7 @@ def _listed(
     token_ids = sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})
     return filtered_records(
         connection,
-        "search",
+        statement("search"),
         question,
         {**parameters, **_eligible(connection, question, models), "all_token_ids": token_ids},
         each={"token_id": token_ids},

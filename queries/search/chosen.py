@@ -15,6 +15,14 @@ from neurothek.queries.search.by_word import search
 from neurothek.queries.search.condition import condition_notes, filtered_records
 from neurothek.queries.search.question import Question
 
+_NEURONS_WHERE = """\
+-- The neurons of a model that a person's condition keeps.
+select layer, neuron,
+from neurons
+where model = $model and (/* the conditions on neurons */ true)
+order by layer, neuron
+"""
+
 Neurons = tuple[tuple[int, int], ...]
 """Layer and neuron of each, in ascending order, none twice."""
 
@@ -67,7 +75,7 @@ def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str)
     """Those that a condition over the columns of the view `neurons` keeps."""
     model_row = choose_model(connection, model)
     question = Question(words=(), where=where)
-    rows = filtered_records(connection, "neurons_where", question, {"model": model})
+    rows = filtered_records(connection, _NEURONS_WHERE, question, {"model": model})
     neurons = [(row["layer"], row["neuron"]) for row in rows]
     return _nonempty(model, f"where {where}", neurons, "; ".join(condition_notes(where, [model_row])))
 

@@ -11,7 +11,7 @@ from neurothek.catalog.problems import Failed, LimitExceeded
 from neurothek.catalog.store.connections import time_limit
 from neurothek.queries.ask.one_query import PartUnknown, repeated, with_parts
 from neurothek.queries.ask.parse_tree import objection
-from neurothek.queries.ask.statements import parsed, records, statement
+from neurothek.queries.ask.statements import parsed, records
 from neurothek.queries.errors.unfit_options import invalid_condition, no_layers_left, no_such_layer
 from neurothek.queries.errors.unknown_subjects import unknown_column
 from neurothek.queries.names.models import KnownModel, choose_models, sizes_of
@@ -200,27 +200,27 @@ SECONDS = 30.0
 
 def filtered_records(
     connection: duckdb.DuckDBPyConnection,
-    name: str,
+    query: str,
     question: Question,
     parameters: Mapping[str, object],
     *,
     each: Mapping[str, Sequence[object]] | None = None,
     holding: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Rows of `statements/NAME.sql`, for the neurons that the question's condition and its flags keep.
+    """Rows of a query, for the neurons that the question's condition and its flags keep.
 
     Args:
         connection: a reader.
-        name: the statement.
+        query: the text of the statement.
         question: whose condition on neurons, and whose flags.
         parameters: its values, of which it takes those that it names.
         each: values for its repeated parts, see `repeated`.
         holding: what else holds, see `with_parts`.
     """
-    where, whole = question.where, statement(name)
-    if question.is_filtered and _CHOOSING in whole:
+    where = question.where
+    if question.is_filtered and _CHOOSING in query:
         holding = {*holding, "neurons are chosen"}
-    text, more = repeated(with_parts(whole, holding), each or {})
+    text, more = repeated(with_parts(query, holding), each or {})
     text = insert_conditions(text, question, list(view("neurons").columns))
     try:
         one = parsed(connection, text)
