@@ -13,11 +13,35 @@ from neurothek.catalog.store.matrices import StoredMatrix
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Traced
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed
+from neurothek.queries.ask.statements import framed, records
 from neurothek.queries.errors.unknown_subjects import unknown_token
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import find_terms, texts_of
 from neurothek.queries.trace.shortcut import stored_lens
+
+_TRACED_NEURONS = """\
+-- What the catalog says about some neurons of one model, given as layers and neurons side by side.
+with asked as (
+    select
+        unnest($layers::smallint[]) as layer,
+        unnest($neurons::integer[]) as neuron,
+)
+select
+    neurons.layer,
+    neurons.neuron,
+    neurons.address,
+    neurons.top_tokens,
+    neurons.bottom_tokens,
+    neurons.frequency,
+    neurons.is_token_detector,
+    neurons.position_kind,
+    neurons.position_strength,
+    neurons.n_tokens_seen,
+    neurons.corpus,
+from asked
+inner join neurons on neurons.layer = asked.layer and neurons.neuron = asked.neuron
+where neurons.model = $model
+"""
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "layer": SMALL,
@@ -368,7 +392,7 @@ def _with_facts(
     places = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
     facts = {
         (fact["layer"], fact["neuron"]): fact
-        for fact in ask_records(connection, "traced_neurons", {"model": model.name, **places})
+        for fact in records(connection, _TRACED_NEURONS, {"model": model.name, **places})
     }
     names = ("address", "top_tokens", "bottom_tokens", "frequency", "n_tokens_seen", "corpus")
     for row in rows:
