@@ -15,9 +15,17 @@ import duckdb
 from neurothek.catalog.problems import Failed, NotFound, Refused
 from neurothek.catalog.store.damage import is_damage
 from neurothek.catalog.store.schema import our_tables
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.errors.refused_sql import failed_query, not_a_question
 from neurothek.queries.errors.unknown_subjects import unknown_column_among, unknown_relation
+
+_COLUMN_NAMES = """\
+-- What columns are called, of views and tables.
+select distinct column_name as name
+from duckdb_columns()
+where database_name = current_database() and schema_name in ('main', 'store') and not internal
+order by name
+"""
 
 Place = Literal["expression", "window", "table"]
 """Where in a query a function is called."""
@@ -341,4 +349,4 @@ def known_relations() -> Sequence[str]:
 
 def known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Names of the columns of all views and tables."""
-    return [row["name"] for row in ask_records(connection, "column_names")]
+    return [row["name"] for row in records(connection, _COLUMN_NAMES)]

@@ -12,10 +12,37 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, INTEGER, TEXT, TIME
 from neurothek.queries.ask.parse_tree import known_relations
-from neurothek.queries.ask.statements import ask, conform, frame_of
+from neurothek.queries.ask.statements import conform, frame_of
 from neurothek.queries.errors.unknown_subjects import unknown_relation
 from neurothek.queries.names.models import SIZE
 from neurothek.queries.views.install import all_views, view
+
+_RELATIONS = """\
+-- Every view and table of the warehouse with its comment: views as people query them, tables of the store after them.
+-- Tables that hold the rows of views are left out.
+select view_name as name, 'view' as kind, comment, 1 as place,
+from duckdb_views()
+where not internal and schema_name = 'main' and database_name = current_database()
+union all
+select 'store.' || table_name as name, 'table' as kind, comment, 2 as place,
+from duckdb_tables()
+where
+    not internal
+    and schema_name = 'store'
+    and database_name = current_database()
+    and not starts_with(table_name, 'kept_')
+order by place, name
+"""
+
+_COLUMNS = """\
+-- The columns of a view or a table of the store with their types and comments, in order.
+select column_name as column, lower(data_type) as type, comment as description,
+from duckdb_columns()
+where
+    database_name = current_database()
+    and case schema_name when 'main' then table_name else schema_name || '.' || table_name end = $name
+order by column_index
+"""
 
 _LISTED_MODELS = """\
 -- The view models as people list it: smallest first, a plain model before its variants, steps in the order of training.
@@ -114,13 +141,13 @@ def views() -> pl.DataFrame:
 def relations(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Every view and table with its comment."""
     ours = pl.col("name").is_in(known_relations())
-    return ask(connection, "relations").filter(ours).select("name", "kind", pl.col("comment").alias("description"))
+    return frame_of(connection, _RELATIONS).filter(ours).select("name", "kind", pl.col("comment").alias("description"))
 
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
     """The columns of a view, or of a table as `store.NAME` or just `NAME`."""
     for one in (name, f"store.{name}"):
-        rows = ask(connection, "columns", {"name": one if one in known_relations() else None})
+        rows = frame_of(connection, _COLUMNS, {"name": one if one in known_relations() else None})
         if not rows.is_empty():
             return rows
     raise unknown_relation(name, known_relations())

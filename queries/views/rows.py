@@ -6,8 +6,28 @@ from typing import Any
 
 import duckdb
 
-from neurothek.queries.ask.statements import ask_records, records
+from neurothek.queries.ask.statements import records
 from neurothek.queries.views.install import view
+
+_FIRST_ROWS = """\
+-- Where each layer's first neuron lies in the tables that hold a row per neuron, in the order of layers and neurons.
+with firsts as (
+    select 'neuron_facts' as name, set_id as model_id, rowid as first_row,
+    from store.neuron_facts
+    where layer = 0 and neuron = 0
+    union all
+    select 'projections' as name, set_id as model_id, rowid as first_row,
+    from store.projections
+    where layer = 0 and neuron = 0
+)
+select
+    firsts.name,
+    firsts.model_id,
+    list(firsts.first_row + layers.first_unit order by layers.layer) as first_rows,
+from firsts
+inner join store.unit_layers as layers on layers.set_id = firsts.model_id
+group by firsts.name, firsts.model_id
+"""
 
 _NEURONS_AT_ROWS = """\
 -- Which neurons lie in some rows of the tables that hold a row per neuron.
@@ -68,24 +88,24 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
 
 def at_rows(
     connection: duckdb.DuckDBPyConnection,
-    name: str,
+    query: str,
     table: str,
     neurons: Sequence[Neuron],
     firsts: FirstRows,
 ) -> dict[Neuron, dict[str, Any]]:
-    """Neuron -> its row of the statement NAME, which reads rows of `table` by their numbers.
+    """Neuron -> its row of a query, which reads rows of `table` by their numbers.
 
     Args:
         connection: a reader.
-        name: a statement that tells model_id, layer and neuron of the rows numbered $rows.
+        query: text of a statement that yields model_id, layer and neuron of the rows numbered $rows.
         table: the table that it reads.
         neurons: whose rows.
         firsts: as `first_rows` says; where rows do not lie as they are published, they are looked for.
     """
-    by_neuron = _by_neuron(ask_records(connection, name, {"rows": _counted(firsts, table, neurons)}))
+    by_neuron = _by_neuron(records(connection, query, {"rows": _counted(firsts, table, neurons)}))
     if by_neuron.keys() == set(neurons):
         return by_neuron
-    return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
+    return _by_neuron(records(connection, query, {"rows": _looked_for(connection, neurons)[table]}))
 
 
 def with_facts(
@@ -129,7 +149,7 @@ def _view_of(rows: str, columns: str) -> str:
 
 def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:
     """Where the rows of each layer begin in each table of `TABLES`, for the models that it has rows of."""
-    return {(row["name"], row["model_id"]): row["first_rows"] for row in ask_records(connection, "first_rows")}
+    return {(row["name"], row["model_id"]): row["first_rows"] for row in records(connection, _FIRST_ROWS)}
 
 
 def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[int]:

@@ -57,7 +57,7 @@ def test_what_is_asked_outside_is_not_recorded(full: duckdb.DuckDBPyConnection) 
     with recorded() as outer:
         ask_records(full, "models")
         with recorded() as inner:
-            ask_records(full, "relations")
+            ask_records(full, "models")
         ask_records(full, "models")
     ask_records(full, "models")
     assert (len(outer), len(inner)) == (2, 1)

@@ -40,14 +40,14 @@ def test_a_statement_is_found_in_whichever_room_it_lies() -> None:
         statement("modles")
 
 
-def test_rows_and_frames_are_the_same_answer(empty: duckdb.DuckDBPyConnection) -> None:
-    rows = ask_records(empty, "relations")
+def test_rows_and_frames_are_the_same_answer(full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection) -> None:
+    rows = ask_records(full, "models")
     assert rows
-    assert ask(empty, "relations").to_dicts() == rows
+    assert ask(full, "models").to_dicts() == rows
     text = "select $x::integer as x, [$x, null] as list, null as nothing where $x > 0"
-    assert records(empty, text, {"x": 3}) == frame_of(empty, text, {"x": 3}).to_dicts()
-    assert records(empty, text, {"x": 0}) == []
-    assert frame_of(empty, text, {"x": 0}).columns == ["x", "list", "nothing"]
+    assert records(full, text, {"x": 3}) == frame_of(full, text, {"x": 3}).to_dicts()
+    assert records(full, text, {"x": 0}) == []
+    assert frame_of(full, text, {"x": 0}).columns == ["x", "list", "nothing"]
 
 
 def test_texts_that_were_read_are_kept_and_not_without_end(

@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from neurothek.queries.views.neuron_facts import FACTS_AT_ROWS, SUPPRESSED_AT_ROWS
 from neurothek.queries.views.rows import TABLES, at_rows, first_rows, rows_of
 from tests.support import tiny
 from tests.support import warehouse as made
@@ -35,12 +36,12 @@ def test_rows_are_those_of_the_neurons(tmp_path: Path, shuffled: bool) -> None:
 def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[int, int, int]]) -> None:
     """Rows read by their numbers are those of the neurons, wherever they lie."""
     firsts = first_rows(connection)
-    read = at_rows(connection, "facts_at_rows", "neuron_facts", asked, firsts)
+    read = at_rows(connection, FACTS_AT_ROWS, "neuron_facts", asked, firsts)
     assert sorted(read) == sorted(asked)
     for neuron, row in read.items():
         query = "select n_active, n_positions from store.neuron_facts where (set_id, layer, neuron) = (?, ?, ?)"
         assert connection.execute(query, neuron).fetchall() == [(row["n_active"], row["n_positions"])]
-    lists = at_rows(connection, "suppressed_at_rows", "projections", asked, firsts)
+    lists = at_rows(connection, SUPPRESSED_AT_ROWS, "projections", asked, firsts)
     for row in made.hand_made().rows["projections"]:
         neuron = (row["model_id"], row["layer"], row["neuron"])
         if neuron in asked:
