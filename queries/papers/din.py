@@ -11,6 +11,56 @@ from neurothek.queries.papers.family import Family
 from neurothek.queries.papers.findings import Finding, NotApplicable, difference, in_all, signed
 from neurothek.queries.papers.intervals import Interval, mean, pooled, share_difference
 
+_CLAIMED_READINGS = """\
+-- One row per validation sentence, method and state below the last: whether it says what the model says, and how much
+-- that surprises the model.
+select
+    models.name as model,
+    readings.method,
+    readings.state,
+    readings.sentence_id,
+    case when readings.rank_in_model = 1 then 1.0 else 0.0 end as is_first,
+    readings.surprisal,
+from store.shortcut_readings as readings
+inner join store.models as models on models.model_id = readings.model_id
+inner join measured_corpora as corpora
+    on corpora.model_id = readings.model_id and corpora.corpus_id = readings.corpus_id and corpora.is_shown
+where list_contains($models::varchar[], models.name) and readings.state < models.n_layers
+order by models.n_parameters, readings.sentence_id
+"""
+
+_CLAIMED_FITS = """\
+-- For how many pairs of states of each model the least-squares map predicts the later state better than no map does.
+select
+    mat.model,
+    count(*) as n,
+    count(case when mat.r2 > id.r2 then 1 end) as n_above,
+    min(mat.r2 - id.r2) as least,
+from shortcut_fit as mat
+inner join shortcut_fit as id
+    on id.model = mat.model and id.source_state = mat.source_state and id.target_state = mat.target_state
+where list_contains($models::varchar[], mat.model) and mat.method = 'mat' and id.method = 'id'
+group by mat.model, mat.size
+order by mat.size
+"""
+
+_CLAIMED_PLAUSIBILITY = """\
+-- How many lists of a shortcut's five tokens people found plausible, from all states below the last.
+select
+    plausibility.model,
+    plausibility.method,
+    sum(plausibility.n_plausible)::bigint as n_plausible,
+    sum(plausibility.n)::bigint as n,
+from plausibility
+inner join store.models as models on models.name = plausibility.model
+where
+    list_contains($models::varchar[], plausibility.model)
+    and plausibility.annotator = 'all'
+    and plausibility.state < models.n_layers
+group by plausibility.model, plausibility.method
+order by plausibility.model, plausibility.method
+"""
+
 MAT, ID = "mat", "id"
 ATTENTION, OTHER_PARTS = "mat_attn", ("mat_ffn", "mat_ln1_ln2")
 PART_NAMES = {"mat_attn": "attention", "mat_ffn": "FFN", "mat_ln1_ln2": "norms"}
@@ -40,7 +90,7 @@ def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Find
     """A claim that differences are above 0 at every state of every size."""
 
     def judge(family: Family) -> Finding:
-        rows = family.rows("claimed_readings")
+        rows = family.query("claimed_readings", _CLAIMED_READINGS)
         parts: list[Interval] = []
         wholes, texts = [], {}
         for model in family.sizes:
@@ -64,7 +114,7 @@ def _require(pairs: pl.DataFrame, model: str, *methods: str) -> pl.DataFrame:
 
 def _parts_beat(family: Family) -> Finding:
     """From some state on is up to the last one: what is said there decides, and the first of the run is told."""
-    rows = family.rows("claimed_readings")
+    rows = family.query("claimed_readings", _CLAIMED_READINGS)
     parts, wholes, texts = [], [], {}
     for model in family.sizes:
         at_last, of_parts = [], []
@@ -93,7 +143,7 @@ def _state_texts(intervals: dict[int, Interval]) -> Iterator[str]:
 
 
 def _fits(family: Family) -> Finding:
-    rows = family.rows("claimed_fits").to_dicts()
+    rows = family.query("claimed_fits", _CLAIMED_FITS).to_dicts()
     if not rows:
         raise NotApplicable("no shortcuts were fitted")
     texts = {row["model"]: f"{row['n_above']} of {row['n']}, least {row['least']:+.3f}" for row in rows}
@@ -103,7 +153,10 @@ def _fits(family: Family) -> Finding:
 
 def _plausible(family: Family) -> Finding:
     """Judgements count as independent, though the lists of one sentence are alike."""
-    rows = {(row["model"], row["method"]): row for row in family.rows("claimed_plausibility").to_dicts()}
+    rows = {
+        (row["model"], row["method"]): row
+        for row in family.query("claimed_plausibility", _CLAIMED_PLAUSIBILITY).to_dicts()
+    }
     intervals = {}
     for model in family.sizes:
         mapped, plain = (rows.get((model, method)) for method in (MAT, ID))

@@ -14,13 +14,51 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.spelling import named
 from neurothek.catalog.variants import POST_NORM, step_of
-from neurothek.queries.ask.statements import ask_records, frame_of, statement
+from neurothek.queries.ask.statements import ask_records, frame_of, records, statement
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.names.models import KnownModel, choose_corpora, choose_models, sizes_of
 from neurothek.queries.papers.findings import Finding, NotApplicable, in_all
 from neurothek.queries.papers.intervals import Interval, Moments
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.neuron_facts import of_models
+
+_CLAIMED_JOBS = """\
+-- The jobs that were run on each model: of those that read text, the ones on its shown corpus.
+select
+    models.name as model,
+    list(distinct runs.job) as jobs,
+from store.models as models
+inner join store.runs as runs on runs.model_id = models.model_id
+left join measured_corpora as corpora
+    on corpora.model_id = runs.model_id and corpora.corpus_id = runs.corpus_id and corpora.is_shown
+where
+    list_contains($models::varchar[], models.name)
+    and (runs.corpus_id is null or corpora.corpus_id is not null)
+group by models.name
+"""
+
+_CLAIMED_TEXT = """\
+-- The text that each model was run on, and whether it suffices to label neurons: full sequences, and how often those
+-- neurons were active that were active at all, as n-grams count it where they were.
+with active as (
+    select models.name as model, coalesce(facts.unigram_active, facts.n_active) as n_active, facts.n_position_sequences
+    from store.neuron_facts as facts
+    inner join store.models as models on models.model_id = facts.set_id
+    where list_contains($models::varchar[], models.name)
+)
+select
+    corpora.model,
+    any_value(corpora.n_tokens) as n_tokens,
+    any_value(corpora.sequence_length) as sequence_length,
+    coalesce(max(active.n_position_sequences), 0) as n_full_sequences,
+    count(*) filter (active.n_active > 0) as n_alive,
+    count(*) filter (active.n_active >= $min_activations) as n_active_enough,
+    coalesce(median(active.n_active) filter (active.n_active > 0), 0) as median_active,
+from measured_corpora as corpora
+inner join active on active.model = corpora.model
+where corpora.is_shown
+group by corpora.model
+"""
 
 Read = Callable[[str, str, Mapping[str, Any]], pl.DataFrame]
 
@@ -77,7 +115,7 @@ class Family:
         of_family = [model for model in chosen_models if model.family == name]
         why_not = _why_not(connection, of_family, corpus)
         plain = [model.name for model in sizes_of(of_family)]
-        ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in of_family]})
+        ran = records(connection, _CLAIMED_JOBS, {"models": [model.name for model in of_family]})
         return cls(
             name=name,
             sizes=tuple(name for name in plain if name not in why_not),
@@ -133,7 +171,11 @@ class Family:
 
     def rows(self, name: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
         """Rows of a statement of this room about the models, the sizes unless given."""
-        return self.read(name, statement(name), {"models": list(models or self.sizes), **parameters})
+        return self.query(name, statement(name), models, **parameters)
+
+    def query(self, name: str, text: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
+        """Rows of a query, known by a name, about the models, the sizes unless given."""
+        return self.read(name, text, {"models": list(models or self.sizes), **parameters})
 
     def view(
         self,
@@ -146,7 +188,7 @@ class Family:
     ) -> pl.DataFrame:
         """Columns of a view's rows about the models, the sizes unless given."""
         text = of_models(name, order, columns=columns, where=where)
-        return self.read(name, text, {"models": list(models or self.sizes)})
+        return self.query(name, text, models)
 
     @cached_property
     def neurons(self) -> pl.DataFrame:
@@ -215,10 +257,10 @@ class Family:
 
     @cached_property
     def texts(self) -> Mapping[str, Mapping[str, int]]:
-        """What each model was run on; see `claimed_text.sql`."""
+        """What each model was run on."""
         models = [*self.sizes, *(model for _, model, _ in self.variants)]
         least = thresholds("neurons")["min_activations"]
-        rows = self.rows("claimed_text", models, min_activations=least).to_dicts()
+        rows = self.query("claimed_text", _CLAIMED_TEXT, models, min_activations=least).to_dicts()
         return {str(row["model"]): row for row in rows}
 
     def too_few(self, model: str, numbers: str) -> Finding:

@@ -11,6 +11,41 @@ from neurothek.queries.papers.family import Family
 from neurothek.queries.papers.findings import Finding, NotApplicable, above_half, difference, in_all, points, signed
 from neurothek.queries.papers.intervals import Interval, mean, pooled, share
 
+_CLAIMED_EVENT_SCORES = """\
+-- One row per event that an FFN caused and kind of sub-update: the largest, the mean, the smallest and the mean
+-- absolute score of ten neurons for the token that the event is about.
+select
+    models.name as model, events.example_id, events.kind as event, sub_updates.kind,
+    max(case when events.kind = 'saturation' then score_final else score_candidate end)::double as max,
+    avg(case when events.kind = 'saturation' then score_final else score_candidate end) as mean,
+    min(case when events.kind = 'saturation' then score_final else score_candidate end)::double as min,
+    avg(abs(case when events.kind = 'saturation' then score_final else score_candidate end)) as size
+from store.events as events
+inner join measured_corpora as corpora
+    on corpora.model_id = events.model_id and corpora.corpus_id = events.corpus_id and corpora.is_shown
+inner join store.models as models on models.model_id = events.model_id
+inner join store.sub_updates as sub_updates
+    on sub_updates.set_id = events.model_id and sub_updates.corpus_id = events.corpus_id
+    and sub_updates.example_id = events.example_id and sub_updates.layer = events.layer
+where list_contains($models::varchar[], models.name) and events.by_ffn
+group by models.name, models.n_parameters, events.example_id, events.kind, sub_updates.kind
+order by models.n_parameters, events.example_id
+"""
+
+_CLAIMED_CANDIDATES = """\
+-- One row per example and layer: what the ten dominant neurons do to the token at the top before their FFN.
+select
+    models.name as model, sub_updates.layer, sub_updates.example_id,
+    max(score_candidate)::double as largest, avg(score_candidate) as mean, min(score_candidate)::double as smallest
+from store.sub_updates as sub_updates
+inner join store.models as models on models.model_id = sub_updates.set_id
+inner join measured_corpora as corpora
+    on corpora.model_id = sub_updates.set_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
+where list_contains($models::varchar[], models.name) and sub_updates.kind = 'dominant'
+group by models.name, models.n_parameters, sub_updates.layer, sub_updates.example_id
+order by models.n_parameters, sub_updates.layer, sub_updates.example_id
+"""
+
 NEAR_ZERO = 0.1
 """A mean is near 0 below this share of the mean maximum at saturation [ours]."""
 
@@ -30,7 +65,7 @@ class Events:
     def __init__(self, family: Family) -> None:
         """Read them."""
         self.family = family
-        self.scores = family.rows("claimed_event_scores")
+        self.scores = family.query("claimed_event_scores", _CLAIMED_EVENT_SCORES)
 
     def at(self, model: str, event: str, kind: str = "dominant") -> pl.DataFrame:
         """One row an event: the largest, the mean, the smallest, and the mean absolute score."""
@@ -138,7 +173,7 @@ def candidates_by_layer(candidates: pl.DataFrame, model: str) -> dict[int, pl.Da
 
 def _parted(family: Family) -> dict[str, tuple[dict[int, pl.DataFrame], pl.DataFrame]]:
     """Model -> its layers before the last ones, and the last ones averaged for each example."""
-    candidates = family.rows("claimed_candidates")
+    candidates = family.query("claimed_candidates", _CLAIMED_CANDIDATES)
     parted = {}
     for model in family.sizes:
         layers = candidates_by_layer(candidates, model)

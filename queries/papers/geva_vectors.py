@@ -33,6 +33,60 @@ from neurothek.queries.papers.intervals import (
     share_difference,
 )
 
+_CLAIMED_OVERLAP = """\
+-- Mean overlap of the highest tokens without and with the final norm, of a layer's value vectors and of its random
+-- ones.
+select
+    own.model,
+    own.layer,
+    own.n,
+    own.norm_overlap,
+    own.norm_overlap_without_bias as without_bias,
+    controls.norm_overlap as random,
+    controls.norm_overlap_without_bias as random_without_bias,
+from norm_overlap as own
+left join norm_overlap as controls
+    on controls.model = own.model and controls.layer = own.layer and controls.kind = 'random'
+where list_contains($models::varchar[], own.model) and own.kind = 'value' and own.norm_overlap is not null
+order by own.model, own.layer
+"""
+
+_CLAIMED_DOMINANCE = """\
+-- For each example of the event sample and layer, the shares of the layer's update that the ten dominant and ten random
+-- neurons hold.
+select
+    models.name as model,
+    sub_updates.example_id,
+    avg(case when sub_updates.kind = 'dominant' then sub_updates.share end) * 10 as dominant,
+    avg(case when sub_updates.kind = 'random' then sub_updates.share end) * 10 as random,
+from store.sub_updates as sub_updates
+inner join store.models as models on models.model_id = sub_updates.set_id
+inner join measured_corpora as corpora
+    on corpora.model_id = sub_updates.set_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
+where list_contains($models::varchar[], models.name)
+group by models.name, models.n_parameters, sub_updates.example_id
+having dominant is not null and random is not null
+order by models.n_parameters, sub_updates.example_id
+"""
+
+_CLAIMED_EXIT_RULES = """\
+-- What rules on sub-updates and on classifiers that stop a model early get right and save, a seed a row.
+select
+    models.name as model,
+    exits.method,
+    exits.seed,
+    exits.n,
+    exits.accuracy,
+    exits.layers_saved,
+    exits.layers_saved / models.n_layers as saved_share,
+from store.exits as exits
+inner join store.models as models on models.model_id = exits.model_id
+inner join measured_corpora as corpora
+    on corpora.model_id = exits.model_id and corpora.corpus_id = exits.corpus_id and corpora.is_shown
+where list_contains($models::varchar[], models.name) and exits.seed is not null
+order by models.n_parameters, exits.method, exits.seed
+"""
+
 ANNOTATORS = ("people", RULES)
 
 LEAST_OVERLAP = 0.5
@@ -89,7 +143,7 @@ def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments
 
 def _overlaps(family: Family) -> dict[str, pl.DataFrame]:
     """Model -> its layers' mean overlaps."""
-    rows = family.rows("claimed_overlap")
+    rows = family.query("claimed_overlap", _CLAIMED_OVERLAP)
     layers_of = {model: rows.filter(model=model) for model in family.sizes}
     if missing := [model for model, layers in layers_of.items() if layers.is_empty()]:
         raise NotApplicable(f"{missing[0]} has no final norm", "does not apply")
@@ -129,7 +183,7 @@ def norm_keeps_more(family: Family) -> Finding:
 
 def dominate(family: Family) -> Finding:
     """The share that dominant neurons hold over that of random ones."""
-    rows = family.rows("claimed_dominance")
+    rows = family.query("claimed_dominance", _CLAIMED_DOMINANCE)
     intervals, texts = {}, {}
     for model in family.sizes:
         of_model = rows.filter(model=model)
@@ -164,7 +218,7 @@ def few_clusters(family: Family) -> Finding:
 
 def rule_stops_early(family: Family) -> Finding:
     """Over seeds: what is saved, and how often the token is the model's own."""
-    rows = family.rows("claimed_exit_rules")
+    rows = family.query("claimed_exit_rules", _CLAIMED_EXIT_RULES)
     texts: dict[str, str] = {}
     verdicts: list[Verdict] = []
     n = 0

@@ -7,10 +7,43 @@ from typing import Any
 
 import duckdb
 
-from neurothek.queries.ask.statements import ask_records
+from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.names.models import choose_corpora, choose_models, sizes_of
 from neurothek.queries.names.unmeasured import corpus_recipes
 from neurothek.queries.papers.exhibit import Paper
+
+_JOBS_OF_TEXT = """\
+-- The jobs that were run on each model, each with the corpus that it read; how many examples its events were told from.
+select
+    models.name as model,
+    list(runs.job order by runs.run_id) filter (runs.job is not null) as jobs,
+    list(runs.corpus_id order by runs.run_id) filter (runs.job is not null) as corpus_ids,
+    max(case when runs.job = 'events' then json_extract(runs.parameters, '$.n_examples')::bigint end) as n_examples,
+from store.models as models
+left join store.runs as runs on runs.model_id = models.model_id
+where list_contains($models::varchar[], models.name)
+group by models.name
+order by models.name
+"""
+
+_MODELS_UNJUDGED = """\
+-- The models with random vectors that the annotator by rules has not judged.
+select distinct models.name as model
+from store.models as models
+inner join store.controls as controls on controls.model_id = models.model_id and controls.kind = 'random'
+where
+    list_contains($models::varchar[], models.name)
+    and not exists (
+        select 1 from store.annotations as annotations
+        where
+            annotations.model_id = models.model_id
+            and annotations.annotator = 'rules'
+            and annotations.condition = 'random'
+            and annotations.layer = controls.layer
+            and annotations.control_id = controls.control_id
+    )
+order by model
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +74,7 @@ def missing_jobs(
     """
     names = [model.name for model in choose_models(connection, models)]
     chosen = choose_corpora(connection, names, corpus)
-    ran = {row["model"]: row for row in ask_records(connection, "jobs_of_text", {"models": names})}
+    ran = {row["model"]: row for row in records(connection, _JOBS_OF_TEXT, {"models": names})}
     recipes = {row["corpus_id"]: row for row in corpus_recipes(connection, [one.corpus_id for one in chosen.values()])}
     lacks = []
     for model in names:
@@ -99,7 +132,7 @@ def text_options(corpus: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_rules(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
     """Which of the models have controls that no rules have judged yet, so that Geva et al.'s tables lack their rows."""
-    return [row["model"] for row in ask_records(connection, "models_unjudged", {"models": list(models)})]
+    return [row["model"] for row in records(connection, _MODELS_UNJUDGED, {"models": list(models)})]
 
 
 STEERING_WORDS = ("the", "of", "is")

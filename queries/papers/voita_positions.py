@@ -36,6 +36,26 @@ from neurothek.queries.papers.findings import (
 )
 from neurothek.queries.papers.intervals import Interval, difference_of_means, share, share_difference
 
+_CLAIMED_POSITIONAL_VALUES = """\
+-- Coherence of the top tokens of positional neurons and of the others of their layers, with 95% intervals.
+select
+    by_position.model,
+    by_position.layer,
+    by_position.n_coherent as n,
+    others.coherence - by_position.coherence as difference,
+    sqrt(
+        pow(by_position.coherence_high - by_position.coherence, 2) + pow(others.coherence_high - others.coherence, 2)
+    ) as half,
+from positional_values as by_position
+inner join positional_values as others on others.model = by_position.model and others.layer = by_position.layer
+where
+    list_contains($models::varchar[], by_position.model)
+    and by_position.kind = 'positional'
+    and others.kind = 'other'
+    and difference is not null
+order by by_position.model, by_position.layer
+"""
+
 
 def are_positional(family: Family) -> Finding:
     """Against an untrained model of the same shape, whose neurons differ by position as fresh embeddings do."""
@@ -225,7 +245,7 @@ def training(family: Family) -> Finding:
 def incoherent(family: Family) -> Finding:
     """Layers count by their positional neurons; their intervals are added as those of independent means."""
     family.require_sequences(family.sizes)
-    rows = family.rows("claimed_positional_values").to_dicts()
+    rows = family.query("claimed_positional_values", _CLAIMED_POSITIONAL_VALUES).to_dicts()
     intervals = {}
     for model in family.sizes:
         of_model = [row for row in rows if row["model"] == model and row["half"] is not None]

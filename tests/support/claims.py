@@ -86,7 +86,7 @@ def voita_family(*, is_true: bool) -> Family:
 
 
 def texts(models: Sequence[str], *, n_full_sequences: int = 400, n_active_enough: int = 900) -> pl.DataFrame:
-    """The text that models were run on, as `claimed_text.sql` says it."""
+    """The text that models were run on, as `Family.texts` says it."""
     of = {"n_tokens": 100_000, "sequence_length": 256, "n_full_sequences": n_full_sequences}
     of |= {"n_alive": 1_000, "n_active_enough": n_active_enough, "median_active": 40}
     return pl.DataFrame([{"model": model, **of} for model in models])
