@@ -19,11 +19,37 @@ from neurothek.catalog.tables.annotations import LEAST_MARKED
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
-from neurothek.dashboards.widgets.figures import data_of, show_source
+from neurothek.dashboards.widgets.figures import data_of_query, show_source
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import missing
 from neurothek.queries.annotate.lists import ListSample, draw_lists, lists_left
 from neurothek.queries.annotate.sample import Sample, Vector, judged
+
+_OWN_ANNOTATIONS = """\
+-- What one annotator says about vectors of one model.
+select
+    own.condition, own.layer, coalesce(own.neuron, own.control_id) as number, stored.shown_token_ids,
+    own.concept, own.class, own.token_ids,
+from annotations as own
+inner join store.annotations as stored on stored.annotation_id = own.annotation_id
+where own.model = $model and own.annotator = $annotator and own.is_latest
+order by own.created_at, own.concept"""
+
+_PLAUSIBLE_SHARES = """\
+-- How many lists of each shortcut of one model are plausible, as each annotator and all together say.
+select
+    method,
+    state,
+    annotator,
+    n,
+    plausible_share,
+    plausible_share_low,
+    plausible_share_high,
+    precision_1,
+    precision_1_gain,
+from plausibility
+where model = $model
+order by method, state, annotator <> 'all', annotator"""
 
 
 @dataclass(frozen=True)
@@ -237,7 +263,7 @@ def _saved(connection: duckdb.DuckDBPyConnection, place: Place) -> tuple[Concept
     vector = place.vector
     assert vector is not None
     asked_of = {"model": place.sample.model.name, "annotator": place.annotator}
-    rows = data_of(connection, "own_annotations", asked_of).frame.to_dicts()
+    rows = data_of_query(connection, "own_annotations", _OWN_ANNOTATIONS, asked_of).frame.to_dicts()
     return tuple(
         Concept(row["concept"], row["class"], tuple(vector.token_ids.index(token) + 1 for token in row["token_ids"]))
         for row in rows
@@ -335,7 +361,7 @@ def judge_plausibility(connection: duckdb.DuckDBPyConnection, model: str, annota
 
 def plausible_shares(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     """The shares by method and state, where anybody judged lists of the model."""
-    data = data_of(connection, "plausible_shares", {"model": model})
+    data = data_of_query(connection, "plausible_shares", _PLAUSIBLE_SHARES, {"model": model})
     if data.frame.is_empty():
         return
     st.subheader("Plausible lists", anchor=False)

@@ -13,10 +13,57 @@ from neurothek.dashboards.charts.concepts import CONDITION_NAMES
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.colours import model_colours
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.figures import Data, data_of_models, data_of_query, show_figure, show_source
 from neurothek.dashboards.widgets.html import legend_html, plain
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.queries.names.models import choose_models
+
+_ANNOTATORS_OF_ALL = """\
+-- Who judged vectors: all people together, the program rules, then the people by name.
+select annotator
+from concept_share
+group by annotator
+order by annotator <> 'all', annotator <> 'rules', annotator"""
+
+_CONCEPTS_BY_LAYER = """\
+-- How much of the highest tokens falls under concepts of each class in the layers of one model, in one kind of vector,
+-- as one annotator or all people together say.
+select
+    layer,
+    depth,
+    class,
+    token_share,
+    token_share_low,
+    token_share_high,
+    n_tokens,
+    n_top_tokens,
+    concepts_per_vector,
+    n_concepts,
+    n_judgements,
+    n_annotators,
+    with_class_share,
+from concepts_by_layer
+where model = $model and condition = $condition and annotator = $annotator
+order by layer, class"""
+
+_ANNOTATORS = """\
+-- How many vectors of one model each annotator judged, and in how many they name a concept.
+select
+    annotator,
+    sum(n_judgements)::bigint as n_judgements,
+    sum(n_with_concept)::bigint as n_with_concept,
+    sum(n_concepts)::bigint as n_concepts,
+from concept_share
+where model = $model and annotator <> 'all'
+group by annotator
+order by n_judgements desc, annotator"""
+
+_ANNOTATOR_AGREEMENT = """\
+-- How far people who judged the same vectors of one model agree.
+select annotator, other_annotator, condition, n_vectors, agreement, kappa, n_marked, mean_jaccard,
+from annotator_agreement
+where model = $model
+order by annotator, other_annotator, condition"""
 
 SHARE = (
     "Share of the 30 highest tokens that {who} tied to a concept, {seen}; lines: 95% intervals over judgements. Random "
@@ -36,7 +83,8 @@ AGREEMENT = (
 def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     """Figures over all models that were annotated, then tables about one."""
     everything = [one.name for one in choose_models(connection)]
-    annotators = data_of(connection, "annotators_of_all", {}).frame.get_column("annotator").to_list()
+    rows = data_of_query(connection, "annotators_of_all", _ANNOTATORS_OF_ALL, {}).frame
+    annotators = rows.get_column("annotator").to_list()
     if not annotators:
         st.info("Nobody has judged a vector of these models yet.")
         return
@@ -90,8 +138,11 @@ def _classes(connection: duckdb.DuckDBPyConnection, model: str, who: str) -> Non
         "Vectors", CONDITIONS, default=CONDITIONS[0], key="condition", format_func=CONDITION_NAMES.__getitem__
     )
     vectors = CONDITION_NAMES[condition or CONDITIONS[0]]
-    data = data_of(
-        connection, "concepts_by_layer", {"model": model, "condition": condition or CONDITIONS[0], "annotator": who}
+    data = data_of_query(
+        connection,
+        "concepts_by_layer",
+        _CONCEPTS_BY_LAYER,
+        {"model": model, "condition": condition or CONDITIONS[0], "annotator": who},
     )
     if data.frame.is_empty():
         st.info(plain(f"No {vectors} of {model} have been judged by {named(who)} yet."))
@@ -107,8 +158,8 @@ def _classes(connection: duckdb.DuckDBPyConnection, model: str, who: str) -> Non
 
 def _people(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     left, right = st.columns([2, 3], gap="medium")
-    people = data_of(connection, "annotators", {"model": model})
-    agreement = data_of(connection, "annotator_agreement", {"model": model})
+    people = data_of_query(connection, "annotators", _ANNOTATORS, {"model": model})
+    agreement = data_of_query(connection, "annotator_agreement", _ANNOTATOR_AGREEMENT, {"model": model})
     with left:
         st.subheader("Annotators", anchor=False)
         tables.show_table(people.frame, key="annotators")

@@ -16,11 +16,25 @@ from neurothek.dashboards.parts.explore.promoted import with_promoted
 from neurothek.dashboards.parts.muted import Muted, muted_at
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.figures import Data, data_of_models, data_of_query, show_figure, show_source
 from neurothek.dashboards.widgets.html import SHEET, legend_html, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel
+
+_EVENT_SCORES = """\
+-- What ten neurons do to the token that an event is about, for some models.
+select *,
+from event_scores
+where list_contains($models::varchar[], model)
+order by model, event, kind"""
+
+_TOP_CANDIDATE_SCORES = """\
+-- What ten neurons do to the token at the top before their FFN, by layer of one model and kind of sub-update.
+select *,
+from top_candidate_scores
+where model = $model
+order by kind, layer"""
 
 GEVA = "Geva et al. 2022"
 SCORES_SOURCE = (
@@ -46,7 +60,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
         models: names, in the order in which they are shown.
         subject: the one of them that the sentence is about.
     """
-    data = data_of(reader, "event_scores", {"models": list(models)})
+    data = data_of_query(reader, "event_scores", _EVENT_SCORES, {"models": list(models)})
     if data.frame.is_empty():
         return
     st.subheader("Effect of ten neurons on the token of an event", anchor=False)
@@ -98,7 +112,8 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
         models: names, in the order in which they are shown.
         subject: the one of them that the sentence is about.
     """
-    frames = [data_of(reader, "top_candidate_scores", {"model": model}) for model in models]
+    name, query = "top_candidate_scores", _TOP_CANDIDATE_SCORES
+    frames = [data_of_query(reader, name, query, {"model": model}) for model in models]
     data_of_model = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
     if not data_of_model:
         return

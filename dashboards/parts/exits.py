@@ -9,9 +9,18 @@ from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import exits
 from neurothek.dashboards.parts.shortcuts import SOURCE, corpora
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.figures import Data, data_of_models, data_of_query, show_figure, show_source
 from neurothek.dashboards.widgets.page import Theme, missing
 from neurothek.dashboards.widgets.reading import Reading
+
+_EARLY_EXITS = """\
+-- What rules that leave some models early cost and save.
+select
+    model, method, accuracy, accuracy_sd, layers_saved, layers_saved_sd, layers_saved_correct, exited_share,
+    exited_accuracy, n_layers, n_clusters_asked, n_seeds, n, corpus,
+from early_exits
+where list_contains($models::varchar[], model)
+order by size, model, method"""
 
 BY_MODEL = (
     "How often leaving early by the least-squares shortcut keeps the model's own token, at each threshold on its "
@@ -34,7 +43,7 @@ METHOD = "mat"
 def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> set[str]:
     """Early exit, model beside model; of which models it was measured."""
     curves = data_of_models(reader, "exit_tradeoff", names, *_ALONG)
-    rules = data_of(reader, "early_exits", {"models": list(names)})
+    rules = data_of_query(reader, "early_exits", _EARLY_EXITS, {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():
         return set()
     st.subheader("Early exit", anchor=False)

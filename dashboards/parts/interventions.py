@@ -13,11 +13,67 @@ from neurothek.dashboards.charts.spread import sample
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.shortcuts import corpora, numbers
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_figure, show_source
+from neurothek.dashboards.widgets.figures import data_of_models, data_of_query, show_figure, show_source
 from neurothek.dashboards.widgets.html import plain, texts_html
 from neurothek.dashboards.widgets.page import Theme, missing, show_command
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import choose_model, choose_models, measured_corpora
+
+_CHANGED_MODELS = """\
+-- Which of some models had neurons changed, together or one by one.
+select model,
+from interventions
+where list_contains($models::varchar[], model)
+union
+select model,
+from neuron_effects
+where list_contains($models::varchar[], model)"""
+
+HAS_KINDS = """\
+-- Whether a model has neurons of any kind that can be turned off; those that n-grams alone make one are not looked for.
+select
+    exists(
+        select 1
+        from neurons
+        where
+            model = $model
+            and (
+                is_dead
+                or (is_negligible and is_dead is null)
+                or is_token_detector
+                or position_strength in ('strong', 'weak')
+                or times_dominant > 0
+            )
+    ) as has_kinds,"""
+
+STEERED_PLACES = """\
+-- What one intervention did to the loss, by domain and range of positions.
+select *,
+from steering
+where model = $model and intervention = $intervention
+order by domain, position_from"""
+
+STEERED_SHARES = """\
+-- How many continuations have each attribute, by the method that wrote them.
+select *,
+from attribute_shares
+where model = $model and intervention = $intervention
+order by scorer, attribute, method"""
+
+STEERED_CONTINUATIONS = """\
+-- What is written after each prompt by every method, side by side; of the random sets the first.
+select
+    prompt_number,
+    prompt,
+    max(case when method = 'untouched' then continuation end) as untouched,
+    max(case when method = 'changed' then continuation end) as changed,
+    max(case when method = 'random' and set_number = 1 then continuation end) as random,
+    max(case when method = 'word_filter' then continuation end) as word_filter,
+    max(case when method = 'self_debiasing' then continuation end) as self_debiasing,
+from continuations
+where model = $model and intervention = $intervention
+group by prompt_number, prompt
+order by prompt_number"""
 
 MOST_PROMPTS = 12
 MOST_NEURONS = 200
@@ -55,7 +111,8 @@ _ALONE = ("address", "effect_on_loss", "effect_percentile", "random_effect", "ra
 
 def changed(reader: Reading, names: Sequence[str]) -> list[str]:
     """Those of the models some of whose neurons were changed, smallest first; says how to do it where none were."""
-    models = set(data_of(reader, "changed_models", {"models": list(names)}).frame.get_column("model"))
+    rows = data_of_query(reader, "changed_models", _CHANGED_MODELS, {"models": list(names)}).frame
+    models = set(rows.get_column("model"))
     if not models:
         _say_how(reader, names)
     return [name for name in names if name in models]
@@ -70,7 +127,7 @@ def _say_how(reader: Reading, names: Sequence[str]) -> None:
         missing(reader.shown_connection, what, names, jobs=("activity",), corpus=reader.corpus)
         return
     model = min(measured, key=lambda one: one.size).name
-    (has_kinds,) = data_of(reader, "has_kinds", {"model": model}).frame.get_column("has_kinds")
+    (has_kinds,) = data_of_query(reader, "has_kinds", HAS_KINDS, {"model": model}).frame.get_column("has_kinds")
     which = ("--each", "kind") if has_kinds else ("--where", "layer = 0")
     on = () if reader.corpus is None else ("--corpus", reader.corpus)
     st.info(
@@ -135,7 +192,7 @@ def effects_of_model(reader: Reading, model: str) -> list[str]:
 
 def places(reader: Reading, model: str, intervention: str) -> None:
     """Where in the text one intervention matters."""
-    data = data_of(reader, "steered_places", {"model": model, "intervention": intervention})
+    data = data_of_query(reader, "steered_places", STEERED_PLACES, {"model": model, "intervention": intervention})
     if data.frame.is_empty():
         return
     n_tokens = f"{data.frame.get_column('n_tokens').sum():,}"
@@ -151,7 +208,7 @@ def places(reader: Reading, model: str, intervention: str) -> None:
 
 def shares_of_continuations(reader: Reading, model: str, intervention: str) -> None:
     """How many continuations have each attribute; says how to have them written where none were."""
-    data = data_of(reader, "steered_shares", {"model": model, "intervention": intervention})
+    data = data_of_query(reader, "steered_shares", STEERED_SHARES, {"model": model, "intervention": intervention})
     if data.frame.is_empty():
         st.caption("No prompts have been continued with these neurons changed; use `intervene --prompts FILE`.")
         return
@@ -168,7 +225,8 @@ def shares_of_continuations(reader: Reading, model: str, intervention: str) -> N
 
 def written(reader: Reading, model: str, intervention: str) -> None:
     """What is written after the first prompts, the methods side by side."""
-    data = data_of(reader, "steered_continuations", {"model": model, "intervention": intervention})
+    parameters = {"model": model, "intervention": intervention}
+    data = data_of_query(reader, "steered_continuations", STEERED_CONTINUATIONS, parameters)
     if data.frame.is_empty():
         return
     st.markdown("**Continuations**")

@@ -8,10 +8,16 @@ import duckdb
 import streamlit as st
 
 from neurothek.dashboards.widgets.address import address_value, remember
-from neurothek.dashboards.widgets.figures import statement
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import warehouse_answer
 from neurothek.queries.ask.statements import records
+
+_MUTED_TOKENS = """\
+-- Tokens that lists show pale, by model, and why.
+select model, token, reason,
+from token_quality
+where reason is not null
+order by model, token_id"""
 
 LABEL = "Mute byte and undertrained tokens"
 HELP = (
@@ -90,6 +96,6 @@ def _keep() -> None:
 def muted_tokens(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     """Of every model, its muted tokens and why."""
     reasons: dict[str, dict[str, str]] = {}
-    for row in records(connection, statement("muted_tokens")):
+    for row in records(connection, _MUTED_TOKENS):
         reasons.setdefault(row["model"], {})[row["token"]] = row["reason"]
     return reasons

@@ -10,11 +10,36 @@ import streamlit as st
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import shortcuts
 from neurothek.dashboards.charts.predictions.shortcuts import heat_map
-from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_models, show_figure
+from neurothek.dashboards.widgets.figures import anchor_of, data_of_models, data_of_query, show_figure
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import Theme
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel, sizes_of
+
+SHORTCUT_FIT = """\
+-- How well one state of a model predicts another, by one method.
+select *,
+from shortcut_fit
+where model = $model and method = $method
+order by source_state, target_state"""
+
+SUB_MODULE_FITS = """\
+-- How well a linear map stands for each part of a layer of one model, on its shown corpus.
+select
+    measured_corpora.model,
+    fits.layer,
+    (fits.layer + 0.5::double) / models.n_layers as depth,
+    fits.sub_module,
+    fits.r2,
+    fits.n_fit,
+    fits.n_validation,
+    measured_corpora.corpus,
+from store.sub_module_fits as fits
+inner join measured_corpora
+    on measured_corpora.model_id = fits.model_id and measured_corpora.corpus_id = fits.corpus_id
+inner join store.models as models on models.model_id = fits.model_id
+where measured_corpora.is_shown and measured_corpora.model = $model
+order by fits.sub_module, fits.layer"""
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
@@ -109,7 +134,10 @@ def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:
 
 def heat_maps(reader: Reading, model: str) -> None:
     """How well the states of a model predict each other, a map per method."""
-    fits = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
+    fits = {
+        method: data_of_query(reader, "shortcut_fit", SHORTCUT_FIT, {"model": model, "method": method})
+        for method in HOW
+    }
     filled = {method: data for method, data in fits.items() if not data.frame.is_empty()}
     for column, (method, data) in zip(st.columns(max(1, len(filled)), gap="medium"), filled.items(), strict=True):
         values = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
@@ -194,7 +222,7 @@ def corpora(frame: pl.DataFrame) -> str:
 
 
 def _part_fits(reader: Reading, model: str) -> None:
-    fits = data_of(reader, "sub_module_fits", {"model": model})
+    fits = data_of_query(reader, "sub_module_fits", SUB_MODULE_FITS, {"model": model})
     if fits.frame.is_empty():
         return
     values = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")} | {"corpus": corpora(fits.frame)}

@@ -79,11 +79,12 @@ class Data:
 
 
 def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:
-    """Run the statement NAME of these pages with values bound to its parameters."""
-    return _data(reader, name, statement(name), parameters)
+    """Run the statement of the file NAME with values bound to its parameters."""
+    return data_of_query(reader, name, statement(name), parameters)
 
 
-def _data(reader: Reader, name: str, text: str, parameters: Mapping[str, Any]) -> Data:
+def data_of_query(reader: Reader, name: str, text: str, parameters: Mapping[str, Any]) -> Data:
+    """Run a query with values bound to its parameters, for data called NAME."""
     corpus = reader.corpus if isinstance(reader, Reading) else None
     return Data(name, filled(text, parameters), cached_answer(reader, run_query, text, dict(parameters)), corpus)
 
@@ -91,7 +92,7 @@ def _data(reader: Reader, name: str, text: str, parameters: Mapping[str, Any]) -
 def data_of_models(reader: Reader, view: str, models: Sequence[str], *then: str, where: str = "") -> Data:
     """A view's rows of some models, smallest first, and `then` in the order of further expressions."""
     text = of_models(view, ("size", "model", *then), where=where)
-    return _data(reader, view, text, {"models": list(models)})
+    return data_of_query(reader, view, text, {"models": list(models)})
 
 
 def data_on(

@@ -133,7 +133,7 @@ def clusters_headline(clusters: pl.DataFrame) -> str:
     """How many clusters there are, how large and how tight, and how many of them reach over several layers.
 
     Args:
-        clusters: rows of the statement `clusters`; at least one.
+        clusters: a model's clusters, a row each as in the view `clusters_summary`; at least one.
     """
     several = clusters.filter(pl.col("size") >= LEAST_MEMBERS)
     total = f"{clusters.get_column('size').sum():,} neurons in {clusters.height:,} clusters"

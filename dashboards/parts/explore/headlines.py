@@ -107,7 +107,7 @@ def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> st
     """How many neurons are positional, in which layers, and of which kind.
 
     Args:
-        kinds: rows of the statement `kinds_by_layer`; at least one.
+        kinds: n_neurons and n_sequences by layer, position_kind and position_strength; at least one row.
         n_layers: layers of the model.
         n_neurons: neurons of the model.
     """

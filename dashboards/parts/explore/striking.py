@@ -9,9 +9,25 @@ import streamlit as st
 from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
-from neurothek.dashboards.widgets.figures import Data, data_of, show_source, title_row
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, show_source, title_row
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel
+
+NEAREST_COUNTERPART = """\
+-- The neuron of one layer with the nearest counterpart in another model, as far as any is above chance.
+select
+    address,
+    other_model,
+    other_address,
+    overlap,
+    null_99,
+    is_mutual,
+    other_pole,
+    case when other_pole = 'negative' then other_bottom_tokens else other_top_tokens end as other_top_tokens,
+from counterparts
+where model = $model and layer = $layer and is_beyond_null
+order by overlap desc, neuron, other_model, rank
+limit 1"""
 
 MOST_TOKENS = 6
 
@@ -64,7 +80,7 @@ def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
     """The neuron of a layer that has the nearest counterpart in another model above chance; no row: there is none."""
     # The other model's neurons are in no view on the page's corpus, and lists of tokens hang on no text.
     connection = reader.shown_connection if isinstance(reader, Reading) else reader
-    return data_of(connection, "nearest_counterpart", {"model": model, "layer": layer}).frame
+    return data_of_query(connection, "nearest_counterpart", NEAREST_COUNTERPART, {"model": model, "layer": layer}).frame
 
 
 def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:

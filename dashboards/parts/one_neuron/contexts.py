@@ -15,7 +15,7 @@ from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.charts.spread import activation_histogram
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import Data, show_figure, statement
+from neurothek.dashboards.widgets.figures import Data, show_figure
 from neurothek.dashboards.widgets.html import SHEET, places_html, plain, tables_html
 from neurothek.dashboards.widgets.page import Theme, show_command, theme
 from neurothek.queries.ask.statements import filled
@@ -24,6 +24,13 @@ from neurothek.queries.names.unmeasured import ingest_commands
 from neurothek.queries.neuron.contexts import MOST_SHOWN, Triggers, called, rule
 from neurothek.queries.neuron.page import NeuronPage
 from neurothek.queries.neuron.page_rows import NEURON_POSITIONS
+
+_ACTIVATION_HISTOGRAM = """\
+-- How large one neuron's activations are.
+select bin, low, high, n_tokens, n_tokens_counted
+from activation_histogram
+where model = $model and layer = $layer and neuron = $neuron and corpus_id = $corpus_id
+order by bin"""
 
 BANDS = {
     "Strongest": ("strongest", "The sequences with its largest activations, the token of the largest one framed."),
@@ -109,7 +116,7 @@ def show_histogram(page: NeuronPage, neuron: NeuronAddress) -> None:
     if bins.filter(pl.col("bin") != 0).is_empty():
         return
     place = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron, "corpus_id": page.corpus_id}
-    data = Data("activation_histogram", filled(statement("activation_histogram"), place), bins)
+    data = Data("activation_histogram", filled(_ACTIVATION_HISTOGRAM, place), bins)
     show_figure(
         "Activations by size",
         partial(_drawn, bins),

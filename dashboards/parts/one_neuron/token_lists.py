@@ -11,13 +11,20 @@ from neurothek.catalog.spelling import one_line, visible
 from neurothek.dashboards.charts.logits import logit_histogram
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, tokens_html
-from neurothek.dashboards.widgets.figures import Data, show_figure, statement
+from neurothek.dashboards.widgets.figures import Data, show_figure
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, token_link
 from neurothek.dashboards.widgets.page import show_command
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.neuron.logits import logits_sentence
 from neurothek.queries.neuron.page import NeuronPage
+
+_NEURON_LOGITS = """\
+-- How the scores of all tokens spread in one neuron's value vector.
+select bin, z_from, z_to, n_tokens,
+from logit_histograms
+where model = $model and layer = $layer and neuron = $neuron
+order by bin"""
 
 _SHEET = """
 <style>
@@ -129,7 +136,7 @@ def show_logits(page: NeuronPage) -> None:
         "All logits",
         lambda theme: logit_histogram(page.logits, page.tokens, theme),
         logits_sentence(page.logits, page.facts),
-        Data("logits", filled(statement("neuron_logits"), parameters), page.logits),
+        Data("logits", filled(_NEURON_LOGITS, parameters), page.logits),
         source=SOURCE,
         own_legend=True,
     )

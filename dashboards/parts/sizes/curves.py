@@ -15,12 +15,61 @@ from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.parts.sizes.conclusions import Card
 from neurothek.dashboards.parts.sizes.selection import Sizes, sequences
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import Data, on_paper, show_drawing, show_figure, show_source
+from neurothek.dashboards.widgets.figures import Data, on_paper, show_drawing, show_figure, show_source, statement
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.neuron_facts import SMALLEST_FIRST, of_models
+
+DEAD_BY_DEPTH = """\
+-- The share of dead neurons in each layer, at the layer's relative depth; null for models without exact zeros.
+select model, layer, depth, dead_share, n_dead, n_neurons, n_tokens_seen, corpus,
+from layer_activity
+where list_contains($models::varchar[], model)
+order by size, model, layer"""
+
+FREQUENCY_BY_DEPTH = """\
+-- How often those neurons of each layer that fired at all fire, at the layer's relative depth; only of models with
+-- exact zeros: of others half of the activations count.
+select
+    model,
+    layer,
+    depth,
+    mean_frequency,
+    median_frequency,
+    n_neurons - n_never_active as n_alive,
+    n_tokens_seen,
+    corpus,
+from layer_activity
+where n_dead is not null and list_contains($models::varchar[], model)
+order by size, model, layer"""
+
+_SPARSENESS_BY_DEPTH = """\
+-- How sparse the neurons of each layer are, and which share of them hardly matters, at the layer's relative depth; only
+-- of models without exact zeros, whose neurons are never dead.
+select
+    model,
+    layer,
+    depth,
+    median_effective_frequency,
+    negligible_share,
+    n_negligible,
+    n_neurons,
+    n_tokens_seen,
+    corpus,
+from layer_activity
+where n_dead is null and list_contains($models::varchar[], model)
+order by size, model, layer"""
+
+DEAD_BY_TOKENS = """\
+-- The share of neurons that had not fired yet after so many tokens; null for models without exact zeros.
+select curve.model, curve.n_tokens, curve.dead_share, curve.n_never_active as n_dead, curve.n_neurons, curve.corpus,
+from dead_by_tokens as curve
+inner join models on models.model = curve.model
+where
+    curve.domain = 'all' and curve.region = 'model' and list_contains($models::varchar[], curve.model)
+order by models.size, curve.model, curve.n_tokens"""
 
 VOITA, GEVA = "Voita et al. 2023", "Geva et al. 2022"
 INK = {"light": "#222222", "dark": "#e6e6e6"}
@@ -97,7 +146,7 @@ def _draw_curve(sizes: Sizes, curve: Curve) -> None:
 
 
 def _of_activity(sizes: Sizes) -> Iterator[Curve]:
-    dead = sizes.data("dead_by_depth")
+    dead = sizes.data("dead_by_depth", DEAD_BY_DEPTH)
     if _is_known(dead.frame, "dead_share"):
         with_zeros = _these(sizes, dead.frame.filter(pl.col("dead_share").is_not_null()))
         yield Curve(
@@ -110,13 +159,13 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
         )
         yield Curve(
             "Activation frequency",
-            sizes.data("frequency_by_depth"),
+            sizes.data("frequency_by_depth", FREQUENCY_BY_DEPTH),
             "mean_frequency",
             f"Share of the tokens at which a neuron is active, mean over those that fired {sizes.on_text}.",
             f"Figure 1 of {VOITA}, activation frequency by layer.",
             f"No neuron of {with_zeros} fired {sizes.on_text}.",
         )
-    sparse = sizes.data("sparseness_by_depth")
+    sparse = sizes.data("sparseness_by_depth", _SPARSENESS_BY_DEPTH)
     if sparse.frame.is_empty():
         return
     without = _these(sizes, sparse.frame)
@@ -221,7 +270,7 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
 def _spread(sizes: Sizes) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        spread = sizes.data("frequency_distribution")
+        spread = sizes.data("frequency_distribution", statement("frequency_distribution"))
         show_figure(
             "Frequencies of the neurons",
             lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
@@ -230,7 +279,7 @@ def _spread(sizes: Sizes) -> None:
             source=f"This project's; the frequency is that of {VOITA}, section 3.",
         )
     with right:
-        curve = sizes.data("dead_by_tokens")
+        curve = sizes.data("dead_by_tokens", DEAD_BY_TOKENS)
         if _is_known(curve.frame, "dead_share"):
             show_figure(
                 "Dead neurons against tokens seen",
@@ -242,7 +291,7 @@ def _spread(sizes: Sizes) -> None:
 
 
 def _spread_over(sizes: Sizes) -> str:
-    if not _is_known(sizes.data("dead_by_depth").frame, "dead_share"):
+    if not _is_known(sizes.data("dead_by_depth", DEAD_BY_DEPTH).frame, "dead_share"):
         return f"Neurons by effective frequency {sizes.on_text}, as no activation of these models is 0;"
     return f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0;"
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.colours import model_colours
-from neurothek.dashboards.widgets.figures import Data, data_of, data_of_models
+from neurothek.dashboards.widgets.figures import Data, data_of_models, data_of_query
 from neurothek.dashboards.widgets.page import Theme, missing
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled
@@ -28,9 +28,9 @@ class Sizes:
     # is drawn
     lacking: dict[str, tuple[tuple[str, ...], list[str]]] = field(default_factory=dict)
 
-    def data(self, name: str) -> Data:
-        """Rows of one of the dashboard's own statements about these models."""
-        return data_of(self.reader, name, {"models": list(self.names)})
+    def data(self, name: str, text: str) -> Data:
+        """Rows of a query about these models, under a name."""
+        return data_of_query(self.reader, name, text, {"models": list(self.names)})
 
     def of_view(self, view: str, *then: str) -> Data:
         """Rows of a view about these models."""

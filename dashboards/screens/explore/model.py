@@ -7,13 +7,13 @@ import streamlit as st
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from neurothek.dashboards.parts.explore.headlines import model_headline
-from neurothek.dashboards.parts.explore.layer_bars import layers_html
+from neurothek.dashboards.parts.explore.layer_bars import FREQUENCY_BINS_OF_LAYERS, layers_html
 from neurothek.dashboards.parts.explore.map_of_neurons import pick_colour, show_map
 from neurothek.dashboards.parts.explore.measured_jobs import show_measured
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
-from neurothek.dashboards.widgets.figures import Data, data_of, data_on, show_source, title_row
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, data_on, show_source, title_row
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
 from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
@@ -75,7 +75,7 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None
 
 
 def _layers(reader: Reading, name: str, layers: Data) -> None:
-    bins = data_of(reader, "frequency_bins_of_layers", {"model": name})
+    bins = data_of_query(reader, "frequency_bins_of_layers", FREQUENCY_BINS_OF_LAYERS, {"model": name})
     with title_row(layers.name):
         st.markdown("**Layer by layer**")
         show_source(layers)

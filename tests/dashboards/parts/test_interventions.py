@@ -12,8 +12,16 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS, worth_sentence
-from neurothek.dashboards.widgets.figures import data_of, statement
+from neurothek.dashboards.parts.interventions import (
+    HAS_KINDS,
+    MOST_NEURONS,
+    MOST_PROMPTS,
+    STEERED_CONTINUATIONS,
+    STEERED_PLACES,
+    STEERED_SHARES,
+    worth_sentence,
+)
+from neurothek.dashboards.widgets.figures import data_of_query
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.search.chosen import neurons_of_kinds
 from tests.dashboards.conftest import Opener
@@ -81,8 +89,9 @@ def test_model_and_intervention_stand_in_the_address(page: Opener, whole_path: P
 def test_texts_stand_side_by_side(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "interventions", model=MEASURED[0], intervention="mine")
     model_id, corpus_id = event_warehouse.MEASURED[0]
+    parameters = {"model": MEASURED[0], "intervention": "mine"}
     with duckdb.connect(str(whole_path), read_only=True) as connection:
-        data = data_of(connection, "steered_continuations", {"model": MEASURED[0], "intervention": "mine"})
+        data = data_of_query(connection, "texts", STEERED_CONTINUATIONS, parameters)
     wanted = {"model_id": model_id, "corpus_id": corpus_id, "intervention": "mine"}
     measured = (*event_warehouse.MEASURED, event_warehouse.UNSHOWN)
     rows = [
@@ -153,7 +162,7 @@ def test_what_is_recommended_chooses_some_neurons(whole_path: Path) -> None:
     """A kind that no neuron is of would choose none."""
     with Warehouse(whole_path).reader() as connection:
         for model in MODELS:
-            (has_kinds,) = data_of(connection, "has_kinds", {"model": model.name}).frame["has_kinds"]
+            (has_kinds,) = data_of_query(connection, "has_kinds", HAS_KINDS, {"model": model.name}).frame["has_kinds"]
             if has_kinds:
                 assert neurons_of_kinds(connection, model.name)
                 continue
@@ -175,14 +184,18 @@ def test_where_neurons_were_only_turned_off_one_by_one_the_rest_is_left_out(
     assert {one.label for one in opened.selectbox} == {"Corpus", "Model"}
 
 
-@pytest.mark.parametrize("name", ["steered_places", "steered_shares", "steered_continuations"])
-def test_the_sql_behind_a_figure_yields_its_data(whole_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [STEERED_PLACES, STEERED_SHARES, STEERED_CONTINUATIONS],
+    ids=["steered_places", "steered_shares", "steered_continuations"],
+)
+def test_the_sql_behind_a_figure_yields_its_data(whole_path: Path, query: str) -> None:
     with duckdb.connect(str(whole_path), read_only=True) as connection:
-        data = data_of(connection, name, {"model": MEASURED[0], "intervention": "mine"})
+        data = data_of_query(connection, "steered", query, {"model": MEASURED[0], "intervention": "mine"})
         assert data.frame.height
         # Means of doubles end in other bits from one run to the next.
         assert_frame_equal(run_query(connection, data.sql), data.frame, rel_tol=1e-12)
-        nobody = run_query(connection, statement(name), {"model": MEASURED[0], "intervention": "it's none"})
+        nobody = run_query(connection, query, {"model": MEASURED[0], "intervention": "it's none"})
         assert nobody.is_empty()
 
 

@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import shortcuts
-from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, shortcuts_sentence
-from neurothek.dashboards.widgets.figures import anchor_of, data_of, data_of_models, without_legend
+from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, SHORTCUT_FIT, SUB_MODULE_FITS, shortcuts_sentence
+from neurothek.dashboards.widgets.figures import anchor_of, data_of_models, data_of_query, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
 from tests.support.tiny import MODELS, Row
@@ -30,9 +30,9 @@ def quality_of(path: Path, models: Sequence[str]) -> pl.DataFrame:
         return data_of_models(connection, "shortcut_quality", models, "method", "state").frame
 
 
-def asked(path: Path, name: str, **parameters: Any) -> pl.DataFrame:
+def asked(path: Path, query: str, **parameters: Any) -> pl.DataFrame:
     with Warehouse(path).reader() as connection:
-        return data_of(connection, name, parameters).frame
+        return data_of_query(connection, "asked", query, parameters).frame
 
 
 def drawn(chart: alt.LayerChart, mark: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -49,7 +49,7 @@ def planted(model_id: int, rows: list[Row]) -> list[Row]:
 
 @pytest.mark.parametrize("method", shortcut_rows.WHOLE)
 def test_a_heat_map_has_a_cell_for_every_pair_of_states(whole_path: Path, method: str) -> None:
-    fits = asked(whole_path, "shortcut_fit", model=MEASURED[1], method=method)
+    fits = asked(whole_path, SHORTCUT_FIT, model=MEASURED[1], method=method)
     _, rows = drawn(shortcuts.heat_map(fits, "dark"), "rect")
     model_id = event_warehouse.MEASURED[1][0]
     expected = {
@@ -131,7 +131,7 @@ def test_a_method_has_one_colour_whichever_are_drawn(whole_path: Path) -> None:
 
 
 def test_the_statement_of_parts_has_the_shown_corpus_alone(whole_path: Path) -> None:
-    rows = asked(whole_path, "sub_module_fits", model=MEASURED[1])
+    rows = asked(whole_path, SUB_MODULE_FITS, model=MEASURED[1])
     model_id = event_warehouse.MEASURED[1][0]
     expected = planted(model_id, shortcut_rows.part_fits(event_warehouse.MEASURED))
     assert {(row["layer"], row["sub_module"]): row["r2"] for row in rows.to_dicts()} == {

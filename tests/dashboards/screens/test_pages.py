@@ -18,8 +18,9 @@ import neurothek
 from neurothek.catalog.publishing import summaries
 from neurothek.dashboards.addresses import FRONT
 from neurothek.dashboards.addresses import PAGES as ADDRESSES
+from neurothek.dashboards.parts.sizes.curves import DEAD_BY_DEPTH, DEAD_BY_TOKENS, FREQUENCY_BY_DEPTH
 from neurothek.dashboards.shell.box import BOX
-from neurothek.dashboards.widgets.figures import data_of, statement
+from neurothek.dashboards.widgets.figures import data_of_query, statement
 from neurothek.dashboards.widgets.tables import table_key
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.ask.statements import filled
@@ -517,10 +518,14 @@ def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pyte
     assert all(opened)
 
 
-@pytest.mark.parametrize("name", ["dead_by_depth", "frequency_by_depth", "frequency_distribution", "dead_by_tokens"])
-def test_the_sql_behind_a_figure_yields_its_data(full_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [DEAD_BY_DEPTH, FREQUENCY_BY_DEPTH, statement("frequency_distribution"), DEAD_BY_TOKENS],
+    ids=["dead_by_depth", "frequency_by_depth", "frequency_distribution", "dead_by_tokens"],
+)
+def test_the_sql_behind_a_figure_yields_its_data(full_path: Path, query: str) -> None:
     with duckdb.connect(str(full_path), read_only=True) as connection:
-        data = data_of(connection, name, {"models": ["tiny-1m", "it's none"]})
+        data = data_of_query(connection, "curve", query, {"models": ["tiny-1m", "it's none"]})
         assert data.frame.height
         assert run_query(connection, data.sql).equals(data.frame)
 

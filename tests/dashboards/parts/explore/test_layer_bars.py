@@ -8,8 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.explore.layer_bars import N_BINS, layers_html, shown_bars
-from neurothek.dashboards.widgets.figures import statement
+from neurothek.dashboards.parts.explore.layer_bars import FREQUENCY_BINS_OF_LAYERS, N_BINS, layers_html, shown_bars
 from neurothek.queries.ask.one_query import run_query
 
 SMOOTH = "gelu-1m"
@@ -67,7 +66,7 @@ def test_a_layer_leads_to_its_page_and_the_one_looked_at_is_bold() -> None:
 @pytest.mark.parametrize("model", ["tiny-2m", SMOOTH])
 def test_bins_of_frequency_are_those_of_a_loop(full_path: Path, model: str) -> None:
     with duckdb.connect(str(full_path), read_only=True) as connection:
-        found = run_query(connection, statement("frequency_bins_of_layers"), {"model": model})
+        found = run_query(connection, FREQUENCY_BINS_OF_LAYERS, {"model": model})
         neurons = connection.sql(
             "select layer, frequency, effective_frequency, is_dead from neurons where model = $model",
             params={"model": model},

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.dashboards.parts.explore.striking import NAMES, distinction
+from neurothek.dashboards.parts.explore.striking import NAMES, NEAREST_COUNTERPART, distinction
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
 
@@ -79,7 +79,7 @@ def test_each_is_told_with_its_number() -> None:
 def test_the_nearest_counterpart_is_that_of_a_loop(full_path: Path, layer: int) -> None:
     with duckdb.connect(str(full_path), read_only=True) as connection:
         rows = connection.sql("from counterparts").pl().to_dicts()
-        found = run_query(connection, statement("nearest_counterpart"), {"model": "tiny-1m", "layer": layer})
+        found = run_query(connection, NEAREST_COUNTERPART, {"model": "tiny-1m", "layer": layer})
     mine = [row for row in rows if row["model"] == "tiny-1m" and row["layer"] == layer]
     beyond = [row for row in mine if row["overlap"] > row["null_99"]]
     assert mine
