@@ -14,13 +14,43 @@ from neurothek.dashboards.parts.explore.cluster_cards import Order
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, asked_among, asked_number, own_key, remember
-from neurothek.dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
+from neurothek.dashboards.widgets.figures import Data, Draw, data_of, data_of_query, show_figure, show_source, title_row
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_model
 from neurothek.queries.names.models import MeasuredCorpus, shown_corpora
+
+_CLUSTERS = """\
+-- The clusters of one model in its shown clustering, largest first.
+select
+    clustering_id,
+    cluster_id,
+    n_clusters,
+    size,
+    n_layers,
+    first_layer,
+    last_layer,
+    cohesion,
+    shared_tokens,
+    n_shared_tokens,
+    top_share,
+from clusters_summary
+where model = $model and is_shown
+order by size desc, cohesion desc nulls last, cluster_id"""
+
+_CLUSTER_NEURONS = """\
+-- The neurons of one cluster, nearest to its centre first.
+select
+    address,
+    centre_cosine,
+    case when pole = 'negative' then bottom_tokens else top_tokens end as top_tokens,
+    layer,
+    neuron,
+from cluster_members
+where model = $model and clustering_id = $clustering_id and cluster_id = $cluster_id
+order by case when pole is null then centre_cosine else abs(centre_cosine) end desc nulls last, layer, neuron"""
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24
@@ -52,7 +82,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if asked_of not in (None, model):
         # Clusters of two models have nothing but their numbers in common.
         remember(cluster=None)
-    data = data_of(connection, "clusters", {"model": model})
+    data = data_of_query(connection, "clusters", _CLUSTERS, {"model": model})
     if data.frame.is_empty():
         missing(connection, "The neurons of this model have not been clustered yet.", [model], jobs=("clusters",))
         show_preview("clusters")
@@ -102,7 +132,7 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
             show_source(tokens)
         st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted_of([model])[model]))
         st.caption(plain(_mark_text(corpus)))
-    data = data_of(connection, "cluster_neurons", {**which, "cluster_id": row["cluster_id"]})
+    data = data_of_query(connection, "cluster_neurons", _CLUSTER_NEURONS, {**which, "cluster_id": row["cluster_id"]})
     with title_row(data.name):
         st.markdown("**Neurons, nearest to the centre first**")
         show_source(data)
@@ -174,7 +204,7 @@ def with_token(
 
     Args:
         connection: the page's lease.
-        clusters: rows of the statement `clusters`.
+        clusters: rows of `_CLUSTERS`.
         which: name of the model, and number of the clustering.
         word: a word, which stands for every token that reads the same, or a token with its white space marked.
     """

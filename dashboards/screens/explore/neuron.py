@@ -28,7 +28,7 @@ from neurothek.dashboards.parts.one_neuron.token_lists import list_html, places_
 from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, kept_model, kept_neuron, remember
-from neurothek.dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
+from neurothek.dashboards.widgets.figures import Data, data_of_query, show_source, title_row
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
@@ -40,6 +40,21 @@ from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAdd
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
+
+_FIRST_NEURON = """\
+-- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act.
+select neurons.address,
+from neurons
+where neurons.model = $model
+order by coalesce(neurons.never_active, false), neurons.kurtosis desc nulls last, neurons.address
+limit 1"""
+
+_NEURON_TOKENS = """\
+-- What one neuron promotes and suppresses, with scores.
+select side, rank, token_id, token, score, z_score, corpus_count,
+from neuron_tokens
+where model = $model and layer = $layer and neuron = $neuron
+order by side, rank"""
 
 MOST_TOKENS = 12
 """Of each side."""
@@ -153,7 +168,7 @@ def _first(connection: duckdb.DuckDBPyConnection) -> str:
     names = {model.name for model in models}
     before = (name for name in (address_value("model"), kept_model()) if name in names)
     name = next(before, usual_model(models))
-    addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
+    addresses = data_of_query(connection, "first_neuron", _FIRST_NEURON, {"model": name}).frame.get_column("address")
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 
 
@@ -179,7 +194,7 @@ def address_at(model: KnownModel, place: int) -> str:
 def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
     """What it promotes and suppresses, side by side."""
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
-    sql = filled(statement("neuron_tokens"), parameters)
+    sql = filled(_NEURON_TOKENS, parameters)
     muted = pick_muted([parameters["model"]])[parameters["model"]]
     signs = f" {POLES[0].upper()}{POLES[1:]}." if page.is_signed else ""
     for column, (side, title) in zip(st.columns(2, gap="medium"), page.sides.items(), strict=True):

@@ -14,7 +14,7 @@ from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.sizes.selection import sequences
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, own_key, remember
-from neurothek.dashboards.widgets.figures import Data, data_of, show_figure
+from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, show_figure
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
@@ -24,6 +24,36 @@ from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.views.contents import thresholds
+
+_KINDS_BY_LAYER = """\
+-- How many positional neurons of each kind and strength each layer of one model has.
+with layers as (
+    from positions_by_layer
+    where model = $model and why_not is null
+)
+select
+    layer,
+    replace(regexp_extract(counted, '^n_(.*)_', 1), '_', ' ') as position_kind,
+    regexp_extract(counted, '[a-z]+$') as position_strength,
+    n_counted as n_neurons,
+    n_sequences,
+from (unpivot layers on columns('^n_.*_(strong|weak)$') into name counted value n_counted)
+where n_counted > 0
+order by layer, position_kind, position_strength"""
+
+_POSITIONS_OF_MODEL = """\
+-- How many full-length sequences a model's positions rest on, and why these are not enough, if they are not.
+select n_sequences, why_not, corpus
+from positions_by_layer
+where model = $model
+limit 1;"""
+
+_TEAMS = """\
+-- Which positions the strong positional neurons of each layer of one model cover together.
+select layer, team, n_neurons, n_ranges, n_positions, covered_share, n_covered_once, n_redundant, corpus,
+from position_teams
+where model = $model
+order by layer, team"""
 
 MOST_LISTED = 300
 MOST_ROWS = 120
@@ -68,7 +98,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
     if data.frame.is_empty():
         _say_why(reader, model.name)
         return
-    kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
+    kinds = data_of_query(reader, "kinds_by_layer", _KINDS_BY_LAYER, {"model": model.name})
     # In a file that others wrote one may be there without the other.
     if kinds.frame.is_empty():
         _say_why(reader, model.name)
@@ -81,7 +111,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
         plain(f"{headline} Positional: {_firing(model)} carries more than {least:g} nats about the position, {on}.")
     )
     _map(reader, model, data.frame.head(MOST_ROWS), n_found)
-    teams = data_of(reader, "teams", {"model": model.name})
+    teams = data_of_query(reader, "teams", _TEAMS, {"model": model.name})
     left, right = (st.container(), st.container()) if teams.frame.is_empty() else st.columns(2, gap="medium")
     with left:
         show_figure(
@@ -123,7 +153,7 @@ def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
 
 def _say_why(reader: Reading, model: str) -> None:
     """Say why no positional neuron is known."""
-    measured = data_of(reader, "positions_of_model", {"model": model}).frame.to_dicts()
+    measured = data_of_query(reader, "positions_of_model", _POSITIONS_OF_MODEL, {"model": model}).frame.to_dicts()
     if not measured:
         what = "Positions have not been measured for this model yet."
         missing(reader.shown_connection, what, [model], jobs=("positions",), corpus=reader.corpus)

@@ -19,7 +19,7 @@ from neurothek.dashboards.widgets.figures import download_data
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
 from neurothek.dashboards.widgets.page import heading, show_errors, theme
-from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.ask.statements import records
 from neurothek.queries.names.models import choose_models, sizes_of
 from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.by_reading import ReadingResult
@@ -27,6 +27,14 @@ from neurothek.queries.search.by_score import ScoredResult
 from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
 from neurothek.queries.search.condition import AskedModels, models_asked, variants_hint
+
+_WORDS_THAT_ARE_TOKENS = """\
+-- Those of some words that are tokens of any tokenizer, in the order in which they are given.
+select asked.word,
+from (select unnest($words::varchar[]) as word, generate_subscripts($words::varchar[], 1) as place) as asked
+where exists (select 1 from store.tokens as tokens where tokens.word = lower(asked.word))
+order by asked.place
+"""
 
 _SWITCH = "switch on “Include variants” to include them"
 
@@ -99,8 +107,8 @@ def show() -> None:
 
 def _examples(connection: duckdb.DuckDBPyConnection) -> None:
     """What a person may ask, to click on."""
-    text = statement("words_that_are_tokens", "dashboards")
-    words = [row["word"] for row in records(connection, text, {"words": list(EXAMPLES)})][:_MOST_EXAMPLES]
+    rows = records(connection, _WORDS_THAT_ARE_TOKENS, {"words": list(EXAMPLES)})
+    words = [row["word"] for row in rows][:_MOST_EXAMPLES]
     questions = [(word, {"words": word}) for word in words]
     if words:
         first, last = words[0], words[-1]

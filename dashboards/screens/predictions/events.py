@@ -10,13 +10,34 @@ from neurothek.dashboards.parts import events
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, kept_model, own_key, remember
-from neurothek.dashboards.widgets.figures import data_of, data_of_models, show_source
+from neurothek.dashboards.widgets.figures import data_of, data_of_models, data_of_query, show_source
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import answer, heading, missing, say_first, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import choose_models
+
+_SETTLED_WORDS = """\
+-- Words of letters that an FFN brought to the top for good most often, those of most models first.
+select
+    tokens.word,
+    count(distinct examples.model_id) as n_models,
+    count(*) as n_examples,
+from store.examples as examples
+inner join measured_corpora
+    on measured_corpora.model_id = examples.model_id and measured_corpora.corpus_id = examples.corpus_id
+inner join store.models as models on models.model_id = examples.model_id
+inner join store.tokens as tokens
+    on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = examples.final_token
+where
+    measured_corpora.is_shown
+    and examples.saturation_by_ffn
+    and list_contains($models::varchar[], models.name)
+    and regexp_full_match(tokens.word, '[a-z]{2,}')
+group by tokens.word
+order by n_models desc, n_examples desc, tokens.word
+limit $limit"""
 
 PUSHED = (
     *("address", "token", "n_pushes", "n_saturations", "push_share", "base_share", "push_gain", "mean_centred"),
@@ -63,7 +84,9 @@ def _about(measured: Sequence[str]) -> str | None:
 
 def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) -> None:
     """Neurons that push a word to the top: the word that is asked for, else the one that is pushed most often."""
-    words = data_of(reader, "settled_words", {"models": list(models), "limit": _N_EXAMPLES}).frame.get_column("word")
+    words = data_of_query(
+        reader, "settled_words", _SETTLED_WORDS, {"models": list(models), "limit": _N_EXAMPLES}
+    ).frame.get_column("word")
     st.subheader("Neurons that push a word to the top", anchor=False)
     typed = st.text_input(
         "Word",
