@@ -15,10 +15,18 @@ from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
-from neurothek.queries.ask.statements import records, statement
+from neurothek.queries.ask.statements import records
 from neurothek.queries.names.durations import estimated
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.names.unmeasured import ingest_commands
+
+_FINISHED_JOBS = """\
+-- Which jobs each model was measured by; one row without a job for a model that was by none.
+select distinct models.name as model, runs.job,
+from store.models as models
+left join store.runs as runs on runs.model_id = models.model_id
+order by models.name, runs.job
+"""
 
 Theme = Literal["light", "dark"]
 
@@ -186,6 +194,6 @@ def jobs_of_models() -> dict[str, list[str]]:
 
 def _jobs(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     jobs: dict[str, list[str]] = {}
-    for row in records(connection, statement("finished_jobs", "dashboards")):
+    for row in records(connection, _FINISHED_JOBS):
         jobs.setdefault(row["model"], []).extend([] if row["job"] is None else [row["job"]])
     return jobs
