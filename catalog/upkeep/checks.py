@@ -53,22 +53,50 @@ class Finding:
     advice: str = ""  # what to do about it, where there is a command that does it
 
 
-def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
-    """Every check that fails, once all of the file was read; none if all is well."""
+@dataclass(frozen=True)
+class CheckReport:
+    """What was checked, and what failed.
+
+    Attributes:
+        findings: the checks that failed; none if all is well.
+        n_checks: how many checks there were.
+        missing: kept matrices whose files are not beside the warehouse, as after it was copied alone.
+    """
+
+    findings: tuple[Finding, ...]
+    n_checks: int
+    missing: tuple[StoredMatrix, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return not self.findings
+
+
+def check_report(warehouse: Warehouse, *, progress: Progress | None = None) -> CheckReport:
+    """All checks, once all of the file was read."""
     progress = progress or Silent()
+    # The checks of the tables, and the one of the files beside them.
+    n_checks = len(checks()) + 1
     with warehouse.lingering():
         warehouse.require_whole(progress=progress)
         with warehouse.current_reader() as connection:
             findings = broken(connection, progress=progress)
             maps = stored_matrices(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
-    present = set(maps).difference(missing_matrices(maps, warehouse.maps))
+    missing = missing_matrices(maps, warehouse.maps)
+    present = set(maps).difference(missing)
     changed = _changed([one for one in maps if one in present], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
         advice = _anew(changed, warehouse.maps)
         findings.append(Finding(FILES, _FILES_LAW, len(changed), example, advice=advice))
-    return findings
+    return CheckReport(tuple(findings), n_checks, tuple(missing))
+
+
+def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
+    """Every check that fails, once all of the file was read; none if all is well."""
+    return list(check_report(warehouse, progress=progress).findings)
 
 
 def _anew(changed: Sequence[StoredMatrix], folder: Path) -> str:

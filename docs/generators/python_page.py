@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import neurothek
-from neurothek.api import answers, interventions, measurements, runs, upkeep
+from neurothek.api import answers, contents, interventions, measurements, prompts, upkeep
 from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import IngestRequest, TextRequest
 from neurothek.queries.search.question import Conditions, Question
@@ -40,10 +40,11 @@ warehouse.ingest("mini-opt-0.7m", job="shortcuts", tokens=2000)
 
 GROUPS: Mapping[str, ModuleType] = {
     "Ask the warehouse": answers,
-    "Run a model": runs,
+    "See what is there": contents,
+    "Run a model": prompts,
     "Measure": measurements,
     "Change neurons": interventions,
-    "Write, export and merge": upkeep,
+    "Write, change, check and export": upkeep,
 }
 
 WORDS: Mapping[str, tuple[type[Any], tuple[type[Any], ...]]] = {

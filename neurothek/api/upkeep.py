@@ -1,10 +1,11 @@
-"""Figures, annotations, labels, exports, imports and merges: what changes, copies or draws rows without a model."""
+"""Figures, annotations, labels, checks, exports, imports and merges: what changes, copies or draws rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.arguments import expanded, require, validated
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
 from neurothek.queries.papers.paper_names import PaperName
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from neurothek.catalog.exchange.manifest import Manifest
     from neurothek.catalog.exchange.merging import Merged
     from neurothek.catalog.upkeep.changes import Label
+    from neurothek.catalog.upkeep.checks import CheckReport
     from neurothek.dashboards.papers.figure import Figure
     from neurothek.queries.annotate.annotations import Saved
     from neurothek.queries.compare.comparison import Comparison
@@ -272,3 +274,98 @@ def merge(base: "Neurothek", other: str | Path, *, progress: Progress | None = N
     from neurothek.catalog.exchange.merging import merge as join
 
     return join(base.warehouse, expanded(other), progress=progress)
+
+
+@validated
+def pin(base: "Neurothek", model: str, *, corpus: str | None = None, clusters: int | None = None) -> None:
+    """Choose the corpus or the clustering that views show for a model.
+
+    Args:
+        model: name of the model.
+        corpus: name of the corpus, or NAME@TOKENS where several have the name; None: unchanged.
+        clusters: requested number of clusters of the clustering; None: unchanged.
+
+    Raises:
+        Invalid: neither is given.
+        NotFound: there is no such model, or it was not measured on that corpus or in that clustering.
+
+    Example:
+        >>> warehouse.pin("mini-opt-2m", corpus="builtin")
+    """
+    from neurothek.catalog.upkeep.changes import pin as write
+
+    if corpus is None and clusters is None:
+        raise Invalid("nothing to pin", "give a corpus, a number of clusters or both", option="corpus", value=None)
+    write(base.warehouse, model, corpus, clusters=clusters)
+
+
+@validated
+def rename(base: "Neurothek", model: str, name: str) -> None:
+    """Give a model another name, which also changes the addresses of its neurons.
+
+    Args:
+        model: name of the model.
+        name: its new name.
+
+    Raises:
+        NotFound: there is no such model.
+        Invalid: the name holds other characters than letters, digits and . _ @ + -.
+        Conflict: another model has the name.
+
+    Example:
+        >>> warehouse.rename("mini-opt-2m", "mini")
+        >>> warehouse.rename("mini", "mini-opt-2m")
+    """
+    from neurothek.catalog.upkeep.changes import rename as write
+
+    write(base.warehouse, model, name)
+
+
+@validated
+def remove(base: "Neurothek", model: str, *, job: str | None = None, corpus: str | None = None) -> "Mapping[str, int]":
+    """Delete a model with its annotations, or only its rows from one job or one corpus, without asking.
+
+    Args:
+        model: name of the model.
+        job: the job whose rows go; None: those of all jobs.
+        corpus: the corpus on which the rows were measured; None: those on all corpora.
+
+    Returns:
+        The number of rows deleted, by table.
+
+    Raises:
+        NotFound: there is no such model, job or corpus.
+        Invalid: the job reads no text, so that it has no rows on a corpus.
+
+    Example:
+        >>> warehouse.remove("mini-opt-0.7m", job="shortcuts")["shortcuts"] > 0
+        True
+    """
+    from neurothek.catalog.upkeep.changes import remove as delete
+
+    return delete(base.warehouse, model, job=job, corpus=corpus)
+
+
+@validated
+def check(base: "Neurothek", *, progress: bool = False) -> "CheckReport":
+    """Read every block of the file, and check that keys are unique, rows have runs and tables agree.
+
+    Args:
+        progress: show bars on stderr.
+
+    Returns:
+        The number of checks, and those that failed.
+
+    Raises:
+        Damaged: the file is not what was written.
+        Unavailable: there is no warehouse.
+
+    Example:
+        >>> warehouse.check().passed
+        True
+    """
+    from neurothek.catalog.terminal.console import progress_bars
+    from neurothek.catalog.upkeep.checks import check_report
+
+    with progress_bars(visible=progress) as bars:
+        return check_report(base.warehouse, progress=bars)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neurothek.api import answers, interventions, measurements, runs, upkeep
+from neurothek.api import answers, contents, interventions, measurements, prompts, upkeep
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.arguments import expanded, validated
 from neurothek.catalog.problems import NeurothekError
@@ -40,12 +40,17 @@ class Neurothek:
     compare = answers.compare
     claims = answers.claims
 
-    trace = runs.trace
-    trace_grid = runs.trace_grid
-    activations = runs.activations
-    switch = runs.switch
-    switch_together = runs.switch_together
-    shortcut = runs.shortcut
+    models = contents.models
+    corpora = contents.corpora
+    runs = contents.runs
+    schema = contents.schema
+
+    trace = prompts.trace
+    trace_grid = prompts.trace_grid
+    activations = prompts.activations
+    switch = prompts.switch
+    switch_together = prompts.switch_together
+    shortcut = prompts.shortcut
 
     ingest = measurements.ingest
     plan = measurements.plan
@@ -63,7 +68,11 @@ class Neurothek:
     export = upkeep.export
     import_ = upkeep.import_
     label = upkeep.label
+    rename = upkeep.rename
+    pin = upkeep.pin
+    remove = upkeep.remove
     merge = upkeep.merge
+    check = upkeep.check
 
     def __post_init__(self) -> None:
         """A path may be given as text."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -42,11 +38,7 @@ def views(name: str | None, as_sql: bool, output_format: Format) -> None:
 @pass_warehouse
 def schema(warehouse: Neurothek, name: str | None, output_format: Format) -> None:
     """List the views and tables of the warehouse, or the columns of NAME."""
-    from neurothek.queries.views import contents
-
-    with warehouse.reader() as connection:
-        frame = contents.relations(connection) if name is None else contents.columns(connection, name)
-    show_frame(frame, output_format)
+    show_frame(warehouse.schema(name), output_format)
 
 
 @click.command()
@@ -57,8 +49,8 @@ def models(warehouse: Neurothek, output_format: Format) -> None:
     """List the models of the warehouse, smallest first."""
     from neurothek.queries.views import contents
 
+    frame = warehouse.models()
     with warehouse.reader() as connection:
-        frame = contents.models_frame(connection)
         shared = contents.models_of_shared_ids(connection)
     show_frame(contents.models_table(frame) if output_format == "table" else frame, output_format)
     if shared:
@@ -74,11 +66,9 @@ def models(warehouse: Neurothek, output_format: Format) -> None:
 @pass_warehouse
 def corpora(warehouse: Neurothek, output_format: Format) -> None:
     """List the corpora that models were measured on."""
-    from neurothek.queries.views import contents
+    from neurothek.queries.views.contents import CORPORA_TABLE
 
-    with warehouse.reader() as connection:
-        frame = contents.corpora_frame(connection)
-    show_frame(frame, output_format, columns=contents.CORPORA_TABLE)
+    show_frame(warehouse.corpora(), output_format, columns=CORPORA_TABLE)
 
 
 @click.command()
@@ -92,14 +82,7 @@ def corpora(warehouse: Neurothek, output_format: Format) -> None:
 @pass_warehouse
 def runs(warehouse: Neurothek, staging: Path | None, output_format: Format) -> None:
     """List all runs: published, running, failed and interrupted."""
-    from neurothek.catalog.publishing.staging import staged_manifests
-    from neurothek.queries.views import contents
+    from neurothek.queries.views.contents import runs_table
 
-    beside = warehouse.warehouse.staging
-    staged = staged_manifests(beside if staging is None else staging / beside.name)
-    if staged and not warehouse.warehouse.exists():
-        frame = contents.runs(None, staged)
-    else:
-        with warehouse.reader() as connection:
-            frame = contents.runs(connection, staged)
-    show_frame(frame, output_format, columns=contents.runs_table(frame))
+    frame = warehouse.runs(staging=staging)
+    show_frame(frame, output_format, columns=runs_table(frame))

@@ -9,7 +9,6 @@ import click
 from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.console import (
-    console_progress,
     note,
     whoever_reads,
 )
@@ -36,30 +35,22 @@ def check(warehouse: Neurothek, output_format: Format) -> None:
 
     import polars as pl
 
-    from neurothek.catalog.store import matrices
-    from neurothek.catalog.upkeep import checks
-
-    with console_progress() as progress:
-        findings = checks.check(warehouse.warehouse, progress=progress)
+    report = warehouse.check(progress=True)
     schema = {"check": pl.String, "n_rows": pl.Int64, "first": pl.String, "law": pl.String}
-    # The checks of the tables, and the files beside them.
-    n_checks = len(checks.checks()) + 1
-    rows = [(finding.name, finding.n_rows, finding.example, finding.law) for finding in findings]
+    rows = [(finding.name, finding.n_rows, finding.example, finding.law) for finding in report.findings]
     if rows or output_format != "table":
         with whoever_reads():
             show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
-    with warehouse.reader() as connection:
-        lost = matrices.missing_matrices(matrices.stored_matrices(connection), warehouse.warehouse.maps)
-    for again, n_lost in Counter(one.again() for one in lost).items():
+    for again, n_lost in Counter(one.again() for one in report.missing).items():
         beside = f"copy {warehouse.warehouse.maps.name} from beside the original"
         note(f"kept matrices missing beside the warehouse: {n_lost:,}; {beside}, or recreate them with `{again}`")
-    for finding in findings:
+    for finding in report.findings:
         if finding.advice:
             note(finding.advice)
-    if not findings:
-        note(f"{warehouse.path}: file intact, {n_checks} checks passed")
+    if report.passed:
+        note(f"{warehouse.path}: file intact, {report.n_checks} checks passed")
         return
-    note(f"{len(findings)} of {n_checks} checks failed")
+    note(f"{len(report.findings)} of {report.n_checks} checks failed")
     click.get_current_context().exit(1)
 
 
@@ -110,11 +101,9 @@ def verify(warehouse: Neurothek, model: str, sample: int, weights: str | None, o
 @pass_warehouse
 def pin(warehouse: Neurothek, model: str, corpus: str | None, clusters: int | None) -> None:
     """Choose the corpus or the clustering that views show for MODEL."""
-    from neurothek.catalog.upkeep import changes
-
     if corpus is None and clusters is None:
         raise click.UsageError("nothing to pin; give --corpus NAME, --clusters N or both")
-    changes.pin(warehouse.warehouse, model, corpus, clusters=clusters)
+    warehouse.pin(model, corpus=corpus, clusters=clusters)
     choices = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
     note(f"{model} is shown {' and '.join(choices)}")
 
@@ -147,9 +136,7 @@ def label(warehouse: Neurothek, model: str, family: str | None, variant: str | N
 @pass_warehouse
 def rename(warehouse: Neurothek, model: str, name: str) -> None:
     """Rename MODEL to NAME, which also changes the addresses of its neurons."""
-    from neurothek.catalog.upkeep import changes
-
-    changes.rename(warehouse.warehouse, model, name)
+    warehouse.rename(model, name)
     note(f"{model} is now called {name}")
 
 
@@ -172,7 +159,7 @@ def remove(warehouse: Neurothek, model: str, job: str | None, corpus: str | None
         if n_written:
             what += f" with the {n_written:,} annotation{'s' if n_written > 1 else ''} that people wrote"
         click.confirm(escape_controls(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
-    deleted = changes.remove(warehouse.warehouse, model, job=job, corpus=corpus)
+    deleted = warehouse.remove(model, job=job, corpus=corpus)
     note(
         f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and new rows will reuse the space"
     )
