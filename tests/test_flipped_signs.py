@@ -261,6 +261,12 @@ OPPOSITE = frozenset({"side", "pole", "gate_case"})
 COSINES = frozenset({"cosine", "centre_cosine"})
 """Between two value vectors, the other's sign counting where there is another: of the vectors as they are stored."""
 
+AT_ITS_POLE: Mapping[str, frozenset[str]] = {
+    "detected_ngrams": frozenset({"score", "z_score", "score_centred", "rank_from_bottom"}),
+    "token_detectors": frozenset({"scores"}),
+}
+"""View -> columns of what the neuron writes at its pole, which is the same whatever the sign of the vector."""
+
 OF_ONE_RUN: Mapping[str, frozenset[str]] = {
     "models": frozenset({"source", "weights_sha256"}),
     "annotations": frozenset({"annotation_id", "created_at"}),
@@ -338,7 +344,8 @@ def rows_of(door: neurothek.Neurothek, view: View, signs: Mapping[str, int] | No
         said = row
         if signs is not None:
             if sign_of(signs, row) < 0:
-                said = turned(said, n_tokens)
+                at_pole = {name: row[name] for name in AT_ITS_POLE.get(view.name, ()) if row["pole"] is not None}
+                said = turned(said, n_tokens) | at_pole
             if sign_of(signs, row, "other_") < 0:
                 said = turned_beside(said)
         left_out = OF_ONE_RUN.get(view.name, frozenset())

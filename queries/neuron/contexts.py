@@ -165,6 +165,8 @@ where model_id = $model_id and layer = $layer and neuron = $neuron
 group by n
 """
 
+_N_TOKENS = "select count(*) as n_tokens from store.tokens where tokenizer_id = $tokenizer_id"
+
 Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
 
 TRIGGER_COLUMNS: Mapping[str, pl.DataType] = {
@@ -199,7 +201,8 @@ MOST_SHOWN = 5
 class Triggers:
     """What one neuron fires on in one corpus; empty where n-grams were not counted."""
 
-    ngrams: pl.DataFrame  # its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`
+    # its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`; scores are those at `strong_pole`
+    ngrams: pl.DataFrame
     detection: pl.DataFrame  # a row for each length, with the columns of `DETECTION_COLUMNS`
     suppression: Mapping[str, Any] | None  # the row of the view `suppression`, or None unless it detects tokens
     # the pole whose strong activations are counted; None where every activation is
@@ -228,6 +231,15 @@ class Triggers:
                 triggers[n] = rows.select(columns)
         return triggers
 
+    def _meaning(self, n: int) -> str:
+        """What the columns of the n-grams of a length are, where it is not plain."""
+        if n > 1:
+            return ""
+        written = (
+            "its value vector" if self.strong_pole is None else f"what it writes at {self.strong_pole} coefficients"
+        )
+        return f"recall: of the token's occurrences; share: of its activations; score: of the token in {written}"
+
     def verdicts(self) -> pl.DataFrame:
         """How the neuron is labelled by its triggers, a row per length."""
         return self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
@@ -249,7 +261,7 @@ class Triggers:
         if self.detection.is_empty():
             return []
         parts = [
-            first_of(f"{called(n)} that trigger it in {corpus}", rows, min(limit, MOST_SHOWN), _MEANING[n])
+            first_of(f"{called(n)} that trigger it in {corpus}", rows, min(limit, MOST_SHOWN), self._meaning(n))
             for n, rows in self.by_length().items()
         ]
         remark = "\n".join([*self.reasons(), *rule(), *self.counted()])
@@ -259,13 +271,6 @@ class Triggers:
 def called(n: int) -> str:
     """What n-grams of a length are called."""
     return _NAMES[n]
-
-
-_MEANING = {
-    1: "recall: of the token's occurrences; share: of its activations; score: of the token in its value vector",
-    2: "",
-    3: "",
-}
 
 
 def rule() -> tuple[str, str]:
@@ -308,6 +313,10 @@ def neuron_triggers(
         for row in sorted(rows.of["triggers"], key=lambda row: (row["n"], row["rank"]))
         if row["n"] in n_active and row["token_ids"][0] in rows.texts
     ]
+    strong_pole = (rows.facts["pole"] or "positive") if any(row["counts_strong"] for row in lengths) else None
+    if strong_pole == "negative":
+        n_tokens = records(connection, _N_TOKENS, {"tokenizer_id": neuron.of.tokenizer_id})[0]["n_tokens"]
+        spelled = [_at_negative_pole(row, n_tokens) for row in spelled]
     for row in lengths:
         row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
@@ -316,8 +325,16 @@ def neuron_triggers(
         framed(spelled, TRIGGER_COLUMNS),
         framed(lengths, DETECTION_COLUMNS),
         suppression[0] if suppression else None,
-        strong_pole=(rows.facts["pole"] or "positive") if any(row["counts_strong"] for row in lengths) else None,
+        strong_pole=strong_pole,
     )
+
+
+def _at_negative_pole(row: Row, n_tokens: int) -> Row:
+    """A trigger with the scores of what a coefficient below 0 writes."""
+    if row["score"] is None:
+        return row
+    rank = n_tokens + 1 - row["rank_from_bottom"]
+    return {**row, "score": -row["score"], "z_score": -row["z_score"], "rank_from_bottom": rank}
 
 
 def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:

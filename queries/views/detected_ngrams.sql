@@ -26,12 +26,13 @@
 --   n_detected: N-grams that the neuron detects.
 --   detected_share: Share of its activations that these hold together.
 --   is_strict: Whether every one of the covering n-grams is detected.
---   score: Raw score of the token; null for longer n-grams, like the other scores.
+--   score: Raw score of the token at the pole; null for longer n-grams, like the other scores.
 --   z_score: The score in standard deviations above the mean of the neuron's scores.
 --   score_centred: The score minus that mean.
---   rank_from_bottom: 1 is the most suppressed token of the vocabulary.
---   control_scores: Raw scores of 100 tokens as frequent in the corpus.
+--   rank_from_bottom: 1 is the token of the vocabulary that is most suppressed at the pole.
+--   control_scores: Raw scores of 100 tokens as frequent in the corpus, of the value vector itself: at the negative pole their signs turn.
 --   corpus: The shown corpus.
+--   pole: Sign of the coefficients that are counted, which all scores are for (positive, negative): of a gated model; null in others.
 with thresholds as (
     select
         cast(100 as bigint) as min_activations,
@@ -112,6 +113,28 @@ detectors as (
     cross join thresholds
     where cast(held.n_active as double) / candidates.n_active >= thresholds.least_share
 ),
+poles as (
+    -- Of a gated neuron that of its largest coefficient.
+    select
+        facts.set_id as model_id,
+        facts.layer,
+        facts.neuron,
+        case
+            when models.activation_rule <> 'gate > 0' then null
+            when coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 then -1
+            else 1
+        end as pole,
+    from store.neuron_facts as facts
+    inner join store.models as models on models.model_id = facts.set_id
+),
+vocabularies as (
+    select
+        models.model_id,
+        count(*) as n_tokens,
+    from store.models as models
+    inner join store.tokens as tokens on tokens.tokenizer_id = models.tokenizer_id
+    group by models.model_id
+),
 recalls as (
     select
         detectors.model_id,
@@ -130,12 +153,21 @@ recalls as (
         triggers.n_active,
         triggers.n_occurrences,
         cast(triggers.n_active as double) / triggers.n_occurrences as recall,
-        triggers.score,
-        triggers.z_score,
-        triggers.score_centred,
-        triggers.rank_from_bottom,
+        poles.pole,
+        coalesce(poles.pole, 1) * triggers.score as score,
+        coalesce(poles.pole, 1) * triggers.z_score as z_score,
+        coalesce(poles.pole, 1) * triggers.score_centred as score_centred,
+        case
+            when poles.pole = -1 then vocabularies.n_tokens + 1 - triggers.rank_from_bottom
+            else triggers.rank_from_bottom
+        end as rank_from_bottom,
         triggers.control_scores,
     from detectors
+    inner join vocabularies on vocabularies.model_id = detectors.model_id
+    left join poles
+        on poles.model_id = detectors.model_id
+        and poles.layer = detectors.layer
+        and poles.neuron = detectors.neuron
     inner join store.triggers as triggers
         on triggers.set_id = detectors.model_id
         and triggers.corpus_id = detectors.corpus_id
@@ -173,9 +205,10 @@ select
     cast(recalls.score as double) as score,
     cast(recalls.z_score as double) as z_score,
     cast(recalls.score_centred as double) as score_centred,
-    recalls.rank_from_bottom,
+    cast(recalls.rank_from_bottom as integer) as rank_from_bottom,
     recalls.control_scores,
     recalls.corpus,
+    case recalls.pole when 1 then 'positive' when -1 then 'negative' end as pole,
 from recalls
 cross join thresholds
 where recalls.recall >= thresholds.least_recall

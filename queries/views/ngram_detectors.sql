@@ -21,6 +21,7 @@
 --   detected_share: Share of its activations that the detected n-grams hold.
 --   is_strict: Whether every one of the covering n-grams is detected.
 --   corpus: The shown corpus.
+--   pole: Sign of the coefficients that are counted (positive, negative): of a gated model; null in others.
 select
     detected_ngrams.model,
     detected_ngrams.n,
@@ -39,6 +40,7 @@ select
     detected_ngrams.detected_share,
     detected_ngrams.is_strict,
     detected_ngrams.corpus,
+    detected_ngrams.pole,
 from detected_ngrams
 inner join store.models as models on models.model_id = detected_ngrams.model_id
 inner join store.tokens as first_tokens

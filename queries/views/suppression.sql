@@ -26,25 +26,6 @@
 with thresholds as (
     select cast(0 as double) as suppression_bound,
 ),
-poles as (
-    -- Of a gated neuron that of its largest coefficient; without any, that of the longer tail of its scores.
-    select
-        facts.set_id as model_id,
-        facts.layer,
-        facts.neuron,
-        case
-            when models.activation_rule <> 'gate > 0' then null
-            when coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 then -1
-            else 1
-        end as pole,
-    from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.set_id
-),
-sizes as (
-    select tokenizer_id, count(*) as n_tokens,
-    from store.tokens
-    group by tokenizer_id
-),
 tokens as (
     select
         detected.model,
@@ -53,21 +34,14 @@ tokens as (
         detected.layer,
         detected.neuron,
         detected.address,
-        poles.pole,
-        detected.rank,
-        coalesce(poles.pole, 1) * detected.score as score,
-        coalesce(poles.pole, 1) * detected.score_centred as score_centred,
-        coalesce(poles.pole, 1) * detected.z_score as z_score,
-        case
-            when poles.pole = -1 then sizes.n_tokens + 1 - detected.rank_from_bottom
-            else detected.rank_from_bottom
-        end as rank_from_bottom,
+        case when detected.pole = 'negative' then -1 else 1 end as sign,
+        detected.pole,
+        detected.score,
+        detected.score_centred,
+        detected.z_score,
+        detected.rank_from_bottom,
         detected.control_scores,
     from detected_ngrams as detected
-    inner join store.models as models on models.model_id = detected.model_id
-    inner join sizes on sizes.tokenizer_id = models.tokenizer_id
-    left join poles
-        on poles.model_id = detected.model_id and poles.layer = detected.layer and poles.neuron = detected.neuron
     where detected.n = 1
 ),
 observed as (
@@ -95,7 +69,7 @@ numbered as (
         model_id,
         layer,
         neuron,
-        coalesce(pole, 1) as pole,
+        sign,
         control_scores,
         unnest(generate_series(1, 100)) as draw,
     from tokens
@@ -106,7 +80,7 @@ draws as (
         layer,
         neuron,
         draw,
-        avg(pole * cast(list_extract(control_scores, cast(draw as integer)) as double)) as mean_score,
+        avg(sign * cast(list_extract(control_scores, cast(draw as integer)) as double)) as mean_score,
     from numbered
     group by model_id, layer, neuron, draw
 ),
@@ -141,7 +115,7 @@ select
     observed.mean_z_score,
     observed.mean_rank_from_bottom,
     observed.corpus,
-    case observed.pole when 1 then 'positive' when -1 then 'negative' end as pole,
+    observed.pole,
 from observed
 inner join expectations
     on expectations.model_id = observed.model_id

@@ -13,13 +13,14 @@
 --   detected_tokens: Their exact texts.
 --   recalls: For each, the share of its occurrences at which the neuron was active.
 --   recall_lows: For each, the lower end of the recall's Wilson 95% interval.
---   scores: For each, the raw score: negative where the neuron suppresses the token that triggers it.
+--   scores: For each, the raw score at the pole: negative where the neuron suppresses the token that triggers it.
 --   n_detected: How many tokens it detects.
 --   coverage: Fewest tokens that hold 95% of its activations.
 --   detected_share: Share of its activations that the detected tokens hold.
 --   n_active: Counted positions at which it was active.
 --   is_strict: Whether every one of the covering tokens is detected.
 --   corpus: The shown corpus.
+--   pole: Sign of the coefficients that are counted, which the scores are for (positive, negative): of a gated model; null in others.
 with detected as (
     select
         detected_ngrams.model,
@@ -37,6 +38,7 @@ with detected as (
         detected_ngrams.detected_share,
         detected_ngrams.neuron_active,
         detected_ngrams.is_strict,
+        detected_ngrams.pole,
     from detected_ngrams
     where detected_ngrams.n = 1
 ),
@@ -53,6 +55,7 @@ listed as (
         detected.detected_share,
         detected.neuron_active,
         detected.is_strict,
+        detected.pole,
         list(detected.token_id) over neurons as detected_token_ids,
         list(tokens.text) over neurons as detected_tokens,
         list(detected.recall) over neurons as recalls,
@@ -87,5 +90,6 @@ select
     neuron_active as n_active,
     is_strict,
     corpus,
+    pole,
 from listed
 where place = 1

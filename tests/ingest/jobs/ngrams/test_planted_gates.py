@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from neurothek.ingest.models import tokenizer as tokenization
 from tests.ingest.jobs.ngrams.test_planted_triggers import views_of
@@ -47,22 +48,48 @@ def plant(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[dict[str, Any]]]]:
+    """The model, and what views say of it."""
     folder = tmp_path_factory.mktemp("gates")
-    names = ("token_detectors", "detectors_by_layer", "store.shuffled_ngrams", "store.activity")
-    return views_of(folder, plant(folder / "gated"), WORDS, names)
+    names = ("token_detectors", "suppression", "detectors_by_layer", "store.shuffled_ngrams", "store.activity")
+    model = plant(folder / "gated")
+    return model, views_of(folder, model, WORDS, names)
+
+
+@pytest.fixture(scope="module")
+def answers(planted: tuple[Path, dict[str, list[dict[str, Any]]]]) -> dict[str, list[dict[str, Any]]]:
+    return planted[1]
 
 
 def test_gated_neurons_detect_the_word_that_both_their_keys_read(answers: dict[str, list[dict[str, Any]]]) -> None:
     found = {(row["layer"], row["neuron"]): row for row in answers["token_detectors"]}
     assert set(found) == set(NEURONS)
-    for place, (word, _) in NEURONS.items():
+    for place, (word, sign) in NEURONS.items():
         assert found[place]["detected_tokens"] == [f" {word}"]
         assert (found[place]["is_strict"], found[place]["coverage"], found[place]["recalls"]) == (True, 1, [1.0])
         assert found[place]["n_active"] >= 100
+        assert found[place]["pole"] == ("positive" if sign > 0 else "negative")
     for row in answers["store.activity"]:
         _, sign = NEURONS.get((row["layer"], row["neuron"]), (None, 0))
         assert (row["activation_min"] < 0, row["activation_max"] > 0) in {(sign < 0, sign > 0), (False, False)}
+
+
+def test_scores_of_detectors_are_what_they_write_at_their_pole(
+    planted: tuple[Path, dict[str, list[dict[str, Any]]]],
+) -> None:
+    """From the weights: a coefficient below 0 writes the value vector turned round."""
+    model, answers = planted
+    tensors, tokenizer = load_file(model / "model.safetensors"), tokenization.load(model)
+    words = tensors.get("lm_head.weight", tensors["model.embed_tokens.weight"]).double()
+    suppresses = {(row["layer"], row["neuron"]): row for row in answers["suppression"]}
+    for row in answers["token_detectors"]:
+        place = (row["layer"], row["neuron"])
+        word, sign = NEURONS[place]
+        (token,) = tokenizer.encode([f" {word}"])[0]
+        value = tensors[f"model.layers.{place[0]}.mlp.down_proj.weight"][:, place[1]].double()
+        assert row["scores"] == [pytest.approx(sign * float(words[int(token)] @ value), rel=1e-5)]
+        assert suppresses[place]["mean_score"] == pytest.approx(row["scores"][0])
+        assert suppresses[place]["suppresses"] == (row["scores"][0] < 0)
 
 
 def test_shuffled_none_of_them_is_a_detector(answers: dict[str, list[dict[str, Any]]]) -> None:
