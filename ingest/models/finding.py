@@ -196,6 +196,10 @@ def config_of(folder: Path) -> dict[str, Any]:
             raise invalid_config(folder, f"it has {size:,} bytes, but can have {_MOST_BYTES:,} at most")
         config = json.loads(path.read_bytes().decode(), object_pairs_hook=_once(folder))
     except FileNotFoundError as error:
+        if several := gguf_files.files_in(folder):
+            names = ", ".join(one.name for one in several)
+            message = f"{folder} has several GGUF files: {names}"
+            raise Invalid(message, "give the path of one of them", option="model", value=folder) from error
         raise Unavailable(
             f"{folder} has no config.json, so it is not a model",
             "give the folder that save_pretrained wrote",

@@ -50,16 +50,21 @@ class Origin:
 
 def file_in(path: Path) -> Path | None:
     """The GGUF file at a path: itself, or the only one of a folder without config.json; None for anything else."""
+    files = files_in(path)
+    return files[0] if len(files) == 1 else None
+
+
+def files_in(path: Path) -> list[Path]:
+    """The GGUF files at a path: itself, or those of a folder without config.json."""
     try:
         if path.is_file():
-            return path if path.suffix.lower() == SUFFIX else None
+            return [path] if path.suffix.lower() == SUFFIX else []
         if not path.is_dir() or (path / "config.json").exists():
-            return None
-        files = [one for one in sorted(path.iterdir()) if one.suffix.lower() == SUFFIX and one.is_file()]
+            return []
+        return [one for one in sorted(path.iterdir()) if one.suffix.lower() == SUFFIX and one.is_file()]
     except (OSError, ValueError):
         # What such a path is, if anything, others say.
-        return None
-    return files[0] if len(files) == 1 else None
+        return []
 
 
 def origin(folder: Path) -> Origin | None:

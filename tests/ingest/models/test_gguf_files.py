@@ -185,7 +185,7 @@ def test_a_folder_with_one_file_is_that_file(plain: tuple[Path, Qwen2ForCausalLM
     assert find(str(file.parent)).weights_sha256 == find(str(file)).weights_sha256
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(file.read_bytes())
-    with pytest.raises(Unavailable, match=r"has no config\.json"):
+    with pytest.raises(Invalid, match=r"has several GGUF files: a\.gguf, b\.gguf; give the path of one"):
         find(str(tmp_path))
 
 
