@@ -55,7 +55,7 @@ order by all
 """
 _READS = """
 select
-    least(floor(3 * depth), 2)::int as third,
+    case when layer = 0 then 0 else 1 + least(floor(3 * depth), 2)::int end as part,
     reader,
     sum(n_neurons)::bigint as n,
     sum(n_neurons * read_share) / sum(n_neurons) as read_share,
@@ -176,11 +176,11 @@ def classes(warehouse: Neurothek) -> str:
 
 
 def reads(warehouse: Neurothek) -> str:
-    """How often tokens that neurons read stand where they are strongest, beside two controls, by third."""
+    """How often tokens that neurons read stand where they are strongest, beside two controls, by depth."""
     header = ("layers", "reader", "neurons", "read", "random keys", "other neurons' lists", "half of the contexts")
     rows = [
         [
-            THIRDS[row["third"]],
+            ("layer 0", "rest of the lower third", *THIRDS[1:])[row["part"]],
             row["reader"],
             f"{row['n']:,}",
             *(f"{row[name]:.2%}" for name in ("read_share", "random_share", "other_share")),

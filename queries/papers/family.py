@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -295,6 +295,47 @@ class Family:
         if not having:
             raise NotApplicable("no size has dead neurons", "needs larger models")
         return having
+
+
+FIRST_POSITION = "at_first_position"
+"""Column of rows that are of an example at position 0 of its text, where many models have massive activations."""
+
+
+def with_and_without_first_position(judge: Callable[[Family], Finding]) -> Callable[[Family], Finding]:
+    """Judge a claim on all rows and, where some are of position 0, on the others, too; see `beside_later`."""
+
+    def judged(family: Family) -> Finding:
+        answers: dict[str, pl.DataFrame] = {}
+
+        def remembered(name: str, text: str, parameters: Mapping[str, Any]) -> pl.DataFrame:
+            return answers.setdefault(f"{text}{parameters}", family.read(name, text, parameters))
+
+        def later(name: str, text: str, parameters: Mapping[str, Any]) -> pl.DataFrame:
+            rows = answers[f"{text}{parameters}"]
+            return rows.filter(~pl.col(FIRST_POSITION)) if FIRST_POSITION in rows.columns else rows
+
+        finding = judge(replace(family, read=remembered))
+        if not any(
+            FIRST_POSITION in rows.columns and rows.get_column(FIRST_POSITION).any() for rows in answers.values()
+        ):
+            return finding
+        return beside_later(finding, lambda: judge(replace(family, read=later)))
+
+    return judged
+
+
+def beside_later(finding: Finding, judge_later: Callable[[], Finding]) -> Finding:
+    """A finding with that of the same claim without position 0; where the outcomes differ, it is undecided [ours]."""
+    try:
+        later = judge_later()
+    except NotApplicable as reason:
+        later = Finding(reason.outcome, str(reason))
+    if later == finding:
+        return finding
+    if later.outcome == finding.outcome:
+        return replace(finding, numbers=f"{finding.numbers}; without position 0 {later.numbers}")
+    numbers = f"with position 0 {finding.verdict}: {finding.numbers}; without it {later.verdict}: {later.numbers}"
+    return Finding("undecided", numbers)
 
 
 DEAD, FIRST_HALF, FIRST_THIRD = pl.col("is_dead"), pl.col("in_first_half"), pl.col("in_first_third")

@@ -118,7 +118,7 @@ EXHIBITS = (
                 "5.1",
                 "A token is eliminated by promoting others: its own mean score is near 0.",
                 f"mean score at elimination within {events.NEAR_ZERO:g} of the mean largest score at saturation, on"
-                " either side (bootstrap)",
+                " either side, over examples with both (bootstrap)",
                 events.ordering(events.near_zero),
                 _EVENTS,
             ),

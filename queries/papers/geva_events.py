@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.family import Family, with_and_without_first_position
 from neurothek.queries.papers.findings import Finding, NotApplicable, above_half, difference, in_all, points, signed
 from neurothek.queries.papers.intervals import Interval, mean, pooled, share
 
@@ -19,8 +19,12 @@ select
     max(case when events.kind = 'saturation' then score_final else score_candidate end)::double as max,
     avg(case when events.kind = 'saturation' then score_final else score_candidate end) as mean,
     min(case when events.kind = 'saturation' then score_final else score_candidate end)::double as min,
-    avg(abs(case when events.kind = 'saturation' then score_final else score_candidate end)) as size
+    avg(abs(case when events.kind = 'saturation' then score_final else score_candidate end)) as size,
+    bool_or(array_length(examples.tokens) = 1) as at_first_position,
 from store.events as events
+inner join store.examples as examples
+    on examples.model_id = events.model_id and examples.corpus_id = events.corpus_id
+    and examples.example_id = events.example_id
 inner join measured_corpora as corpora
     on corpora.model_id = events.model_id and corpora.corpus_id = events.corpus_id and corpora.is_shown
 inner join store.models as models on models.model_id = events.model_id
@@ -36,8 +40,12 @@ _CLAIMED_CANDIDATES = """\
 -- One row per example and layer: what the ten dominant neurons do to the token at the top before their FFN.
 select
     models.name as model, sub_updates.layer, sub_updates.example_id,
-    max(score_candidate)::double as largest, avg(score_candidate) as mean, min(score_candidate)::double as smallest
+    max(score_candidate)::double as largest, avg(score_candidate) as mean, min(score_candidate)::double as smallest,
+    bool_or(array_length(examples.tokens) = 1) as at_first_position,
 from store.sub_updates as sub_updates
+inner join store.examples as examples
+    on examples.model_id = sub_updates.set_id and examples.corpus_id = sub_updates.corpus_id
+    and examples.example_id = sub_updates.example_id
 inner join store.models as models on models.model_id = sub_updates.set_id
 inner join measured_corpora as corpora
     on corpora.model_id = sub_updates.set_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
@@ -97,6 +105,7 @@ def settled_late(family: Family) -> Finding:
 def ordering(of: Callable[[Events, str], Sequence[Interval]]) -> Callable[[Family], Finding]:
     """A claim that quantities are above 0 in every size; of several of a size the smallest counts."""
 
+    @with_and_without_first_position
     def judge(family: Family) -> Finding:
         events = Events(family)
         intervals = {model: of(events, model) for model in family.sizes}
@@ -191,6 +200,7 @@ def _averaged(layers: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return scores.group_by("example_id").mean().sort("example_id")
 
 
+@with_and_without_first_position
 def not_negative(family: Family) -> Finding:
     """The mean score in each layer before the last ones."""
     parts: list[Interval] = []
@@ -204,6 +214,7 @@ def not_negative(family: Family) -> Finding:
     return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
 
+@with_and_without_first_position
 def spreading(family: Family) -> Finding:
     """Against every earlier layer by itself; the whole is the weaker of both quantities, against these together."""
     parts: list[Interval] = []

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.catalog.tables.interventions import LEAST_SETS
-from neurothek.queries.papers.family import Family
+from neurothek.queries.papers.family import Family, beside_later, with_and_without_first_position
 from neurothek.queries.papers.findings import (
     Finding,
     NotApplicable,
@@ -59,7 +59,11 @@ select
     sub_updates.example_id,
     avg(case when sub_updates.kind = 'dominant' then sub_updates.share end) * 10 as dominant,
     avg(case when sub_updates.kind = 'random' then sub_updates.share end) * 10 as random,
+    bool_or(array_length(examples.tokens) = 1) as at_first_position,
 from store.sub_updates as sub_updates
+inner join store.examples as examples
+    on examples.model_id = sub_updates.set_id and examples.corpus_id = sub_updates.corpus_id
+    and examples.example_id = sub_updates.example_id
 inner join store.models as models on models.model_id = sub_updates.set_id
 inner join measured_corpora as corpora
     on corpora.model_id = sub_updates.set_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
@@ -67,6 +71,48 @@ where list_contains($models::varchar[], models.name)
 group by models.name, models.n_parameters, sub_updates.example_id
 having dominant is not null and random is not null
 order by models.n_parameters, sub_updates.example_id
+"""
+
+_LATER_EXTREMES = """\
+-- The clusters of the extreme updates among those after position 0, as `extreme_clusters` has them of all.
+with updates as (
+    select
+        models.name as model, models.n_neurons, models.architecture, facts.cluster_id, facts.set_id,
+        abs(sub_updates.score_candidate::double) as score
+    from store.sub_updates as sub_updates
+    inner join store.examples as examples
+        on examples.model_id = sub_updates.set_id and examples.corpus_id = sub_updates.corpus_id
+        and examples.example_id = sub_updates.example_id
+    inner join store.models as models on models.model_id = sub_updates.set_id
+    inner join measured_corpora as corpora
+        on corpora.model_id = sub_updates.set_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
+    inner join store.neuron_facts as facts
+        on facts.set_id = sub_updates.set_id and facts.layer = sub_updates.layer and facts.neuron = sub_updates.neuron
+    where
+        list_contains($models::varchar[], models.name)
+        and sub_updates.kind = 'dominant'
+        and array_length(examples.tokens) > 1
+),
+bounds as (
+    select model, case when any_value(architecture) = 'gpt2' then 10 else quantile_cont(score, 0.999) end as bound
+    from updates
+    group by model
+),
+members as (
+    select set_id, cluster_id, count(*) as size
+    from store.neuron_facts
+    where cluster_id is not null
+    group by set_id, cluster_id
+)
+select
+    updates.model, count(*) as n_extreme,
+    any_value(members.size)::double / any_value(updates.n_neurons) as neuron_share
+from updates
+inner join bounds on bounds.model = updates.model
+inner join members on members.set_id = updates.set_id and members.cluster_id = updates.cluster_id
+where updates.score >= bounds.bound
+group by updates.model, updates.cluster_id
+order by updates.model, n_extreme desc, updates.cluster_id
 """
 
 _CLAIMED_EXIT_RULES = """\
@@ -181,6 +227,7 @@ def norm_keeps_more(family: Family) -> Finding:
     return family.in_each(intervals, signed)
 
 
+@with_and_without_first_position
 def dominate(family: Family) -> Finding:
     """The share that dominant neurons hold over that of random ones."""
     rows = family.query("claimed_dominance", _CLAIMED_DOMINANCE)
@@ -197,8 +244,15 @@ def dominate(family: Family) -> Finding:
 
 def few_clusters(family: Family) -> Finding:
     """The clusters that make half of the extreme updates, beside their share of the neurons."""
-    columns = ("model", "n_extreme", "neuron_share")
+    columns = ("model", "n_extreme", "neuron_share", "n_first_position")
     rows = family.view("extreme_clusters", columns, ("model", "n_extreme desc", "cluster_id"))
+    finding = _few_clusters(family, rows)
+    if not rows.get_column("n_first_position").sum():
+        return finding
+    return beside_later(finding, lambda: _few_clusters(family, family.query("claimed_later_extremes", _LATER_EXTREMES)))
+
+
+def _few_clusters(family: Family, rows: pl.DataFrame) -> Finding:
     parts, texts = [], {}
     for model in family.sizes:
         of_model = rows.filter(model=model)

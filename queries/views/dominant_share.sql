@@ -21,6 +21,10 @@
 --   random_share: Mean summed share of ten random other neurons, over the examples of the event sample with an active neuron there; null where there are none.
 --   n_random_examples: These examples.
 --   corpus: The shown corpus.
+--   dominant_share_later: dominant_share without the examples read at position 0 of their text, where many models have massive activations.
+--   leading_share_later: leading_share, likewise.
+--   effective_neurons_later: effective_neurons, likewise.
+--   n_first_position: Examples read at position 0, with an active neuron there.
 with averaged as (
     select
         streams.model_id,
@@ -30,7 +34,15 @@ with averaged as (
         avg(streams.dominant_share) as dominant_share,
         avg(streams.leading_share) as leading_share,
         avg(streams.effective_neurons) as effective_neurons,
+        avg(case when array_length(examples.tokens) > 1 then streams.dominant_share end) as dominant_share_later,
+        avg(case when array_length(examples.tokens) > 1 then streams.leading_share end) as leading_share_later,
+        avg(case when array_length(examples.tokens) > 1 then streams.effective_neurons end) as effective_neurons_later,
+        count(case when array_length(examples.tokens) = 1 then streams.dominant_share end) as n_first_position,
     from store.streams as streams
+    inner join store.examples as examples
+        on examples.model_id = streams.model_id
+        and examples.corpus_id = streams.corpus_id
+        and examples.example_id = streams.example_id
     inner join measured_corpora
         on measured_corpora.model_id = streams.model_id and measured_corpora.corpus_id = streams.corpus_id
     where measured_corpora.is_shown and streams.moment = 'post'
@@ -73,6 +85,10 @@ select
     at_random.random_share,
     coalesce(at_random.n_random_examples, 0) as n_random_examples,
     averaged.corpus,
+    averaged.dominant_share_later,
+    averaged.leading_share_later,
+    averaged.effective_neurons_later,
+    averaged.n_first_position,
 from averaged
 inner join store.models as models on models.model_id = averaged.model_id
 left join at_random on at_random.model_id = averaged.model_id and at_random.layer = averaged.layer

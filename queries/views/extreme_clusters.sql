@@ -22,6 +22,7 @@
 --   early_share: Share of n_extreme after at most three ids of a sentence.
 --   mean_target_probability: Mean probability of the true next token in these examples; null where there is none.
 --   corpus: The shown corpus.
+--   n_first_position: Those of n_extreme read at position 0 of their text, where many models have massive activations: these decide what is extreme there.
 with thresholds as (
     select
         cast(10 as double) as gpt2_score,
@@ -54,6 +55,7 @@ extremes as (
         sub_updates.score_candidate,
         examples.target_probability,
         case when examples.n_prefix_tokens <= shown.early_ids then 1 else 0 end as is_early,
+        case when array_length(examples.tokens) = 1 then 1 else 0 end as is_first,
     from shown
     inner join store.sub_updates as sub_updates
         on sub_updates.set_id = shown.model_id and sub_updates.corpus_id = shown.corpus_id
@@ -86,6 +88,7 @@ fired as (
         count(distinct layer * 1048576 + neuron) as n_firing_neurons,
         avg(cast(is_early as double)) as early_share,
         avg(target_probability) as mean_target_probability,
+        cast(sum(is_first) as bigint) as n_first_position,
     from extremes
     group by model_id, cluster_id
 ),
@@ -119,6 +122,7 @@ select
     fired.early_share,
     fired.mean_target_probability,
     shown.corpus,
+    fired.n_first_position,
 from fired
 inner join shown on shown.model_id = fired.model_id
 inner join totals on totals.model_id = fired.model_id

@@ -28,6 +28,7 @@
 --   all_log_count: Mean ln(1 + corpus count) of top tokens over all neurons of the model: the bound between common and specific.
 --   all_target_probability: Mean probability of the true next token over all examples that have one.
 --   corpus: The shown corpus.
+--   n_first_position: Those of n_extreme read at position 0 of their text, where many models have massive activations.
 with thresholds as (
     select
         cast(0.5 as double) as least_early_share,
@@ -74,6 +75,7 @@ told as (
         extreme_clusters.early_share,
         extreme_clusters.mean_log_count,
         extreme_clusters.mean_target_probability,
+        extreme_clusters.n_first_position,
         case
             when extreme_clusters.mean_log_count <= usual_neurons.all_log_count then 'specific tokens'
             when extreme_clusters.early_share >= thresholds.least_early_share then 'early common tokens'
@@ -100,6 +102,7 @@ summed as (
         sum(cluster_size * mean_log_count) / sum(cluster_size) as mean_log_count,
         sum(n_extreme * mean_target_probability)
         / sum(case when mean_target_probability is not null then n_extreme end) as mean_target_probability,
+        sum(n_first_position) as n_first_position,
     from told
     group by model_id, kind
 ),
@@ -128,6 +131,7 @@ select
     usual_neurons.all_log_count,
     usual_examples.all_target_probability,
     usual_examples.corpus,
+    cast(coalesce(summed.n_first_position, 0) as bigint) as n_first_position,
 from measured
 cross join kinds
 inner join store.models as models on models.model_id = measured.model_id

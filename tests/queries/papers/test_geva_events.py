@@ -70,6 +70,29 @@ def events(model: str, number: int, sign: float, noise: float) -> list[dict[str,
     ]
 
 
+def test_a_verdict_that_rests_on_position_0_is_undecided() -> None:
+    """Massive activations: the tenth of the events that is read there turns the mean of all."""
+    (claim,) = [one for one in EVENTS if one.text.startswith("Dominant sub-updates promote")]
+    rows: list[dict[str, Any]] = [
+        {"model": MODELS[0], "example_id": number, "event": "saturation", "kind": "dominant"}
+        | {"max": 1.0, "min": -1.0, "size": 1.0, "mean": -500.0 if number < 6 else 1 + 0.01 * (-1) ** number}
+        | {"at_first_position": number < 6}
+        for number in range(60)
+    ]
+    found = claim.on(family({"claimed_event_scores": pl.DataFrame(rows)}, MODELS[:1]))
+    assert found.outcome == "undecided"
+    assert found.numbers.startswith("with position 0 does not hold: ")
+    assert "without it holds: " in found.numbers
+    assert "n = 54" in found.numbers
+    nowhere = [row | {"at_first_position": False, "mean": abs(row["mean"])} for row in rows]
+    found = claim.on(family({"claimed_event_scores": pl.DataFrame(nowhere)}, MODELS[:1]))
+    assert (found.outcome, "position 0" in found.numbers) == ("holds", False)
+    # The same on both is said once, with both numbers.
+    on_both = [row | {"mean": abs(row["mean"])} for row in rows]
+    found = claim.on(family({"claimed_event_scores": pl.DataFrame(on_both)}, MODELS[:1]))
+    assert (found.outcome, "; without position 0 " in found.numbers) == ("holds", True)
+
+
 @pytest.mark.parametrize(("kind", "verdict"), [("true", "holds"), ("false", "does not hold")])
 def test_orderings_are_judged_by_the_interval(kind: str, verdict: str) -> None:
     found = judge(kind)

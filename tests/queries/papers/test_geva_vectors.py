@@ -56,7 +56,7 @@ def rows(kind: str) -> dict[str, pl.DataFrame]:
         ),
         "extreme_clusters": pl.DataFrame(
             [
-                {"model": model, "n_extreme": n, "neuron_share": size if n == 60 else 0.3}
+                {"model": model, "n_extreme": n, "neuron_share": size if n == 60 else 0.3, "n_first_position": 0}
                 for model in MODELS
                 for n in (60, 30, 10)
             ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
+import numpy as np
 import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
@@ -46,10 +47,10 @@ class Nothing(Exception):
 
 
 class Stored:
-    """The tables' rows about one model on its shown corpus, as loops find them."""
+    """The tables' rows about one model on its shown corpus, as loops find them; those of later positions alone."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        self.connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, *, later: bool = False) -> None:
+        self.connection, self.later = connection, later
         (self.model,) = self._rows("models", "name", name)
         self.id, self.n_layers = self.model["model_id"], self.model["n_layers"]
         ran: dict[int | None, set[str]] = {}
@@ -60,6 +61,7 @@ class Stored:
         of = {one: (one in pinned, "activity" in jobs, size[one], one) for one, jobs in ran.items() if one is not None}
         self.corpus = max(of, key=lambda one: of[one], default=None)
         self.jobs = {job for one in (None, self.corpus) for job in ran.get(one, ())}
+        self.at_first = {row["example_id"] for row in self.rows("examples") if len(row["tokens"]) == 1}
 
     def _rows(self, table: str, column: str, value: object) -> list[Row]:
         cursor = self.connection.execute(f"select * from store.{table} where {column} = $value", {"value": value})
@@ -71,6 +73,8 @@ class Stored:
         found = [
             row for row in self._rows(table, OWNERS[table], self.id) if row.get("corpus_id", self.corpus) == self.corpus
         ]
+        if self.later and table in ("sub_updates", "events"):
+            found = [row for row in found if row["example_id"] not in self.at_first]
         return [row for row in found if all(row[name] == one for name, one in of.items())]
 
     def ten(self, of: str, kind: str) -> dict[tuple[int, int], list[float]]:
@@ -276,6 +280,9 @@ def few_clusters(model: Stored) -> Ends:
     of = {place: cluster for place, cluster in facts.items() if cluster is not None}
     (sample,) = model.rows("event_samples")
     bound = 10 if model.model["architecture"] == "gpt2" else sample["extreme_score"]
+    if model.later and model.model["architecture"] != "gpt2":
+        scores = [abs(row["score_candidate"]) for row in model.rows("sub_updates", kind="dominant")]
+        bound = float(np.quantile(scores, 0.999))
     fired: dict[int, int] = {}
     for row in model.rows("sub_updates", kind="dominant"):
         place = (row["layer"], row["neuron"])
@@ -404,6 +411,15 @@ DECIDED = ("holds", "does not hold")
 
 
 def said_of(models: Sequence[Stored], jobs: Iterable[str], of: Callable[[Sequence[Stored]], Judged]) -> set[str]:
+    """What comes out of all rows; of events only what comes out without those at position 0, too, is decided."""
+    said = said_of_rows(models, jobs, of)
+    if "events" not in jobs or not any(model.at_first for model in models):
+        return said
+    later = said_of_rows([Stored(model.connection, model.model["name"], later=True) for model in models], jobs, of)
+    return {one if one == other else "undecided" for one in said for other in later}
+
+
+def said_of_rows(models: Sequence[Stored], jobs: Iterable[str], of: Callable[[Sequence[Stored]], Judged]) -> set[str]:
     """Every verdict that comes out with ends a little further in and out; of nothing, all that decide nothing.
 
     Rows of which no run is on record are not measured.

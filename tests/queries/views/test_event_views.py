@@ -181,10 +181,14 @@ def test_dominant_share(connection: duckdb.DuckDBPyConnection) -> None:
         model_id = [plan.name for plan in MODELS].index(row["model"])
         streams = shown("streams", model_id, layer=row["layer"], moment="post")
         there = [stream for stream in streams if stream["dominant_share"] is not None]
+        examples = {row["example_id"]: row for row in shown("examples", model_id)}
         assert row["n_examples"] == len(there) < made.N_EXAMPLES
         assert row["d_ffn"] == MODELS[model_id].d_ffn
         for name in ("dominant_share", "leading_share", "effective_neurons"):
             assert row[name] == pytest.approx(mean(stream[name] for stream in there), abs=CLOSE)
+            later = [stream[name] for stream in there if len(examples[stream["example_id"]]["tokens"]) > 1]
+            assert row[f"{name}_later"] == pytest.approx(mean(later), abs=CLOSE)
+            assert row["n_first_position"] == len(there) - len(later) > 0
         assert row["effective_share"] == pytest.approx(row["effective_neurons"] / row["d_ffn"], abs=CLOSE)
         sums: dict[int, float] = {}
         for update in shown("sub_updates", model_id, layer=row["layer"], kind="random"):
@@ -263,6 +267,8 @@ def test_extreme_clusters(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["early_share"] == pytest.approx(mean(example["n_prefix_tokens"] <= 3 for _, example in fired))
         known = [example["target_probability"] for _, example in fired if example["target_probability"] is not None]
         assert row["mean_target_probability"] == (pytest.approx(mean(known)) if known else None)
+        assert row["n_first_position"] == sum(len(example["tokens"]) == 1 for _, example in fired)
+    assert 0 < sum(row["n_first_position"] for row in found.values()) < sum(row["n_extreme"] for row in found.values())
 
 
 def kind_of(cluster: Row, usual: float) -> str:
@@ -287,7 +293,8 @@ def test_extreme_updates(connection: duckdb.DuckDBPyConnection) -> None:
             numbers = {one["cluster_id"] for one in own}
             members = [fact for fact in facts if (fact["layer"] + fact["neuron"]) % 4 in numbers]
             assert (row["n_clusters"], row["n_value_vectors"]) == (len(own), len(members))
-            assert row["n_extreme"] == sum(one["n_extreme"] for one in own)
+            for name in ("n_extreme", "n_first_position"):
+                assert row[name] == sum(one[name] for one in own)
             assert row["extreme_share"] == pytest.approx(sum(one["extreme_share"] for one in own))
             assert row["value_vector_share"] == pytest.approx(len(members) / len(facts))
             assert row["all_log_count"] == pytest.approx(usual)
