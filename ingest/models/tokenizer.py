@@ -22,12 +22,10 @@ from neurothek.catalog.tables.dimensions import TOKENS
 from neurothek.ingest.models.cutting import Cuts, cuts_of
 from neurothek.ingest.models.errors import (
     invalid_config,
-    missing_tokenizer,
 )
 from neurothek.ingest.models.finding import config_of, why_no_json
 from neurothek.ingest.models.regular_files import require_plain
-
-FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+from neurothek.ingest.models.weight_files import TOKENIZERS, require_tokenizer
 
 # Encoding 256 kilobytes at once keeps both cores busy and the encodings' memory near 100 MB.
 BYTES_AT_ONCE = 1 << 18
@@ -153,16 +151,14 @@ def load(folder: Path, *, from_file: bool = False) -> Tokenizer:
         folder: the folder.
         from_file: take tokenizer.json as it stands, where transformers would build a tokenizer of the model's family.
     """
-    files = FILES[:1] if from_file else FILES
-    if not any((folder / name).is_file() for name in files):
-        raise missing_tokenizer(folder, FILES[0] if from_file else None)
+    require_tokenizer(folder, from_file=from_file)
     require_plain(folder)
     tokenizer = wrap(_read(folder, PreTrainedTokenizerFast if from_file else AutoTokenizer), name=folder.name)
     if from_file:
         return replace(
-            tokenizer, identity=json.dumps(json.loads(tokenizer.identity) | {"file": FILES[0]}, sort_keys=True)
+            tokenizer, identity=json.dumps(json.loads(tokenizer.identity) | {"file": TOKENIZERS[0]}, sort_keys=True)
         )
-    if tokenizer.is_of_family and (folder / FILES[0]).is_file():
+    if tokenizer.is_of_family and (folder / TOKENIZERS[0]).is_file():
         from_file_alone = wrap(_read(folder, PreTrainedTokenizerFast), name=folder.name)
         return replace(
             tokenizer,

@@ -1,9 +1,10 @@
-"""Which files of a folder hold a model's weights, known without opening them."""
+"""Which files of a folder hold a model's weights and its tokenizer, known without opening them."""
 
 import json
 from pathlib import Path
 
 from neurothek.ingest.models.errors import (
+    missing_tokenizer,
     missing_weights,
     pickled_weights,
     unreadable_weights,
@@ -13,6 +14,16 @@ SAFETENSORS = "model.safetensors"
 PICKLES = "pytorch_model.bin"
 INDEX = ".index.json"
 ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
+
+TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+"""Files of which a tokenizer is made of one."""
+
+
+def require_tokenizer(folder: Path, *, from_file: bool = False) -> None:
+    """Check that there is a file of a tokenizer, tokenizer.json if it is to be read as it stands."""
+    files = TOKENIZERS[:1] if from_file else TOKENIZERS
+    if not any((folder / name).is_file() for name in files):
+        raise missing_tokenizer(folder, files[0] if from_file else None)
 
 
 def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Path, ...], bool]:

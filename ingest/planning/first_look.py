@@ -30,7 +30,7 @@ from neurothek.ingest.models.finding import (
     split_revision,
     valid_name,
 )
-from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weight_files import require_tokenizer, weight_files
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 _LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -128,7 +128,9 @@ def look_for(warehouse: Warehouse, request: IngestRequest, model: str) -> None:
     if measured is not None:
         require_weights(measured, allow_pickle=request.allow_pickle, option=f"{measured.name}=PATH")
         return
-    _require_model(source.source, revision=request.revision, allow_pickle=request.allow_pickle)
+    folder = _require_model(source.source, revision=request.revision, allow_pickle=request.allow_pickle)
+    if folder is not None:
+        require_tokenizer(folder, from_file=request.tokenizer_from_file)
     valid_name(source.source, name=source.name, revision=request.revision)
 
 
@@ -156,7 +158,8 @@ def require_weights(
         raise weights_not_at_hand(files.name, place, str(error), option=option) from error
 
 
-def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> None:
+def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> Path | None:
+    """Check that there is a model; returns its folder, None of one of the hub."""
     source, revision = split_revision(source, revision)
     folder = folder_of(source, revision=revision)
     if folder is None:
@@ -164,6 +167,7 @@ def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> 
         from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
 
         hub.require_there(source, revision=revision)
-        return
+        return None
     supported_family(config_of(folder), where=source)
     weight_files(folder, allow_pickle=allow_pickle)
+    return folder

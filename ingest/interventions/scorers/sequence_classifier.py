@@ -32,8 +32,7 @@ from neurothek.ingest.models import hub
 from neurothek.ingest.models.errors import PICKLED, unreadable_weights, weights_not_finite
 from neurothek.ingest.models.finding import config_of, folder_of, located, split_revision
 from neurothek.ingest.models.hub import TOKENIZER_FILES
-from neurothek.ingest.models.tokenizer import FILES as TOKENIZERS
-from neurothek.ingest.models.weight_files import weight_files
+from neurothek.ingest.models.weight_files import TOKENIZERS, weight_files
 from neurothek.ingest.models.weights_hash import weights_fingerprint
 
 TRIAL = "The quick brown fox"
