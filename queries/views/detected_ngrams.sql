@@ -2,7 +2,7 @@
 -- Why: the one place where a neuron becomes a detector: token_detectors, ngram_detectors, detected_by_layer and
 -- suppression read it. A neuron that fires often enough is a detector if few n-grams cover it and the n-grams on which it
 -- nearly always fires hold nearly all of its activations. The paper's models have exact zeros; in others activations are
--- the strong ones at the pole at which the neuron is strongest (ours), see the definitions. From: store.ngrams, store.triggers and corpus_ngrams. Source:
+-- the strong ones at the pole at which the neuron is strongest (ours), see the definitions. From: store.ngrams, store.triggers, store.activity and corpus_ngrams. Source:
 -- Voita et al. 2023, section 4 and appendix; the least number of activations and of occurrences is ours. The recall can
 -- be moved down to half, and the coverage up to 64: the store keeps what that needs.
 -- Kinds of rows: n.
@@ -32,7 +32,7 @@
 --   rank_from_bottom: 1 is the token of the vocabulary that is most suppressed at the pole.
 --   control_scores: Raw scores of 100 tokens as frequent in the corpus, of the value vector itself: at the negative pole their signs turn.
 --   corpus: The shown corpus.
---   pole: Sign of the coefficients that are counted, which all scores are for (positive, negative): of a gated model; null in others.
+--   pole: Sign of the coefficients that are counted, which all scores are for (positive, negative): of a gated model; null in others, and where the job activity did not read the corpus.
 with thresholds as (
     select
         cast(100 as bigint) as min_activations,
@@ -116,16 +116,19 @@ detectors as (
 poles as (
     -- Of a gated neuron that of its largest coefficient.
     select
-        facts.set_id as model_id,
-        facts.layer,
-        facts.neuron,
-        case
-            when models.activation_rule <> 'gate > 0' then null
-            when coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 then -1
-            else 1
-        end as pole,
-    from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.set_id
+        detectors.model_id,
+        detectors.layer,
+        detectors.neuron,
+        case when max(activity.activation_max) + min(activity.activation_min) < 0 then -1 else 1 end as pole,
+    from detectors
+    inner join store.models as models on models.model_id = detectors.model_id
+    inner join store.activity as activity
+        on activity.set_id = detectors.model_id
+        and activity.corpus_id = detectors.corpus_id
+        and activity.layer = detectors.layer
+        and activity.neuron = detectors.neuron
+    where models.activation_rule = 'gate > 0'
+    group by detectors.model_id, detectors.layer, detectors.neuron
 ),
 vocabularies as (
     select
