@@ -90,6 +90,14 @@ READING: tuple[Callable[[Neurothek], object], ...] = (
     lambda door: door.label("a", family="b"),
     lambda door: door.annotate([{"address": "a/L0N0", "concept": None}], annotator="anna"),
     lambda door: door.annotate_by_rules("a"),
+    lambda door: door.models(),
+    lambda door: door.corpora(),
+    lambda door: door.runs(),
+    lambda door: door.schema(),
+    lambda door: door.check(),
+    lambda door: door.pin("a", corpus="b"),
+    lambda door: door.rename("a", "b"),
+    lambda door: door.remove("a"),
 )
 
 

@@ -284,6 +284,14 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
     "import_": lambda call: call.door.import_(call.out),
     "label": lambda call: call.door.label(call.model, family="other"),
     "merge": lambda call: call.door.merge(call.honest),
+    "models": lambda call: call.door.models(),
+    "corpora": lambda call: call.door.corpora(),
+    "runs": lambda call: call.door.runs(),
+    "schema": lambda call: (call.door.schema(), call.door.schema("neurons")),
+    "check": lambda call: call.door.check(),
+    "pin": lambda call: call.door.pin(call.model, corpus="builtin"),
+    "rename": lambda call: call.door.rename(call.model, "other"),
+    "remove": lambda call: call.door.remove(call.model, job="activity"),
     "shown": lambda call: (call.door._repr_html_(), repr(call.door.compare())),
 }
 """Every call from Python, and how a warehouse shows itself in a notebook."""

@@ -138,6 +138,12 @@ WRONG: dict[str, tuple[Call, str]] = {
     "import: nothing": (lambda door: door.import_(None), "folder=None is not valid; give a path"),
     "label: nothing": (lambda door: door.label("a"), "family"),
     "label: a number": (lambda door: door.label("a", family=5), "family=5 is not valid; give UTF-8 text or None"),
+    "schema: a number": (lambda door: door.schema(5), "name=5 is not valid; give UTF-8 text or None"),
+    "runs: a number": (lambda door: door.runs(staging=5), "staging=5 is not valid; give a path or None"),
+    "pin: nothing": (lambda door: door.pin("a"), "nothing to pin; give a corpus, a number of clusters or both"),
+    "pin: clusters as text": (lambda door: door.pin("a", clusters="x"), "clusters='x' is not valid"),
+    "rename: nothing": (lambda door: door.rename("a", None), "name=None is not valid; give UTF-8 text"),
+    "remove: a number": (lambda door: door.remove("a", job=5), "job=5 is not valid; give UTF-8 text or None"),
     "merge: a number": (lambda door: door.merge(5), "other=5 is not valid; give a path"),
 }
 
