@@ -133,11 +133,13 @@ def is_hub_id(source: str) -> bool:
 
 
 def cached_on_hub(source: str, *, revision: str | None = None) -> Path | None:
-    """The folder of a model of the hub whose files are complete in the hub's cache."""
+    """The folder of a model of the hub whose files are complete in the hub's cache; None for what is no hub id."""
+    if not is_hub_id(source):
+        return None
     # The hub's library takes longer to import than a folder to be refused.
     from neurothek.ingest.models import hub  # noqa: PLC0415  (see above)
 
-    return hub.cached(source, revision=revision) if is_hub_id(source) else None
+    return hub.cached(source, revision=revision)
 
 
 def split_revision(source: str, revision: str | None = None) -> tuple[str, str | None]:

@@ -308,10 +308,13 @@ def with_and_without_first_position(judge: Callable[[Family], Finding]) -> Calla
         answers: dict[str, pl.DataFrame] = {}
 
         def remembered(name: str, text: str, parameters: Mapping[str, Any]) -> pl.DataFrame:
-            return answers.setdefault(f"{text}{parameters}", family.read(name, text, parameters))
+            key = f"{text}{parameters}"
+            if key not in answers:
+                answers[key] = family.read(name, text, parameters)
+            return answers[key]
 
         def later(name: str, text: str, parameters: Mapping[str, Any]) -> pl.DataFrame:
-            rows = answers[f"{text}{parameters}"]
+            rows = remembered(name, text, parameters)
             return rows.filter(~pl.col(FIRST_POSITION)) if FIRST_POSITION in rows.columns else rows
 
         finding = judge(replace(family, read=remembered))
