@@ -110,6 +110,32 @@ def trace(
         return trace_page(prepared, chosen, traced, token=text)
 
 
+def open_for_prompts(
+    base: "Neurothek", model: str, *, weights: str | Path | None = None, allow_pickle: bool = False
+) -> None:
+    """Open a model for the prompts that follow, so that what is wrong with it is known before the first.
+
+    Args:
+        base: the warehouse.
+        model: name of the model.
+        weights: folder of the weights, if they have moved.
+        allow_pickle: whether pickled weights may be read.
+
+    Raises:
+        NeurothekError: there is no such model, or its weights are not available.
+    """
+    from neurothek.ingest.planning.first_look import require_weights
+    from neurothek.queries.names.models import choose_model
+
+    with base.reader() as connection:
+        chosen = choose_model(connection, model)
+    require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
+    from neurothek.ingest.trace.open_models import OPEN_MODELS
+
+    with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle):
+        pass
+
+
 @validated
 def trace_grid(
     base: "Neurothek",

@@ -145,9 +145,19 @@ def demo(warehouse: Neurothek, model: str | None, tokens: int | None) -> None:
 
 def _measure_minis(warehouse: Neurothek, tokens: int) -> int:
     """The family that ships; returns the exit code."""
+    from neurothek.catalog.advice import command_line
     from neurothek.ingest import minis
 
     text = TextRequest(tokens_per_domain=tokens)
+    first = IngestRequest(text=text)
+    status = _ingest(warehouse, (first, minis.sizes()))
+    if status != 0:
+        return status
+    # What follows takes minutes, and people may ask meanwhile.
+    note(
+        f"the sizes can be searched and compared from now on (`{command_line('search', 'school')}`,"
+        f" `{command_line('compare')}`); events, clusters, variants and the rest follow"
+    )
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
     request = IngestRequest(jobs=jobs, text=text, examples=DEMO_EXAMPLES)
     pairs = IngestRequest(jobs=("counterparts",))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from neurothek.api.warehouse import Neurothek
+from neurothek.catalog.problems import NeurothekError
+from neurothek.catalog.terminal.console import complain, note
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
 
@@ -17,7 +21,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model")
-@click.argument("prompt")
+@click.argument("prompt", required=False)
+@click.option(
+    "-i",
+    "--interactive",
+    "is_interactive",
+    is_flag=True,
+    help="Keep the model open, and trace each line that is typed, or that standard input holds.",
+)
 @click.option("--position", type=int, help="Position to trace, counted from 0, or back from -1.  [default: the last]")
 @click.option(
     "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Tokens to show before and after each FFN."
@@ -61,7 +72,8 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     warehouse: Neurothek,
     /,
     model: str,
-    prompt: str,
+    prompt: str | None,
+    is_interactive: bool,
     position: int | None,
     top: int,
     token: str | None,
@@ -81,22 +93,85 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     neurons of all layers that raise a token most (that of --token, else the predicted one), and the ten neurons of each
     layer that contribute most. --lens mat also shows what the model predicts from each of its states, both directly and
     through the matrix that leads to the last state. The command runs the model, using the weights that were measured.
+
+    With --interactive, the model is opened once and answers one prompt a line, PROMPT first if it is given. Ctrl-D
+    leaves. With --format json, each answer is one line.
     """
-    page = warehouse.trace(
-        model,
-        prompt,
-        position=position,
-        top=top,
-        token=token,
-        lens=lens,
-        raising=raising,
-        sort=sort,
-        effects=effects,
-        corpus=corpus,
-        weights=weights,
-        allow_pickle=allow_pickle,
-    )
-    show_tables(page.sections(), output_format, page.data(), head=page.summary)
+
+    def answer(text: str) -> None:
+        page = warehouse.trace(
+            model,
+            text,
+            position=position,
+            top=top,
+            token=token,
+            lens=lens,
+            raising=raising,
+            sort=sort,
+            effects=effects,
+            corpus=corpus,
+            weights=weights,
+            allow_pickle=allow_pickle,
+        )
+        show_tables(page.sections(), output_format, page.data(), head=page.summary)
+
+    if is_interactive:
+        if output_format not in {"table", "json"}:
+            raise click.UsageError(f"--interactive prints tables or json, not {output_format}")
+        from neurothek.api.prompts import open_for_prompts
+
+        open_for_prompts(warehouse, model, weights=weights, allow_pickle=allow_pickle)
+        click.get_current_context().exit(_converse(prompt, answer))
+    if prompt is None:
+        raise click.UsageError("Missing argument 'PROMPT'; --interactive reads prompts line by line")
+    answer(prompt)
+
+
+def _converse(first: str | None, answer: Callable[[str], None]) -> int:
+    """Answer prompts until there are no more; the exit code is 2 if one that was piped in has no answer."""
+    is_at_a_terminal = sys.stdin.isatty()
+    n_failed = 0
+    for prompt in _prompts(first, _typed() if is_at_a_terminal else _piped()):
+        try:
+            answer(prompt)
+        except NeurothekError as error:
+            complain(error)
+            n_failed += 1
+        except KeyboardInterrupt:
+            if not is_at_a_terminal:
+                raise
+            note("stopped")
+        # Whoever reads line by line through a pipe waits for this answer before asking again.
+        sys.stdout.flush()
+    return 2 if n_failed and not is_at_a_terminal else 0
+
+
+def _prompts(first: str | None, lines: Iterator[str]) -> Iterator[str]:
+    """What is asked, without empty lines; spaces are part of a prompt."""
+    if first is not None:
+        yield first
+    yield from (line for line in lines if line.strip())
+
+
+def _typed() -> Iterator[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import InMemoryHistory
+
+    note("One prompt a line. Ctrl-D leaves.")
+    session: PromptSession[str] = PromptSession("prompt> ", history=InMemoryHistory())
+    while True:
+        try:
+            yield session.prompt()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+
+
+def _piped() -> Iterator[str]:
+    # Bytes that are no UTF-8 are traced as the sign for such, as those of an argument are.
+    while line := sys.stdin.buffer.readline():
+        yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
 @click.command()

@@ -1,6 +1,7 @@
 """The command and the answer `trace`: joined with the catalog, readable, and refused in one sentence."""
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,6 +10,8 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import NotFound
+from neurothek.ingest.trace import open_models
+from neurothek.ingest.trace.open_models import OpenModel, OpenModels, _opened
 from neurothek.queries.trace.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
@@ -45,9 +48,9 @@ def with_matrices(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
     return neurothek.open(folder / "w.duckdb")
 
 
-def run(door: Neurothek, *arguments: str) -> Result:
+def run(door: Neurothek, *arguments: str, input: str | None = None) -> Result:  # noqa: A002 - as click's runner calls it
     command = [*arguments, "--warehouse", str(door.path)]
-    return CliRunner().invoke(neurothek.main, command, catch_exceptions=False, env={"COLUMNS": "200"})
+    return CliRunner().invoke(neurothek.main, command, input=input, catch_exceptions=False, env={"COLUMNS": "200"})
 
 
 def test_neurons_come_with_what_the_catalog_says(door: Neurothek) -> None:
@@ -159,3 +162,46 @@ def test_bad_input_is_one_sentence_and_exit_code_2(door: Neurothek, arguments: t
     assert said in result.stderr
     assert result.stderr.startswith("Error: ")
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_prompts_line_by_line_are_answered_as_each_is_alone(door: Neurothek) -> None:
+    lines = f"{PROMPT}\n\n three\r\nnine {'one ' * 100}\n"
+    asked = ["trace", "tiny", "one two", "--interactive", "--format", "json"]
+    shown = run(door, *asked, input=lines)
+    alone = [run(door, "trace", "tiny", prompt, "--format", "json").stdout for prompt in ("one two", PROMPT, " three")]
+    assert shown.stdout == "".join(alone)
+    assert "but the model reads at most 64" in shown.stderr
+    assert shown.exit_code == 2
+    tables = run(door, "trace", "tiny", "-i", input=PROMPT)
+    assert (tables.exit_code, tables.stdout) == (0, run(door, "trace", "tiny", PROMPT).stdout)
+
+
+def test_weights_are_read_once_for_all_prompts(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_models, "OPEN_MODELS", OpenModels())
+    n_opened = 0
+
+    def counted(*arguments: Any, **options: Any) -> OpenModel:
+        nonlocal n_opened
+        n_opened += 1
+        return _opened(*arguments, **options)
+
+    monkeypatch.setattr(open_models, "_opened", counted)
+    assert run(door, "trace", "tiny", "-i", input=f"{PROMPT}\none two\n").exit_code == 0
+    assert n_opened == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tinny", "--interactive"), "there is no model tinny"),
+        (("tiny", "--interactive", "--weights", "/nowhere/at/all"), "not usable at '/nowhere/at/all'"),
+        (("tiny", "--interactive", "--format", "csv"), "--interactive prints tables or json, not csv"),
+        (("tiny",), "--interactive reads prompts line by line"),
+    ],
+)
+def test_what_no_prompt_can_mend_is_refused_before_the_first(
+    door: Neurothek, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run(door, "trace", *arguments, input=PROMPT)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count(message) == 1
