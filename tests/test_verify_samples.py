@@ -121,6 +121,20 @@ def test_rows_where_there_should_be_none_are_found(door: Neurothek) -> None:
     assert {part.table: part for part in all_of_them if isinstance(part, Agreement)}["exits"].n_different > 0
 
 
+def test_what_an_earlier_release_did_not_measure_is_not_called_wrong(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        connection.execute("delete from store.shuffled_ngrams")
+        connection.execute("delete from store.logit_histograms")
+    found = door.verify("tiny")
+    assert_same({part.table: part for part in found if isinstance(part, Agreement)})
+    skipped = {part.job: part for part in found if isinstance(part, Skipped)}
+    assert set(skipped) == {"projections", "ngrams"}
+    assert not any(part.is_broken for part in skipped.values())
+    assert (
+        "without shuffled_ngrams; `neurothek ingest tiny --job ngrams --force` adds these" in skipped["ngrams"].reason
+    )
+
+
 def test_a_sentence_that_is_gone_is_missed(door: Neurothek) -> None:
     with door.warehouse.writer() as connection:
         ((n_gone,),) = connection.execute(

@@ -13,11 +13,12 @@ import numpy as np
 import polars as pl
 import torch
 
+from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NeurothekError, NotMeasured
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.tables.registry import BY_NAME, JOB_TABLES
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.upkeep.changes import unknown_model
@@ -198,6 +199,11 @@ def _ids_of(model: _Model, corpus_id: int) -> Agreement | Skipped:
 def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> Iterator[Remeasured | Skipped]:
     """Weights first, then each corpus in one pass for all jobs that watch it."""
     for run in runs:
+        if later := _later_tables(model, run):
+            command = command_line("ingest", model.name, "--job", run.job, "--force")
+            reason = f"an earlier release measured it without {', '.join(later)}; `{command}` adds these rows"
+            yield Skipped(run.job, reason)
+    for run in runs:
         if run.other_model_id is not None:
             yield from _of_pair(model, transformer, run)
         elif run.corpus_id is None:
@@ -262,7 +268,7 @@ def _of_sweep(model: _Model, context: JobContext, jobs: Sequence[tuple[SweepJob,
     for layer in layers:
         for number, (job, run) in enumerate(jobs):
             partials = Partials(tuple(results[number].lazy() for results in seen[layer]))
-            yield from _frames(run, job.fold(layer, partials), layer=layer)
+            yield from _frames(run, _measured_then(model, run, job.fold(layer, partials)), layer=layer)
 
 
 def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeasured | Skipped]:
@@ -290,10 +296,20 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
                 continue
             finally:
                 model.progress.finish()
-            with model.warehouse.current_reader() as connection:
-                tables = [name for name in frames if not lacks_rows(connection.execute, BY_NAME[name], run.run_id)]
-            yield from _frames(run, {name: frames[name] for name in tables}, shard=shard)
+            yield from _frames(run, _measured_then(model, run, frames), shard=shard)
     yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)
+
+
+def _measured_then(model: _Model, run: _Run, frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The frames without those of tables that the release which measured the run did not know."""
+    later = _later_tables(model, run)
+    return {name: frame for name, frame in frames.items() if name not in later}
+
+
+def _later_tables(model: _Model, run: _Run) -> list[str]:
+    """The tables of a run's job without which an earlier release measured it."""
+    with model.warehouse.current_reader() as connection:
+        return [table.name for table in JOB_TABLES[run.job] if lacks_rows(connection.execute, table, run.run_id)]
 
 
 def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:

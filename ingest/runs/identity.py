@@ -92,10 +92,15 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
     if earlier["run_key"] == identity.key:
         return False
     if not force and not _rests_on_others(earlier, identity) and not _only_adds(earlier, identity):
+        before, now = _parameters(earlier, identity)
+        # No option asks for what earlier releases did not know.
+        is_older = all(before.get(name) is None for name in _different(before, now))
         raise Conflict(
             f"{identity.job} of {identity.model} is in the warehouse with other settings"
             f" ({'; '.join(_differences(earlier, identity))})",
-            "repeat those settings, or add --force to replace it",
+            "an earlier release measured it; add --force to replace it"
+            if is_older
+            else "repeat those settings, or add --force to replace it",
             what="run",
             name=f"{identity.job} of {identity.model}",
         )

@@ -1,5 +1,6 @@
 """Whether models may be compared: by how they were measured, and by what tells them apart, as in the view scaling."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ class MeasurementSetup:
     text_sha256: str  # hash of the text
     sequence_length: int  # ids that a sequence holds at most
     activation_rule: str  # when a neuron counted as active
+    counting_rule: str | None  # when n-grams and positions counted an activation; None: they were not measured
     dtype: str  # number format that the model computed in
     n_tokens: int  # counted positions
 
@@ -37,6 +39,8 @@ def why_not_comparable(setups: Sequence[MeasurementSetup]) -> dict[str, str | No
     """For each model why it may not be compared with the reference, or None.
 
     The reference is the convention that most of the models share, ties by most tokens [DEFINITIONS, Comparing sizes].
+    N-grams, detectors and positions may count by another rule than activity: that of most reference models which saw
+    enough tokens is the reference's [ours].
     Two models of one family and size that no variant tells apart cannot be compared.
     """
     if not setups:
@@ -46,8 +50,14 @@ def why_not_comparable(setups: Sequence[MeasurementSetup]) -> dict[str, str | No
         by_convention.setdefault(setup.convention, []).append(setup)
     reference = min(by_convention.values(), key=_preference)
     most = max(setup.n_tokens for setup in reference)
+    enough = [setup for setup in reference if setup.n_tokens >= LEAST_TOKEN_RATIO * most]
+    rules = Counter(setup.counting_rule for setup in enough if setup.counting_rule is not None)
+    counting_rule = min(rules, key=lambda rule: (-rules[rule], rule), default=None)
     twins = {setup.model: _twins(setup, setups) for setup in setups}
-    return {one.model: "; ".join([*_reasons(one, reference[0], most), *twins[one.model]]) or None for one in setups}
+    return {
+        one.model: "; ".join([*_reasons(one, reference[0], most, counting_rule), *twins[one.model]]) or None
+        for one in setups
+    }
 
 
 def _twins(setup: MeasurementSetup, setups: Sequence[MeasurementSetup]) -> list[str]:
@@ -67,7 +77,7 @@ def _preference(setups: Sequence[MeasurementSetup]) -> tuple[int, int, int, str,
     return -len(setups), -n_tokens, -one.sequence_length, one.activation_rule, one.dtype, one.text_sha256
 
 
-def _reasons(setup: MeasurementSetup, reference: MeasurementSetup, most: int) -> list[str]:
+def _reasons(setup: MeasurementSetup, reference: MeasurementSetup, most: int, counting_rule: str | None) -> list[str]:
     same_text = setup.text_sha256 == reference.text_sha256
     conditions = {
         "another text": same_text,
@@ -76,6 +86,11 @@ def _reasons(setup: MeasurementSetup, reference: MeasurementSetup, most: int) ->
         ),
         f"active means {setup.activation_rule} instead of {reference.activation_rule}": (
             setup.activation_rule == reference.activation_rule
+        ),
+        f"n-grams and positions count {setup.counting_rule} instead of {counting_rule}": (
+            setup.activation_rule != reference.activation_rule
+            or None in {setup.counting_rule, counting_rule}
+            or setup.counting_rule == counting_rule
         ),
         f"computed in {setup.dtype} instead of {reference.dtype}": setup.dtype == reference.dtype,
         f"{setup.n_tokens} tokens of the text instead of {most}": (

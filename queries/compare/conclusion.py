@@ -190,7 +190,9 @@ def _why_left_out(row: Mapping[str, Any], variant: str | None, why_not: Mapping[
 
 def _setup(row: Mapping[str, Any]) -> MeasurementSetup:
     names = ("model", "family", "size", "variant", "corpus", "text_sha256", "sequence_length", "activation_rule")
-    return MeasurementSetup(**{name: row[name] for name in names}, dtype=row["dtype"], n_tokens=row["n_tokens_seen"])
+    return MeasurementSetup(
+        **{name: row[name] for name in (*names, "counting_rule", "dtype")}, n_tokens=row["n_tokens_seen"]
+    )
 
 
 def _trend(measure: Measure, rows: Iterable[Mapping[str, Any]]) -> Trend | None:

@@ -17,6 +17,7 @@
 --   sequence_length: Longest sequence, in ids, BOS included.
 --   text_sha256: sha256 of the untokenized documents: equal where two tokenizers saw the same text.
 --   activation_rule: When a coefficient m counted as active in the activity run; null before there is one.
+--   counting_rule: When n-grams, detectors and positions counted an activation, both where these differ; null before these jobs.
 --   dtype: Number format the model computed in during the activity run; null before there is one.
 with measured as (
     select distinct
@@ -35,6 +36,17 @@ activity_runs as (
     from store.runs
     where job = 'activity'
     group by model_id, corpus_id
+),
+counting_runs as (
+    select
+        runs.model_id,
+        runs.corpus_id,
+        min(coalesce(json_extract_string(runs.parameters, '$.activation_rule'), models.activation_rule)) as first_rule,
+        max(coalesce(json_extract_string(runs.parameters, '$.activation_rule'), models.activation_rule)) as last_rule,
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    where runs.job in ('ngrams', 'positions')
+    group by runs.model_id, runs.corpus_id
 ),
 ranked as (
     select
@@ -70,9 +82,15 @@ select
     case
         when activity_runs.n_runs is not null then coalesce(activity_runs.activation_rule, models.activation_rule)
     end as activation_rule,
+    case
+        when counting_runs.first_rule = counting_runs.last_rule then counting_runs.first_rule
+        else counting_runs.first_rule || ', ' || counting_runs.last_rule
+    end as counting_rule,
     activity_runs.dtype,
 from ranked
 inner join store.models as models on models.model_id = ranked.model_id
 inner join store.corpora as corpora on corpora.corpus_id = ranked.corpus_id
 left join activity_runs
     on activity_runs.model_id = ranked.model_id and activity_runs.corpus_id = ranked.corpus_id
+left join counting_runs
+    on counting_runs.model_id = ranked.model_id and counting_runs.corpus_id = ranked.corpus_id

@@ -68,6 +68,7 @@
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.
 --   activation_rule: When a coefficient m counted as active.
+--   counting_rule: When n-grams, detectors and positions counted an activation; null before they were measured.
 --   dtype: Number format the model computed in.
 with thresholds as (
     select
@@ -81,6 +82,7 @@ shown as (
         text_sha256,
         sequence_length,
         activation_rule,
+        counting_rule,
         dtype,
     from measured_corpora
     where is_shown and dtype is not null
@@ -119,6 +121,21 @@ reference as (
     from ranked_ways
     cross join thresholds
     where ranked_ways.place = 1
+),
+counting_rules as (
+    select
+        shown.counting_rule,
+        row_number() over (order by count(*) desc, shown.counting_rule) as place,
+    from shown
+    inner join reference
+        on reference.text_sha256 = shown.text_sha256
+        and reference.sequence_length = shown.sequence_length
+        and reference.activation_rule = shown.activation_rule
+        and reference.dtype = shown.dtype
+    where
+        shown.counting_rule is not null
+        and cast(shown.n_tokens as double) >= reference.least_token_ratio * reference.n_tokens
+    group by shown.counting_rule
 ),
 measured as (
     select
@@ -175,6 +192,18 @@ reasons as (
                         )
                 end,
                 case
+                    when
+                        shown.activation_rule = reference.activation_rule
+                        and shown.counting_rule <> counting_rules.counting_rule
+                        then concat_ws(
+                            ' ',
+                            'n-grams and positions count',
+                            shown.counting_rule,
+                            'instead of',
+                            counting_rules.counting_rule
+                        )
+                end,
+                case
                     when shown.dtype <> reference.dtype
                         then concat_ws(' ', 'computed in', shown.dtype, 'instead of', reference.dtype)
                 end,
@@ -202,6 +231,7 @@ reasons as (
         ) as why_not,
     from shown
     cross join reference
+    left join counting_rules on counting_rules.place = 1
     left join twins on twins.model_id = shown.model_id
 ),
 detectors as (
@@ -330,6 +360,7 @@ select
     shown.text_sha256,
     shown.sequence_length,
     shown.activation_rule,
+    shown.counting_rule,
     shown.dtype,
 from store.models as models
 left join neurons_by_model as sums on sums.model = models.name

@@ -179,9 +179,14 @@ def test_the_demo_measures_the_family_that_ships(
 ) -> None:
     monkeypatch.setattr(minis, "names", lambda: ["mini-a", "mini-b", "mini-b-seed1"])
     monkeypatch.setattr(minis, "sizes", lambda: ["mini-a", "mini-b"])
-    monkeypatch.setattr(ingest_all, "print_report", lambda *_, **__: 2)
-    assert run("demo", *options).exit_code == 2
-    (_, request, models), (_, compared, sizes), (_, states, two) = asked
+    codes = iter([0, 2])
+    monkeypatch.setattr(ingest_all, "print_report", lambda *_, **__: next(codes))
+    done = run("demo", *options)
+    assert done.exit_code == 2
+    (_, first, small), (_, request, models), (_, compared, sizes), (_, states, two) = asked
+    # What people ask first is there within a minute.
+    assert (first, small) == (IngestRequest(text=TextRequest(tokens_per_domain=tokens)), ["mini-a", "mini-b"])
+    assert "the sizes can be searched and compared from now on" in done.stderr
     assert (models, sizes) == (["mini-a", "mini-b", "mini-b-seed1"], ["mini-a", "mini-b"])
     assert compared == IngestRequest(jobs=("counterparts",))
     text = TextRequest(tokens_per_domain=tokens)

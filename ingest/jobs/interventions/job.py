@@ -39,7 +39,7 @@ class InterventionsJob(AdditiveJob):
     seed: int = 0  # of these
     replaces: bool = False  # whether one of a name that the warehouse has may be another one
     name = "interventions"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[Table, ...]] = (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS)
 
     @classmethod

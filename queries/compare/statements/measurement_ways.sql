@@ -13,6 +13,7 @@ select
     measured_corpora.text_sha256,
     measured_corpora.sequence_length,
     measured_corpora.activation_rule,
+    measured_corpora.counting_rule,
     measured_corpora.dtype,
     measured_corpora.n_tokens,
 from measured_corpora

@@ -1,5 +1,6 @@
 """Whether models may be compared: what the view says, a reference that most share, and reasons that name both sides."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ setups = st.lists(
         text_sha256=st.sampled_from(["a", "b"]),
         sequence_length=st.sampled_from([64, 128]),
         activation_rule=st.sampled_from(["m != 0", "m > 0"]),
+        counting_rule=st.sampled_from([None, "m != 0", "m > 0", "m != 0, m > 0"]),
         dtype=st.sampled_from(["float32", "bfloat16"]),
         n_tokens=st.sampled_from([100, 199, 200, 250, 500]),
     ),
@@ -52,9 +54,11 @@ def test_the_verdict_in_python_is_the_view_s(
             lengths = {"sequence_length": setup.sequence_length, "n_tokens": setup.n_tokens}
             made.insert(connection, "corpora", [{**corpus, **lengths}])
             run = {**source["runs"][1], "run_id": number, "model_id": number, "corpus_id": number, "dtype": setup.dtype}
-            made.insert(
-                connection, "runs", [{**run, "parameters": f'{{"activation_rule": "{setup.activation_rule}"}}'}]
-            )
+            rules = [] if setup.counting_rule is None else setup.counting_rule.split(", ")
+            jobs = ["activity", *(("ngrams", "positions")[: len(rules)])]
+            for place, (job, rule) in enumerate(zip(jobs, [setup.activation_rule, *rules], strict=True)):
+                one = {"run_id": 10 * number + place, "job": job, "parameters": json.dumps({"activation_rule": rule})}
+                made.insert(connection, "runs", [{**run, **one}])
             summaries.refresh(connection, number)
         found = dict(connection.execute("select model, why_not from scaling").fetchall())
         connection.execute("rollback")
@@ -68,7 +72,7 @@ def test_the_verdict_in_python_is_the_view_s(
 
 
 def setup_of(model: str, size: int, **changed: object) -> MeasurementSetup:
-    usual = MeasurementSetup(model, "opt", size, None, "c", "text", 128, "m != 0", "float32", 1000)
+    usual = MeasurementSetup(model, "opt", size, None, "c", "text", 128, "m != 0", None, "float32", 1000)
     return replace(usual, **changed)  # type: ignore[arg-type]
 
 
@@ -91,6 +95,24 @@ def test_all_that_differs_is_named() -> None:
         "another text; sequences of 64 ids instead of 128; active means m > 0 instead of m != 0;"
         " computed in float16 instead of float32"
     )
+
+
+def test_n_grams_that_count_otherwise_are_not_compared() -> None:
+    strong, above = "|m| > 3 rms", "m > 0"
+    uneven = [setup_of("a", 1, counting_rule=above), setup_of("b", 2, counting_rule=strong), setup_of("c", 3)]
+    # As many of either: the first by name of the rule.
+    assert why_not_comparable(uneven) == {
+        "a": None,
+        "b": "n-grams and positions count |m| > 3 rms instead of m > 0",
+        "c": None,
+    }
+    most = [*uneven, setup_of("d", 4, counting_rule=strong)]
+    assert why_not_comparable(most)["a"] == "n-grams and positions count m > 0 instead of |m| > 3 rms"
+    few = [
+        setup_of("a", 1, counting_rule=above),
+        *(setup_of(name, 2, n_tokens=1, counting_rule=strong) for name in "bc"),
+    ]
+    assert why_not_comparable(few)["a"] is None
 
 
 def test_less_than_half_of_the_text_is_too_little(subtests: pytest.Subtests) -> None:
