@@ -222,13 +222,13 @@ def _save_dequantized(file: Path, folder: Path, header: Mapping[str, Any]) -> No
     import torch  # noqa: PLC0415 - a folder that was made before is found without it
     from safetensors.torch import save_file  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
-    from transformers.utils import logging  # noqa: PLC0415
 
-    logging.disable_progress_bar()
+    from neurothek.ingest.models.quiet import quiet_library  # noqa: PLC0415
+
     place = {"gguf_file": file.name, "local_files_only": True}
     try:
         # The library draws bars of its own.
-        with contextlib.redirect_stderr(io.StringIO()):
+        with quiet_library(), contextlib.redirect_stderr(io.StringIO()):
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 file.parent, dtype=torch.float32, output_loading_info=True, **place
             )

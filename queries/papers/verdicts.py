@@ -23,7 +23,7 @@ COLUMNS = ("paper", "section", "claim", "verdict", "found", "rule", "shown in")
 class JudgedClaim:
     """A claim of a paper and what was found."""
 
-    paper: Paper
+    paper: Paper = field(repr=False)
     claim: Claim
     finding: Finding
 

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
@@ -22,7 +21,6 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.utils import logging
 
 from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Failed, Invalid, NeurothekError, Refused
@@ -32,6 +30,7 @@ from neurothek.ingest.models import hub
 from neurothek.ingest.models.errors import PICKLED, unreadable_weights, weights_not_finite
 from neurothek.ingest.models.finding import config_of, folder_of, located, split_revision
 from neurothek.ingest.models.hub import TOKENIZER_FILES
+from neurothek.ingest.models.quiet import quiet_library
 from neurothek.ingest.models.weight_files import TOKENIZERS, weight_files
 from neurothek.ingest.models.weights_hash import weights_fingerprint
 
@@ -221,7 +220,7 @@ def load_classifier(spec: str, folder: Path) -> tuple[PreTrainedModel, PreTraine
     if not any((folder / name).is_file() for name in TOKENIZERS):
         raise unusable_scorer(spec, "it has no tokenizer", "put its tokenizer.json beside the weights")
     try:
-        with _quiet():
+        with quiet_library():
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **here
             )
@@ -244,7 +243,7 @@ def load_classifier(spec: str, folder: Path) -> tuple[PreTrainedModel, PreTraine
 def _config(spec: str, folder: Path) -> PreTrainedConfig:
     config_of(folder)
     try:
-        with _quiet():
+        with quiet_library():
             config: PreTrainedConfig = AutoConfig.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
             )
@@ -264,20 +263,6 @@ def is_librarys(error: Exception) -> bool:
 def _unloadable(spec: str, error: Exception) -> Invalid:
     message = excerpt(" ".join(str(error).split()) or type(error).__name__)
     return unusable_scorer(spec, f"it cannot be loaded ({message})", "give a classifier as save_pretrained writes it")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The library neither draws bars nor reports what is told in a sentence."""
-    had_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if had_bars:
-            logging.enable_progress_bar()
 
 
 def _require_finite(file: Path) -> None:

@@ -230,7 +230,7 @@ class CounterpartsJob(ShardJob[PairContext]):
         scorer = Scorer(vocabulary.rows, keep=ScorerOptions(largest=k, smallest=k))
         lists = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
         for number, layer in enumerate(layers):
-            values = opened.transformer.value_vectors(layer)
+            values = opened.units.write_vectors(layer)
             drawn = random_vectors(values, n=self.n_random, seed=self.seed, layer=layer, either_sign=model.is_gated)
             scored = scorer.score(drawn)
             for side, extremes in enumerate((scored.largest, scored.smallest)):

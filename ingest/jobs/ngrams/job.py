@@ -28,7 +28,7 @@ from neurothek.ingest.jobs.ngrams.index import NgramIndex, number_ngrams
 from neurothek.ingest.jobs.ngrams.trigger_scores import BLOCK, Peers, Triggers, TriggerScores
 from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.families.shapes import Shape
-from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.models.units import Units
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 
 READ_BYTES = 32 << 20
@@ -96,8 +96,8 @@ class NgramsJob(RuleJob):
 
     def fold(self, layer: int, partials: Partials) -> Frames:
         """A layer's rows; what the layers share is made for the first of them."""
-        opened, transformer = self._opened, self.context.transformer
-        d_ffn, numbers = transformer.shape.d_ffn, shuffled_columns(transformer.shape.d_ffn)
+        opened, d_ffn = self._opened, self.context.units.width(layer)
+        numbers = shuffled_columns(d_ffn)
         columns, shuffled = [], dict[int, Counted]()
         for number, (counted, of_shuffled) in enumerate(opened.count(partials, self.context.corpus, shuffled=numbers)):
             columns.append(counted)
@@ -106,7 +106,7 @@ class NgramsJob(RuleJob):
         spectrum = opened.spectrum() if layer == 0 else NGRAM_SPECTRUM.empty()
         return {
             NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=d_ffn),
-            TRIGGERS.name: opened.triggers_frame(layer, columns, transformer),
+            TRIGGERS.name: opened.triggers_frame(layer, columns, self.context.units),
             NGRAM_SPECTRUM.name: NGRAM_SPECTRUM.check(spectrum),
             SHUFFLED_NGRAMS.name: opened.shuffled_frame(layer, shuffled, d_ffn=d_ffn),
         }
@@ -215,7 +215,7 @@ class _Opened:
         frame = pl.DataFrame(rows, schema=SHUFFLED_NGRAMS.schema, orient="row")
         return SHUFFLED_NGRAMS.check(frame.sort("n", "neuron"))
 
-    def triggers_frame(self, layer: int, columns: Sequence[Counted], transformer: Transformer) -> pl.DataFrame:
+    def triggers_frame(self, layer: int, columns: Sequence[Counted], units: Units) -> pl.DataFrame:
         """One row a kept trigger."""
         frames = []
         for number, index in enumerate(self.indexes):
@@ -235,18 +235,16 @@ class _Opened:
             )
             if index.n == 1:
                 is_drawn = np.concatenate([part.could_detect for part in parts])
-                frame = self._with_scores(layer, frame, transformer, is_drawn)
+                frame = self._with_scores(layer, frame, units, is_drawn)
             frames.append(frame)
         # Lengths apart: pages of null scores take no room.
         return TRIGGERS.check(pl.concat(frames, how="diagonal").sort("n", "neuron", "rank"))
 
-    def _with_scores(
-        self, layer: int, triggers: pl.DataFrame, transformer: Transformer, is_drawn: np.ndarray
-    ) -> pl.DataFrame:
+    def _with_scores(self, layer: int, triggers: pl.DataFrame, units: Units, is_drawn: np.ndarray) -> pl.DataFrame:
         """The triggers with what the neurons say of them."""
         scores = self.scores.frame(
             layer,
-            transformer.value_vectors(layer),
+            units.write_vectors(layer),
             neurons=triggers["neuron"].to_numpy(),
             tokens=triggers["token_ids"].list.first().to_numpy(),
             is_drawn=is_drawn,

@@ -96,7 +96,7 @@ class PolesJob(SweepJob):
     def observer(self, layer: int) -> Observer:
         """What watches the layer over one chunk."""
         context = self.context
-        norms = context.transformer.value_vectors(layer).norm(dim=1)
+        norms = context.units.write_vectors(layer).norm(dim=1)
         scales = root_mean_square(context.transformer, context.corpus, layer, batch_tokens=context.batch_tokens)
         return PolesObserver(scales, norms)
 

@@ -2,9 +2,8 @@
 
 import copy
 import re
-import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ import transformers
 from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import ACT2FN
-from transformers.utils import logging
 
 from neurothek.ingest.models.errors import invalid_config, unsupported_config
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.norms import FIXED_ANGLES
 from neurothek.ingest.models.families.supported import family_of
+from neurothek.ingest.models.quiet import quiet_library
 from neurothek.ingest.models.weights import Checkpoint, Weights
 
 _SIZES = (
@@ -130,7 +129,7 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
 
 def _built(family: Family, fields: Mapping[str, Any]) -> tuple[PreTrainedConfig, PreTrainedModel]:
     """A configuration and its model without weights, by transformers."""
-    with _quiet(), torch.device("meta"):
+    with quiet_library(), torch.device("meta"):
         # The library changes what is inside of the fields that it is given.
         config = _config_class(family).from_dict(copy.deepcopy(dict(fields)))
         # Attention that needs no mask tensor: right padding lies in the future of every real position.
@@ -244,19 +243,6 @@ def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedCo
         window = family.window(config, layer)
         if window is not None and window < 1:
             raise invalid_config(checkpoint.folder, f"sliding_window is {window}, but must be at least 1")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps transformers and torch from remarks about a configuration on stderr."""
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
 
 
 _KINDS = {
