@@ -47,7 +47,8 @@ def kinds_held(view: View) -> set[str]:
 
 @every_view
 def test_the_header_names_the_columns_that_tell_kinds(view: View) -> None:
-    assert set(kinds_told(view)) == kinds_held(view) | ELSE.get(view.name, set())
+    advice = 'of a column of the key, write "-- Kinds of rows: COLUMN." in the header, or add it to WHAT_A_ROW_IS_OF'
+    assert set(kinds_told(view)) == kinds_held(view) | ELSE.get(view.name, set()), advice
     assert set(kinds_told(view)) <= set(view.columns)
 
 
