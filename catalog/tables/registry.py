@@ -132,6 +132,11 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
 }
 """The tables that each job fills."""
 
+OF_WEIGHTS = frozenset(
+    job for job, filled in JOB_TABLES.items() if not any(table.scope.endswith("corpus") for table in filled)
+)
+"""Jobs that read no text: none of their rows is of a corpus."""
+
 DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
 WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
 """The tables that no job fills; a row is known by its UUID."""

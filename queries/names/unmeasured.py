@@ -38,9 +38,6 @@ OF_NEURON = ("activity", "contexts", "ngrams", "positions", "events")
 
 _ACTIVITY = "activity"
 
-_OF_WEIGHTS = frozenset({"projections", "keys", "clusters", "counterparts"})
-"""Jobs that read no text."""
-
 
 @dataclass(frozen=True)
 class Unmeasured:
@@ -126,7 +123,10 @@ def ingest_commands(
         jobs: names of the jobs; where none reads a text, none is asked for.
         corpus: the corpus that is asked for; None: the shown ones, or what `ingest` reads by itself where none is.
     """
-    chosen = {} if _OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
+    # Frames come with the declarations, and few questions end here.
+    from neurothek.catalog.tables.registry import OF_WEIGHTS  # noqa: PLC0415
+
+    chosen = {} if OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
     ids = {one.corpus_id for one in chosen.values()}
     rows = corpus_recipes(connection, sorted(ids)) if ids else []
     words = {row["corpus_id"]: tuple(_of_text(row)) for row in rows}

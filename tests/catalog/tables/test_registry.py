@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 from neurothek.catalog.store import schema as tables
-from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OWNERS
+from neurothek.catalog.tables.registry import ALL, FACTS, JOB_TABLES, OF_WEIGHTS, OWNERS
 from neurothek.catalog.tables.table import Table
+from neurothek.ingest.jobs import registry
 
 DUCKDB_TYPES = {
     pl.Int16(): "SMALLINT",
@@ -89,6 +90,10 @@ def test_jobs_fill_every_fact_table_once() -> None:
     assert set(filled) == {table.name for table in FACTS}
     shared = {table.name for table in FACTS if table.part is not None}
     assert len([name for name in filled if name not in shared]) == len(FACTS) - len(shared)
+
+
+def test_jobs_whose_rows_are_of_no_corpus_are_those_that_read_no_text() -> None:
+    assert set(registry.OF_WEIGHTS) == OF_WEIGHTS
 
 
 def test_rows_are_of_the_model_or_the_set_of_units_whose_number_they_have(schema: duckdb.DuckDBPyConnection) -> None:

@@ -9,8 +9,6 @@ import pytest
 
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.jobs import registry
-from neurothek.queries.names import unmeasured as module
 from neurothek.queries.names.models import shown_corpora
 from neurothek.queries.names.unmeasured import (
     OF_COMPARISON,
@@ -150,8 +148,3 @@ def test_models_of_other_texts_have_commands_of_their_own(limited: duckdb.DuckDB
     assert shlex.split(command) == ["neurothek", "ingest", *names, "--job", "exits", *SHOWN]
     with pytest.raises(NotFound):
         ingest_commands(limited, ["gelu-1m"], ["exits"], "long")
-
-
-def test_jobs_that_read_no_text_are_those_of_the_registry() -> None:
-    """Questions know no measuring, so the list stands there as well."""
-    assert set(registry.OF_WEIGHTS) == module._OF_WEIGHTS
