@@ -299,18 +299,22 @@ def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
 
 
 def _examples(report: Report) -> tuple[str, ...]:
+    """Commands that have something to show after what was measured."""
     if isinstance(report, PairReport):
         mutual = "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
         return (
             command_line("neuron", f"{report.model}/L0N0"),
             command_line("sql", f"{mutual} order by overlap desc"),
         )
-    return (
-        command_line("search", "school", "--limit", "10"),
-        command_line("neuron", f"{report.model}/L0N0"),
-        command_line("compare"),
-        command_line("sql", "select * from scaling"),
-    )
+    finished = {*report.jobs, *report.up_to_date}
+    commands = {
+        command_line("search", "school", "--limit", "10"): "projections",
+        command_line("search", "school", "--reads"): "keys",
+        command_line("neuron", f"{report.model}/L0N0"): None,
+        command_line("compare"): "activity",
+        command_line("sql", "select * from scaling"): "activity",
+    }
+    return tuple(command for command, job in commands.items() if job is None or job in finished)
 
 
 def _option(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Several models one after another, and what is said at the end."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ def test_a_report_says_where_it_lies_and_what_to_try_there(monkeypatch: pytest.M
     assert "  neurothek compare --warehouse 'my data/w.duckdb'" in elsewhere
     monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "my data/w.duckdb")
     assert "  neurothek compare" in report_lines(outcomes, Path("my data/w.duckdb"))
+
+
+def test_what_to_try_has_something_to_show(subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEUROTHEK_WAREHOUSE", raising=False)
+    for report, names in (
+        (DONE, ["search", "neuron", "compare", "sql"]),
+        (IDLE, ["search", "neuron", "compare", "sql"]),
+        (replace(DONE, jobs=("keys",), up_to_date=()), ["search school --reads", "neuron"]),
+        (replace(DONE, jobs=("contexts",), up_to_date=()), ["neuron"]),
+    ):
+        with subtests.test(jobs=report.jobs):
+            lines = report_lines([Outcome("tiny", report, None)], Path("neurothek.duckdb"))
+            commands = lines[lines.index("try next:") + 1 :]
+            assert len(commands) == len(names)
+            assert all(line.startswith(f"  neurothek {name}") for line, name in zip(commands, names, strict=True))
 
 
 def test_problems_are_complained_about_one_by_one_and_decide_the_exit_code() -> None:
