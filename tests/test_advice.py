@@ -74,6 +74,12 @@ def damage() -> None:
     Path("known.duckdb").write_bytes(content[: len(content) // 2])
 
 
+def forget_histograms() -> None:
+    """Those that releases before this one did not write."""
+    with ingests.open_warehouse(Path("known.duckdb")).writer() as connection:
+        connection.execute("delete from store.logit_histograms")
+
+
 def fail(error: NeurothekError) -> None:
     raise error
 
@@ -130,6 +136,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "a text that one did not read": Situation(("compare", "mine", "weights", "--corpus", "words")),
     "a neuron on a text": Situation(("neuron", "mine/L0N0", "--corpus", "words", *OTHER)),
     "nothing to verify": Situation(("verify", "bare")),
+    "rows that an earlier release did not measure": Situation(("verify", "weights"), forget_histograms),
     "a pair with a new one": Situation(("ingest", "mine", "mini-opt-0.7m", "--job", "counterparts")),
     "a pair with a path": Situation(
         ("ingest", "mine", "my models/another", "--job", "counterparts"),
@@ -209,6 +216,7 @@ SITUATIONS: Mapping[str, Situation] = {
     ),
     "a query that finds nothing": Situation(("intervene", "mine", "--where", "neuron > 99999")),
     "a report": Situation(("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections")),
+    "a report on what neurons read": Situation(("ingest", "weights", "--job", "keys")),
     "a report of another warehouse": Situation(
         ("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections", *OTHER)
     ),
