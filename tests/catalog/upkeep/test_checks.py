@@ -42,6 +42,7 @@ DAMAGE = {
     "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
     "counterparts overlap as their lists": "update store.counterparts set overlap = overlap * 0.999 where rowid = 0",
     "dimensions exist": "update store.models set tokenizer_id = 77",
+    "event samples are their examples": "update store.event_samples set n_examples = n_examples - 1",
     "events are their examples": "update store.events set layer = layer + 1 where rowid = 0",
     "every neuron is measured": "update store.projections set neuron = 99999 where rowid = 0",
     "exits are possible": "update store.exits set n_correct = n + 1 where rowid = 0",
@@ -87,10 +88,23 @@ ANNOTATIONS: list[dict[str, Any]] = [
 
 CORRECTED = "mutual_information_corrected"
 
+# The last example of all models, and what belongs to it.
+LAST = "example_id = (select max(example_id) from store.examples)"
+
 MORE_DAMAGE = {
     "counted positions are the corpus": (
         "update store.activity set n_active_bos = 1000000 where rowid = 0",
         "update store.activity set n_active_bos = -1 where rowid = 0",
+    ),
+    "event samples are their examples": (
+        "update store.event_samples set n_sentences = n_examples - 1",
+        "update store.event_samples set n_event_examples = n_event_examples - 1",
+        "update store.event_samples set n_event_examples = n_examples + 1",
+        "delete from store.event_samples where rowid = 0",
+        f"delete from store.sub_updates where {LAST}; delete from store.examples where {LAST}",
+        f"update store.sub_updates set example_id = -1 where {LAST};"
+        f" update store.examples set example_id = -1 where {LAST}",
+        "update store.sub_updates set example_id = 99999 where kind <> 'dominant'",
     ),
     "every neuron is measured": ("update store.key_projections set neuron = 99999 where rowid = 0",),
     "listed tokens exist": ("update store.key_postings set token_id = 99999 where rowid = 0",),
