@@ -1,7 +1,7 @@
 """Proving a warehouse sound: one that was measured is, and every check notices the damage it is there for."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -316,16 +316,20 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return warehouse
 
 
-def unnoticed(warehouse: Warehouse, damages: Iterable[tuple[str, str]]) -> list[str]:
+def unnoticed(warehouse: Warehouse, damages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The (name of a check, damage) whose check stays silent; each damage is undone before the next."""
     by_name = {each.name: each for each in checks()}
     silent = []
     with warehouse.writer() as connection:
+        # A check that fails anyway, such as one that names a column that is not there, notices nothing.
+        undamaged = [by_name[name] for name in dict.fromkeys(name for name, _ in damages)]
+        failed = broken(connection, among=undamaged, progress=Silent())
+        assert [(finding.name, finding.example) for finding in failed] == []
         for name, damage in damages:
             connection.execute("begin")
             connection.execute(damage)
             if not broken(connection, among=[by_name[name]], progress=Silent()):
-                silent.append(name)
+                silent.append((name, damage))
             connection.execute("rollback")
     return silent
 
@@ -387,7 +391,8 @@ def test_information_of_one_sequence_is_corrected_upwards(tmp_path: Path) -> Non
     assert len(ingests.table(warehouse, "positions", f"n_sequences = 1 and {upwards}")) > 0
     assert check(warehouse) == []
     forgotten = f"update store.positions set counts = null where {upwards}"
-    assert unnoticed(warehouse, [("profiles are counts", forgotten)]) == ["profiles are counts"]
+    harmless = [("profiles are counts", forgotten)]
+    assert unnoticed(warehouse, harmless) == harmless
     more = f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where {upwards}"
     damages = [("profiles are counts", damage) for damage in (more, f"{forgotten}; {more}")]
     assert unnoticed(warehouse, damages) == []
