@@ -23,6 +23,7 @@ EngineName = Literal["local", "ray"]
 Keep = Literal["last", "all"]
 How = Literal["set", "scale", "mean"]
 Moment = Literal["before", "after"]
+Positions = Literal["last", "all"]
 
 Value = TypeVar("Value")
 
@@ -106,6 +107,24 @@ class Intervention:
 
 
 @dataclass(frozen=True)
+class PromptSet:
+    """One of the two sets of prompts of a contrast."""
+
+    label: str  # what they are: a file, or a set that comes with the package
+    prompts: tuple[str, ...]  # the prompts, each with a token; none where they are those of an earlier run
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two sets of prompts that a model's neurons may tell apart."""
+
+    name: str  # what it is called in the warehouse
+    a: PromptSet  # the prompts on which activations count as they are
+    b: PromptSet  # those whose mean is taken off
+    positions: Positions = "last"  # whether activations are those at the last own token, or means over all of them
+
+
+@dataclass(frozen=True)
 class Steering:
     """Prompts that a changed model continues, and what scores the continuations."""
 
@@ -161,6 +180,7 @@ class IngestRequest:
         random_sets: random sets of neurons that each intervention is compared with.
         steering: what the job continuations has changed models continue.
         single_neurons: layer and neuron of those that the job neuron_effects turns off one by one.
+        contrasts: what the job contrasts has neurons tell apart.
     """
 
     jobs: tuple[str, ...] = DEFAULT_JOBS
@@ -266,3 +286,4 @@ class IngestRequest:
     random_sets: int = DEFAULT_RANDOM_SETS
     steering: Steering | None = None
     single_neurons: tuple[tuple[int, int], ...] = ()
+    contrasts: tuple[Contrast, ...] = ()

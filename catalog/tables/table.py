@@ -13,7 +13,7 @@ from neurothek.catalog.tables.versions import FIRST
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "set", "set_corpus", "pair", "none"]
 
 # A shard of examples or sentences holds all layers and methods of them, so these come first.
-_PLACES = ("intervention", "example_id", "sentence_id", "source_state", "layer", "method")
+_PLACES = ("intervention", "contrast", "example_id", "sentence_id", "source_state", "layer", "method")
 
 SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "tokenizer": ("tokenizer_id",),

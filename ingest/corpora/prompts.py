@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurothek.catalog.problems import LimitExceeded, Unreadable
+from neurothek.catalog.problems import Invalid, LimitExceeded, Unreadable
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.errors import unknown_domain
 from neurothek.ingest.corpora.sentences import Sentence, sentences
@@ -145,6 +145,47 @@ def sample_prompts(
         for number, sentence in enumerate(_first(candidates, n_fit + n_validation, seed, Purpose.SENTENCE_ORDER))
     ]
     return SentenceSample(len(candidates), rows, chosen, n_validation)
+
+
+def whole_prompts(
+    texts: Sequence[str], tokenizer: Tokenizer, *, context_length: int, is_masked: bool, option: str
+) -> list[Prompt]:
+    """Texts as a model reads them, each looked at at its last own token.
+
+    Args:
+        texts: the prompts.
+        tokenizer: of the model.
+        context_length: ids that the model reads at most.
+        is_masked: whether the model fills in masked tokens: what its tokenizer puts behind a text stands there.
+        option: what they were given as, for errors.
+
+    Raises:
+        Invalid: a text has no token.
+        LimitExceeded: one has more than the model reads.
+    """
+    around = _Around.of(tokenizer, is_masked=is_masked)
+    n_around = len(around.opening) + len(around.closing)
+    prompts = []
+    for number, ids in enumerate(tokenizer.encode(list(texts)), start=1):
+        if not len(ids):
+            raise Invalid(
+                f"prompt {number} of {option} has no token",
+                "give it a text, or leave it out",
+                option=option,
+                value=texts[number - 1],
+            )
+        if len(ids) + n_around > context_length:
+            raise LimitExceeded(
+                f"prompt {number} of {option} has {len(ids) + n_around:,} tokens, but the model reads at most"
+                f" {context_length:,}",
+                "shorten it, or leave it out",
+                what="tokens",
+                needed=len(ids) + n_around,
+                limit=context_length,
+            )
+        tokens = _joined(around.opening, ids, around.closing)
+        prompts.append(Prompt(number - 1, "", tokens, len(around.opening) + len(ids) - 1, len(ids) - 1))
+    return prompts
 
 
 def _too_few_sentences(corpus: str, domains: Sequence[str], n_sentences: int, split: SentenceSplit) -> LimitExceeded:

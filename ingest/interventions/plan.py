@@ -202,16 +202,17 @@ def require_one_way(given: Sequence[str]) -> None:
     if len(given) != 1:
         problem = f"not in several ({' and '.join(given)})" if given else "but none was given"
         raise Invalid(
-            f"the neurons must be chosen in exactly one way, {problem}: give where, search (words), neurons or each",
+            f"the neurons must be chosen in exactly one way, {problem}: give where, search (words), neurons, contrast or"
+            " each",
             option="where",
             value=list(given),
         )
 
 
-def require_title(name: str) -> None:
-    """Refuse what nobody could type or read as the name of an intervention."""
+def require_title(name: str, *, option: str = "name") -> None:
+    """Refuse what nobody could type or read as the name of an intervention, or of a contrast."""
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise bad_argument("name", name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
+        raise bad_argument(option, name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
 
 
 def request_for(

@@ -1,14 +1,11 @@
 """Prompts, scorers and baselines as they are asked for, put together before anything is opened."""
 
-import json
 from collections.abc import Sequence
-from errno import EFBIG, EINVAL
 from pathlib import Path
 
-from neurothek.catalog.arguments import bad_argument, expanded
-from neurothek.catalog.files import why_no_file
+from neurothek.catalog.arguments import bad_argument
 from neurothek.catalog.problems import Invalid, NotFound
-from neurothek.catalog.spelling import is_text
+from neurothek.ingest.corpora.prompt_sets import read_lines, read_prompts
 from neurothek.ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer
 from neurothek.ingest.interventions.scorers.word_list import words_of_lines
 from neurothek.ingest.request import DEFAULT_CONTINUATION, Steering
@@ -39,7 +36,7 @@ def read_steering(
         banned: words of the word filter, or a file with one a line; None: those that the scorer of `unwanted` knows.
         described: the unwanted attribute in words, for self-debiasing; None: its name.
     """
-    texts = _prompts(prompts)
+    texts = read_prompts("prompts", prompts)
     specs = tuple(score) or (DEFAULT_SCORER,)
     scorers = [open_scorer(spec) for spec in specs]
     names = [named(scorer)["name"] for scorer in scorers]
@@ -89,60 +86,5 @@ def _unwanted(scorers: Sequence[TextScorer], name: str | None) -> tuple[str, Tex
 
 def _banned(given: str | Path | Sequence[str]) -> tuple[str, ...]:
     """Words of a list, as the scorer `words` reads one."""
-    lines = "\n".join(_lines("banned", given))
+    lines = "\n".join(read_lines("banned", given))
     return tuple(dict.fromkeys(words_of_lines("--banned", lines)))
-
-
-def _prompts(given: str | Path | Sequence[str]) -> tuple[str, ...]:
-    lines = _lines("prompts", given)
-    if not isinstance(given, str | Path) or not str(given).endswith((".jsonl", ".json")):
-        return lines
-    return tuple(_prompt(str(given), number, line) for number, line in enumerate(lines, start=1))
-
-
-def _prompt(path: str, number: int, line: str) -> str:
-    """The prompt of one line of JSON: a text, or an object with a prompt or a text, however deep."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise bad_argument("prompts", path, "write one object a line", why=f"line {number} is not JSON") from error
-    while isinstance(value, dict):
-        value = value.get("prompt", value.get("text"))
-    if not isinstance(value, str) or not value.strip() or not is_text(value):
-        raise bad_argument("prompts", path, "give it one", why=f"line {number} has no text under `prompt` or `text`")
-    return value
-
-
-def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
-    """Lines of a file, or texts, that are not empty."""
-    if isinstance(given, str | Path):
-        path = given
-        try:
-            given = _text(expanded(given)).split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise bad_argument(option, str(path), why=f"that file cannot be read ({reason})") from error
-        if not any(line.strip() for line in given):
-            raise bad_argument(option, "an empty file", "put one a line into it")
-    lines = tuple(line.removesuffix("\r") for line in given if line.strip())
-    for number, line in enumerate(lines, start=1):
-        if not is_text(line):
-            raise bad_argument(option, line, "give whole ones", why=f"text {number} holds half of a character")
-    if not lines:
-        raise bad_argument(option, list(given), "give at least one")
-    return lines
-
-
-def _text(path: Path) -> str:
-    """The text of a file of some size; a pipe is read as well."""
-    kind = why_no_file(path)
-    if kind is not None and kind != "a named pipe":
-        raise OSError(EINVAL, f"it is {kind}")
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise OSError(EFBIG, f"it is larger than {_MOST_BYTES >> 20} MiB")
-    return content.decode("utf-8-sig")
-
-
-_MOST_BYTES = 64 << 20

@@ -37,6 +37,8 @@ class Purpose(IntEnum):
     """Random vectors like up projections, by layer."""
     SHUFFLED_POSITIONS = 13
     """Where in its sequence each counted position of a text goes."""
+    SHUFFLED_LABELS = 14
+    """Which prompts of two sets are taken for the first one's, by shuffle."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

@@ -42,15 +42,7 @@ def check_request(request: IngestRequest) -> None:
     for name in request.jobs:
         if name not in registry.JOBS:
             raise unknown_job(name)
-    of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
-    if of_queries and not (request.interventions or request.single_neurons):
-        command = command_line("intervene", "MODEL", "--where", "frequency > 0.1")
-        raise Invalid(
-            f"{' and '.join(of_queries)} needs neurons that a query finds",
-            f"choose them with, for example, `{command}`",
-            option="--job",
-            value=of_queries,
-        )
+    _require_choice(request)
     for method in request.methods:
         if method not in METHODS:
             raise unknown_method(method, None, METHODS)
@@ -69,6 +61,27 @@ def check_request(request: IngestRequest) -> None:
         family_of(request.family)
     if request.variant is not None:
         variant_of(request.variant)
+
+
+def _require_choice(request: IngestRequest) -> None:
+    """Refuse jobs on what a person chooses, where nothing was chosen."""
+    of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
+    if of_queries == ["contrasts"] and not request.contrasts:
+        command = command_line("contrast", "MODEL", "--a", "builtin:code", "--b", "builtin:prose", "--keep", "NAME")
+        raise Invalid(
+            "contrasts needs two sets of prompts",
+            f"give them with, for example, `{command}`",
+            option="--job",
+            value=of_queries,
+        )
+    if of_queries and not (request.interventions or request.single_neurons or request.contrasts):
+        command = command_line("intervene", "MODEL", "--where", "frequency > 0.1")
+        raise Invalid(
+            f"{' and '.join(of_queries)} needs neurons that a query finds",
+            f"choose them with, for example, `{command}`",
+            option="--job",
+            value=of_queries,
+        )
 
 
 def is_about_pairs(request: IngestRequest) -> bool:

@@ -25,6 +25,8 @@ def plan_intervention(
     limit: int | None = None,
     neurons: str | Path | Sequence[str] | None = None,
     each: Literal["kind"] | None = None,
+    contrast: str | None = None,
+    top: int | None = None,
     set: str | float = 0,  # noqa: A002 - as the command calls it
     pre: bool = False,
     at: str | None = None,
@@ -54,6 +56,8 @@ def plan_intervention(
         limit: number of neurons for `words`; None: 10.
         neurons: their addresses, or a file with one per line.
         each: "kind" for each kind of neurons, one at a time.
+        contrast: a contrast that the warehouse keeps: the neurons that tell its prompts apart most.
+        top: number of neurons for `contrast`; None: 50.
         set: 0, another number, "mean", or "x0.5" to scale. In a gated model a number is the coefficient at the pole
             at which a neuron promotes `words`: 3 sets it to -3 if that is the negative pole.
         pre: set them before the non-linearity instead of after it.
@@ -101,10 +105,10 @@ def plan_intervention(
     from neurothek.queries.views.on_corpus import on_corpus
 
     words, watch, score = ((one,) if isinstance(one, str) else tuple(one) for one in (words, watch, score))
-    ways = {"where": where, "words": words, "neurons": neurons, "each": each}
+    ways = {"where": where, "words": words, "neurons": neurons, "each": each, "contrast": contrast}
     require_one_way([way for way, value in ways.items() if value is not None and value != ()])
     _require_numbers(
-        tokens=tokens, sets=sets, limit=limit, continuation=continuation, temperature=temperature, seed=seed
+        tokens=tokens, sets=sets, limit=limit, top=top, continuation=continuation, temperature=temperature, seed=seed
     )
     if name is not None:
         require_title(name)
@@ -119,6 +123,8 @@ def plan_intervention(
         _refuse("single neurons are kept under their addresses", name=name, watch=watch, sets=sets)
     if not words:
         _refuse("it is about neurons that promote words", limit=limit)
+    if contrast is None:
+        _refuse("it is about the neurons of a contrast", top=top)
     steering = None
     if prompts is not None:
         from neurothek.ingest.interventions.steering import read_steering
@@ -150,6 +156,8 @@ def plan_intervention(
             words=words,
             limit=limit or 10,
             addresses=addresses,
+            contrast=contrast,
+            top=top or 50,
             weights=weights_at_hand,
         )
         watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
@@ -234,6 +242,7 @@ _RANGES = {
     "tokens": (2, 10**12),
     "sets": (1, 1000),
     "limit": (1, 10**9),
+    "top": (1, 10**9),
     "continuation": (1, 10**6),
     "temperature": (0, 1000),
     "seed": (0, 2**63 - 1),

@@ -28,6 +28,10 @@ from neurothek.cli.printing import show_tables
     help="Change each kind of neurons (dead or negligible, detectors, positional, dominant), one kind at a time.",
 )
 @click.option(
+    "--contrast", metavar="NAME", help="Neurons that tell the prompts of a contrast apart most, if not always on."
+)
+@click.option("--top", type=click.IntRange(1), help="How many, for --contrast.  [default: 50]")
+@click.option(
     "--set",
     "value",
     default="0",
@@ -93,10 +97,11 @@ from neurothek.cli.printing import show_tables
 def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: bool, **options: Any) -> None:
     """Change neurons of MODEL, measure the effect on its loss, and store it.
 
-    Choose the neurons with --where, --search or --neurons, or use --each kind. The loss of every domain is measured
-    with the neurons changed, and with random sets of as many neurons from the same layers that fire about as often (of
-    a gated model: whose gate is open about as often): an effect is meaningful only in comparison with theirs. The
-    warehouse keeps all interventions on a model and corpus; see the views interventions, steering and worth_of_kinds.
+    Choose the neurons with --where, --search, --neurons or --contrast, or use --each kind. The loss of every domain is
+    measured with the neurons changed, and with random sets of as many neurons from the same layers that fire about as
+    often (of a gated model: whose gate is open about as often): an effect is meaningful only in comparison with theirs.
+    The warehouse keeps all interventions on a model and corpus; see the views interventions, steering and
+    worth_of_kinds.
 
     With --prompts the changed model continues texts, and for comparison so do the untouched model, the random sets, a
     word filter and self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off

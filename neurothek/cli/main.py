@@ -21,6 +21,7 @@ from neurothek.cli.annotate import annotate
 from neurothek.cli.claims import claims
 from neurothek.cli.compare import compare
 from neurothek.cli.contents import corpora, models, runs, schema, views
+from neurothek.cli.contrast import contrast
 from neurothek.cli.dashboard import dashboard
 from neurothek.cli.exchange import export, import_, merge
 from neurothek.cli.golden import golden
@@ -205,7 +206,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify, golden),
-    *(search, neuron, compare, claims, reproduce, trace, switch, intervene, sql, dashboard, annotate),
+    *(search, neuron, compare, claims, reproduce, trace, switch, contrast, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

@@ -5,7 +5,8 @@ from itertools import groupby
 
 import duckdb
 
-from neurothek.queries.ask.statements import ask_records
+from neurothek.catalog.problems import NotFound
+from neurothek.queries.ask.statements import ask_records, records
 from neurothek.queries.errors.unfit_options import neuron_of_another, nothing_chosen
 from neurothek.queries.errors.unknown_subjects import unknown_word
 from neurothek.queries.names.models import KnownModel, choose_model, find_neuron
@@ -23,6 +24,23 @@ where model = $model and (/* the conditions on neurons */ true)
 order by layer, neuron
 """
 
+_CONTRASTS = """\
+-- Names of the contrasts that the warehouse keeps of a model.
+select contrast,
+from contrasts_summary
+where model = $model
+order by contrast
+"""
+
+_NEURONS_OF_CONTRAST = """\
+-- The neurons that tell the prompts of a contrast apart most, but for those that are always on.
+select layer, neuron,
+from contrasts
+where model = $model and contrast = $contrast and is_significant and not coalesce(is_always_on, false)
+order by abs(z) desc, layer, neuron
+limit $top
+"""
+
 Neurons = tuple[tuple[int, int], ...]
 """Layer and neuron of each, in ascending order, none twice."""
 
@@ -38,6 +56,8 @@ def neurons_asked(
     words: Sequence[str] = (),
     limit: int = 10,
     addresses: Sequence[str] | None = None,
+    contrast: str | None = None,
+    top: int = 50,
     weights: OpenWeights | None = None,
 ) -> tuple[dict[str, Neurons], Poles]:
     """What was asked in words -> its neurons, of the one way that is given or of every kind if none is; their poles."""
@@ -48,6 +68,8 @@ def neurons_asked(
         return {f"promote {', '.join(words)}": tuple(poles)}, poles
     if addresses is not None:
         return {"named": neurons_named(connection, model, addresses)}, {}
+    if contrast is not None:
+        return {f"contrast {contrast}, first {top}": neurons_of_contrast(connection, model, contrast, top=top)}, {}
     return neurons_of_kinds(connection, model), {}
 
 
@@ -103,6 +125,17 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
         if address.model != model:
             raise neuron_of_another(str(address), model)
     return _nonempty(model, "named", [(one.layer, one.neuron) for one in named])
+
+
+def neurons_of_contrast(connection: duckdb.DuckDBPyConnection, model: str, contrast: str, *, top: int) -> Neurons:
+    """Those of a contrast with the largest z, if its q says so; none that is always on, whatever the prompt."""
+    choose_model(connection, model)
+    names = [row["contrast"] for row in records(connection, _CONTRASTS, {"model": model})]
+    if contrast not in names:
+        raise NotFound.among("contrast", contrast, names, where=f"of {model}")
+    rows = records(connection, _NEURONS_OF_CONTRAST, {"model": model, "contrast": contrast, "top": top})
+    why = "no neuron that is not always on tells its prompts apart"
+    return _nonempty(model, f"contrast {contrast}", [(row["layer"], row["neuron"]) for row in rows], why)
 
 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:

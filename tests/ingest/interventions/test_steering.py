@@ -144,7 +144,7 @@ def test_a_device_is_refused_and_a_pipe_is_read(tmp_path: Path, bad: str, monkey
     writer.start()
     assert read_steering(pipe, score=[bad]).prompts == ("one", "two")
     writer.join()
-    monkeypatch.setattr("neurothek.ingest.interventions.steering._MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("neurothek.ingest.corpora.prompt_sets._MOST_BYTES", 1 << 20)
     (tmp_path / "large.txt").write_bytes(b"x\n" * (1 << 20))
     with pytest.raises(Invalid, match="it is larger than 1 MiB"):
         read_steering(tmp_path / "large.txt", score=[bad])

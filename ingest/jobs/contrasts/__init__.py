@@ -1,0 +1,1 @@
+"""Which units tell two sets of prompts apart, beside shuffled labels."""

@@ -1,0 +1,177 @@
+"""Mean activations on two sets of prompts, their differences, and what differences shuffled labels make."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from neurothek.catalog.tables.contrasts import CONTRAST_NEURONS, SIGNIFICANT, Contrasted
+from neurothek.ingest.corpora.prompts import Prompt
+from neurothek.ingest.forward import prompt_pass
+from neurothek.ingest.forward.prompt_pass import Look, Seen
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.models.units import FfnNeurons, addresses
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
+from neurothek.ingest.request import Positions
+
+N_SHUFFLES = 200
+
+N_CONTROLS = 20
+"""Shuffles that are taken for the true labels, one after the other, to see how many neurons are significant then."""
+
+BATCH_TOKENS = 4_096
+"""Padded ids of a batch, fixed, so that a contrast has the same bits wherever it is asked for."""
+
+_BINS_PER_SD = 100
+"""Sizes of z are counted to two decimals."""
+
+
+def contrasted(
+    transformer: Transformer,
+    a: Sequence[Prompt],
+    b: Sequence[Prompt],
+    *,
+    positions: Positions,
+    n_shuffles: int = N_SHUFFLES,
+    seed: int = 0,
+) -> Contrasted:
+    """How far the activations of every neuron on two sets of prompts lie apart, beside shuffled labels (CNA).
+
+    z is the difference of a neuron's means over A and B, in standard deviations of that difference under shuffled
+    labels. p is the share of the z of all neurons under these shuffles that are at least as large, to two decimals, and
+    q is p after Benjamini and Hochberg [ours]: neurons that are seldom active have large z by chance, at the rate at
+    which shuffles show it.
+
+    Args:
+        transformer: the model.
+        a: prompts of A, at least two; the `position` of each is that of its last own token.
+        b: those of B.
+        positions: `last` for activations at that position, `all` for their mean over a prompt's own tokens.
+        n_shuffles: how often labels are shuffled.
+        seed: of the shuffles.
+    """
+    weights = difference_weights(shuffled_labels(len(a), len(b), n_shuffles + N_CONTROLS, seed=seed))
+    tallied = np.zeros(0, dtype=np.int64)
+    of_layers, of_controls = [], []
+    with torch.inference_mode():
+        for activations in _activations(transformer, [*a, *b], positions):
+            z = standardized(activations, weights, n_shuffles)
+            bins = _bins(z[~np.isnan(z[:, 0])])
+            tallied = _added(tallied, np.bincount(bins[:, 1 : 1 + n_shuffles].ravel()))
+            of_controls.append(bins[:, 1 + n_shuffles :])
+            means = (half.mean(axis=0) for half in np.split(activations, [len(a)]))
+            of_layers.append(np.stack([*means, z[:, 0]]))
+    mean_a, mean_b, z = np.concatenate(of_layers, axis=1)
+    is_tested = ~np.isnan(z)
+    p, q = np.full(z.shape, np.nan), np.full(z.shape, np.nan)
+    p[is_tested] = shares_at_least(_bins(z[is_tested]), tallied)
+    q[is_tested] = benjamini_hochberg(p[is_tested])
+    shuffled = [benjamini_hochberg(shares_at_least(bins, tallied)) for bins in np.concatenate(of_controls).T]
+    layers, numbers = addresses(FfnNeurons(transformer))
+    columns = {"layer": layers, "neuron": numbers, "mean_a": mean_a, "mean_b": mean_b, "z": z, "p": p, "q": q}
+    return Contrasted(
+        n_tokens_a=tuple(prompt.n_prefix for prompt in a),
+        n_tokens_b=tuple(prompt.n_prefix for prompt in b),
+        neurons=pl.DataFrame(
+            [
+                pl.Series(name, column, CONTRAST_NEURONS.schema[name], nan_to_null=True)
+                for name, column in columns.items()
+            ]
+        ),
+        n_significant_shuffled=tuple(int((of_one <= SIGNIFICANT).sum()) for of_one in shuffled),
+    )
+
+
+def shuffled_labels(n_a: int, n_b: int, n_shuffles: int, *, seed: int) -> Bool[np.ndarray, "1+shuffles prompts"]:
+    """[1+shuffles prompts] whether each prompt is taken for one of A: the true labels, then shuffled ones."""
+    true = np.arange(n_a + n_b) < n_a
+    shuffled = [random_stream(seed, Purpose.SHUFFLED_LABELS, number).permutation(true) for number in range(n_shuffles)]
+    return np.stack([true, *shuffled])
+
+
+def difference_weights(
+    labels: Bool[np.ndarray, "labelings prompts"],
+) -> Float[np.ndarray, "prompts labelings"]:
+    """[prompts labelings] what makes of values the mean over A less the mean over B."""
+    n_a = labels.sum(axis=1, keepdims=True)
+    weights: Float[np.ndarray, "prompts labelings"] = np.where(labels, 1 / n_a, -1 / (labels.shape[1] - n_a)).T
+    return weights
+
+
+def standardized(
+    activations: Float[np.ndarray, "prompts units"], weights: Float[np.ndarray, "prompts labelings"], n_shuffles: int
+) -> Float[np.ndarray, "units labelings"]:
+    """[units labelings] differences of means in standard deviations of the shuffled ones, from their mean.
+
+    Args:
+        activations: float64, of one layer.
+        weights: of the true labels, then of shuffled ones.
+        n_shuffles: how many of the shuffled ones make the mean and the standard deviation, the first.
+
+    Returns:
+        Nan for a unit whose activation is the same on all prompts.
+    """
+    differences = activations.T @ weights
+    by_chance = differences[:, 1 : 1 + n_shuffles]
+    spread = by_chance.std(axis=1, ddof=1)
+    # Of equal activations rounding alone makes differences.
+    spread[(activations == activations[0]).all(axis=0) | (spread == 0)] = np.nan
+    z: Float[np.ndarray, "units labelings"] = (differences - by_chance.mean(axis=1)[:, None]) / spread[:, None]
+    return z
+
+
+def shares_at_least(bins: Int[np.ndarray, " _"], tallied: Int[np.ndarray, " bins"]) -> Float[np.ndarray, " _"]:
+    """Share of what was tallied that lies in the bin of each or above it, the one itself counted [ours]."""
+    above = np.append(tallied[::-1].cumsum()[::-1], 0)
+    shares: Float[np.ndarray, " _"] = (1 + above[np.minimum(bins, len(tallied))]) / (1 + tallied.sum())
+    return shares
+
+
+def benjamini_hochberg(p: Float[np.ndarray, " _"]) -> Float[np.ndarray, " _"]:
+    """The least share of false discoveries at which each is called one (Benjamini and Hochberg 1995)."""
+    order = np.argsort(p)
+    raw = p[order] * len(p) / np.arange(1, len(p) + 1)
+    q = np.empty_like(p)
+    q[order] = np.minimum(np.minimum.accumulate(raw[::-1])[::-1], 1)
+    return q
+
+
+def _activations(
+    transformer: Transformer, prompts: Sequence[Prompt], positions: Positions
+) -> Iterator[Float[np.ndarray, "prompts units"]]:
+    """[prompts units] float64, layer by layer."""
+    look: Look = _at_last if positions == "last" else _mean_over_own
+    for columns in prompt_pass.run(transformer, prompts, lambda _: look, batch_tokens=BATCH_TOKENS):
+        yield columns["activations"].double().cpu().numpy()
+
+
+def _at_last(seen: Seen) -> dict[str, Tensor]:
+    return {"activations": seen.batch.at_positions(seen.output.coefficients)}
+
+
+def _mean_over_own(seen: Seen) -> dict[str, Tensor]:
+    coefficients = seen.output.coefficients
+    places = torch.arange(coefficients.shape[1], device=coefficients.device)
+    weights = torch.stack(
+        [
+            ((places <= prompt.position) & (places >= prompt.position - prompt.own_position)) / prompt.n_prefix
+            for prompt in seen.batch.prompts
+        ]
+    )
+    return {"activations": torch.einsum("bt,btw->bw", weights, coefficients.float())}
+
+
+def _bins(z: Float[np.ndarray, "*_"]) -> Int[np.ndarray, "*_"]:
+    bins: Int[np.ndarray, "*_"] = (np.abs(z) * _BINS_PER_SD).astype(np.int64)
+    return bins
+
+
+def _added(one: Int[np.ndarray, " _"], other: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
+    """Two tallies together, however far each goes."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    total = longer.copy()
+    total[: len(shorter)] += shorter
+    return total
