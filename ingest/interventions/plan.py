@@ -202,8 +202,8 @@ def require_one_way(given: Sequence[str]) -> None:
     if len(given) != 1:
         problem = f"not in several ({' and '.join(given)})" if given else "but none was given"
         raise Invalid(
-            f"the neurons must be chosen in exactly one way, {problem}: give where, search (words), neurons, contrast or"
-            " each",
+            f"the neurons must be chosen in exactly one way, {problem}: give where, search (words), neurons,"
+            " contrast or each",
             option="where",
             value=list(given),
         )

@@ -45,9 +45,7 @@ JOBS: Mapping[str, Entry] = {
         "neurothek.ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True, tokenizes=True
     ),
     "neuron_effects": Entry("neurothek.ingest.jobs.neuron_effects.job:NeuronEffectsJob", is_of_query=True),
-    "contrasts": Entry(
-        "neurothek.ingest.jobs.contrasts.job:ContrastsJob", is_of_query=True, fits_masked=True, tokenizes=True
-    ),
+    "contrasts": Entry("neurothek.ingest.jobs.contrasts.job:ContrastsJob", is_of_query=True, tokenizes=True),
 }
 
 NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs and not entry.is_of_query)

@@ -14,6 +14,7 @@ from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.errors import causal_model_needed, signs_needed
 from neurothek.ingest.jobs import registry
+from neurothek.ingest.jobs.additive import AdditiveJob
 from neurothek.ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
 from neurothek.ingest.models import checkpoints
 from neurothek.ingest.models import tokenizer as tokenization
@@ -42,8 +43,11 @@ def needed_first(
 
 
 def after(warehouse: Warehouse, model: str, job: Job[Any], *, identities: Sequence[RunIdentity] = ()) -> Job[Any]:
-    """The job on the runs of others: those that are asked for beside it, else those that are finished."""
-    if not job.needed:
+    """The job on the runs of others: those that are asked for beside it, else those that are finished.
+
+    One that adds to what there is gets the warehouse, where it finds its own.
+    """
+    if not job.needed and not isinstance(job, AdditiveJob):
         return job
     finished = EarlierRuns.finished(warehouse, model, job.context.corpus, jobs=job.needed)
     keys = {**finished.keys, **{one.job: one.key for one in identities if one.job in job.needed}}

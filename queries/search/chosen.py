@@ -134,8 +134,15 @@ def neurons_of_contrast(connection: duckdb.DuckDBPyConnection, model: str, contr
     if contrast not in names:
         raise NotFound.among("contrast", contrast, names, where=f"of {model}")
     rows = records(connection, _NEURONS_OF_CONTRAST, {"model": model, "contrast": contrast, "top": top})
-    why = "no neuron that is not always on tells its prompts apart"
-    return _nonempty(model, f"contrast {contrast}", [(row["layer"], row["neuron"]) for row in rows], why)
+    if not rows:
+        raise NotFound(
+            f"no neuron of {model} tells the prompts of the contrast {contrast} apart, but for those that are always"
+            " on",
+            "contrast more prompts, or others",
+            what="neurons",
+            name=contrast,
+        )
+    return tuple(sorted((row["layer"], row["neuron"]) for row in rows))
 
 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:

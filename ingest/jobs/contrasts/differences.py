@@ -85,8 +85,8 @@ def contrasted(
     )
 
 
-def shuffled_labels(n_a: int, n_b: int, n_shuffles: int, *, seed: int) -> Bool[np.ndarray, "1+shuffles prompts"]:
-    """[1+shuffles prompts] whether each prompt is taken for one of A: the true labels, then shuffled ones."""
+def shuffled_labels(n_a: int, n_b: int, n_shuffles: int, *, seed: int) -> Bool[np.ndarray, "labelings prompts"]:
+    """[labelings prompts] whether each prompt is taken for one of A: the true labels, then shuffled ones."""
     true = np.arange(n_a + n_b) < n_a
     shuffled = [random_stream(seed, Purpose.SHUFFLED_LABELS, number).permutation(true) for number in range(n_shuffles)]
     return np.stack([true, *shuffled])
