@@ -77,6 +77,7 @@ _OF_QUERIES = {
     "random_sets",
     "steering",
     "single_neurons",
+    "contrasts",
     "corpus_id",
 }
 """Fields about what a query found, which nobody can ask for in words."""

@@ -7,7 +7,7 @@ import polars as pl
 from neurothek.dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
 from neurothek.ingest.jobs import registry
 
-UNLISTED = {"continuations"}
+UNLISTED = {"continuations", "contrasts"}
 """Measured with the interventions, whose line tells of both."""
 
 START = datetime(2026, 1, 2)

@@ -96,7 +96,7 @@ def test_every_number_is_that_of_a_loop(model: Opened, positions: Literal["last"
     by_hand = activations_by_hand(model, [*A, *B], positions)
     labelings = shuffled_labels(len(A), len(B), N_SHUFFLES, seed=3).tolist()
     z_by_chance: list[float] = []
-    expected = {}
+    expected: dict[tuple[int, int], tuple[list[float], float | None]] = {}
     for neuron in by_hand[0]:
         values = [row[neuron] for row in by_hand]
         true, *shuffled = (difference(values, labels) for labels in labelings)

@@ -9,8 +9,12 @@ from polars.testing import assert_frame_equal
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded, NotFound, NotMeasured
+from neurothek.catalog.tables.contrasts import Contrasted
 from neurothek.catalog.upkeep.verification import Agreement
 from neurothek.ingest.jobs.contrasts import job as contrasts_job
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.request import Contrast
 from tests.support import ingests
 from tests.support.models import Kind, build
 
@@ -62,11 +66,11 @@ def test_what_is_kept_is_what_is_printed(door: Neurothek, folder: Path, kind: Ki
 def test_another_contrast_leaves_the_first_as_it_is(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
     first = door.contrast("opt", A, B, keep="first")
     measured = contrasts_job.measured_contrast
-    names = []
+    names: list[str] = []
 
-    def noted(*args: object, **kwargs: object) -> object:
-        names.append(args[2].name)  # type: ignore[attr-defined] - a Contrast
-        return measured(*args, **kwargs)  # type: ignore[arg-type] - as they came
+    def noted(transformer: Transformer, tokenizer: Tokenizer, contrast: Contrast, *, seed: int) -> Contrasted:
+        names.append(contrast.name)
+        return measured(transformer, tokenizer, contrast, seed=seed)
 
     monkeypatch.setattr(contrasts_job, "measured_contrast", noted)
     door.contrast("opt", B, A, keep="second")
