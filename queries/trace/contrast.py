@@ -94,7 +94,8 @@ class ContrastPage(TabularAnswer):
 
     def _section(self, title: str, rows: pl.DataFrame, remark: str = "") -> Section:
         table = rows.head(self.top).select(
-            pl.col("address").alias("neuron"),
+            # Without the model's name, of which all are: on a narrow terminal addresses would be cut.
+            pl.format("L{}N{}", "layer", "neuron").alias("neuron"),
             pl.col("mean_a").alias("A"),
             pl.col("mean_b").alias("B"),
             "z",
