@@ -70,6 +70,9 @@ TAMPERING = {
     "continuations": "continuation = continuation || '!'",
     "attribute_scores": "score = 1 - score",
     "neuron_effects": "nll = nll * 1.1",
+    "contrasts": "n_significant_shuffled = n_significant_shuffled + 0.5",
+    "contrast_prompts": "n_tokens = n_tokens + 50",
+    "contrast_neurons": "mean_a = mean_a + 0.1",
     "control_coherences": "coherence = coherence + 0.01",
 }
 OF_POLES = [table.name for job in OF_SIGNS for table in JOB_TABLES[job]]
@@ -103,6 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **written)
     )
     door.run_intervention(door.plan_intervention("tiny", where="neuron < 2", tokens=100, one_by_one=True))
+    door.contrast("tiny", ["the school", "one two", "river bus"], ["a roof", "seven", "the sea"], keep="mine")
     return folder
 
 

@@ -11,6 +11,7 @@ import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs.registry import NAMES, OF_MASKED
+from neurothek.ingest.request import Contrast, PromptSet
 from tests.support import ingests
 from tests.support.models import Kind, build
 
@@ -60,3 +61,7 @@ def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:
     for options in ({"sets": 2, **written}, {"one_by_one": True}):
         planned = door.plan_intervention("tiny", where="layer = 0 and neuron < 3", tokens=100, **options)
         door.run_intervention(replace(planned, request=replace(planned.request, device=device)))
+    sets = (PromptSet("texts", ("the school", "one two", "river")), PromptSet("texts", ("a roof", "seven", "the sea")))
+    contrasts = (Contrast("mine", *sets), Contrast("all", *sets, positions="all"))
+    asked = replace(planned.request, jobs=("contrasts",), named=("contrasts",), contrasts=contrasts, device=device)
+    ingests.measure(door.warehouse, "tiny", asked)
