@@ -38,9 +38,7 @@ def main() -> None:
             }
             best = best_seconds(contenders, rounds=ROUNDS)
             bare = best["bare"]
-            rows += [
-                (f"{length}", name, f"{best[name]:.2f}", f"{best[name] / bare:.2f}") for name in ("last", "all")
-            ]
+            rows += [(f"{length}", name, f"{best[name]:.2f}", f"{best[name] / bare:.2f}") for name in ("last", "all")]
     text = f"""## Contrasts
 
 {N_LAYERS} layers of the OPT-125m shape, {N_PROMPTS} prompts of each set, of equal lengths, {N_SHUFFLES} shuffles of
