@@ -51,6 +51,7 @@ ALL: Sequence[Sequence[str]] = (
     *(["export", "OUT"], ["merge", "HONEST"], ["verify", "tiny-2m"], ["remove", "tiny-2m", "--yes"]),
     *(["trace", "tiny-1m", "school"], ["switch", "tiny-1m", "school", "L0N0"], ["ingest", "tiny-1m", "--plan"]),
     *(["intervene", "tiny-1m", "--where", "layer = 0"], ["annotate", "tiny-1m", "--rules"], ["import", "OUT"]),
+    *(["trace", "tiny-1m", "school", "--toward", "bus"], ["trace", "tiny-1m", "school", "--instead", "bus"]),
     *(["contrast", "tiny-1m", "--keep", "mine"], ["contrast", "tiny-1m", "--a", "builtin:questions", "--b", "OUT"]),
 )
 
@@ -269,6 +270,7 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
     "switch": lambda call: call.door.switch(call.model, "school", "L0N0"),
     "switch_together": lambda call: call.door.switch_together(call.model, "school", "L0N0", "L1N1"),
     "contrast": lambda call: call.door.contrast(call.model, ["school", "bus"], ["tea", "coffee"]),
+    "attribute": lambda call: call.door.attribute(call.model, "school", instead=" bus"),
     "ingest": lambda call: call.door.ingest(call.model),
     "plan": lambda call: call.door.plan(call.model),
     "lacking": lambda call: call.door.lacking("voita"),

@@ -101,6 +101,25 @@ TRACE_STATES = FrameSchema(
 )
 
 
+TRACE_ATTRIBUTIONS = FrameSchema(
+    name="trace_attributions",
+    key=("rank",),
+    columns={
+        "rank": INTEGER,
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "direct": DOUBLE,
+        "relevance": DOUBLE,
+        "ablated": DOUBLE,
+    },
+    # What switching a neuron off does was not asked.
+    nullable=frozenset({"ablated"}),
+)
+
+AttributionOrder = Literal["relevance", "direct"]
+"""What neurons are sorted by, the largest size first: their effect by gradients, or what they add themselves."""
+
 TRACE_CELLS = FrameSchema(
     name="trace_cells",
     key=("layer", "position"),
@@ -183,6 +202,26 @@ class Traced:
     # rows of TRACE_RAISING: the neurons of all layers that raise it, whose centred scores are above 0;
     # `probability_off` and `logit_off` are its own with that neuron set to 0 at every position
     raising: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """What neurons add to the logit of one token less that of another at one position of a prompt."""
+
+    tokens: tuple[str, ...]  # texts of the prompt's tokens, a prepended BOS included
+    position: int  # the position after which the next token is read, 0-based
+    final_token: int  # the token that the model predicts there
+    toward: int  # the token that was asked about, else the predicted one
+    instead: int | None  # the token whose logit is taken off; None: the mean over the vocabulary is
+    difference: float  # the logit of `toward` less that of `instead`, or less the mean
+    direct_total: float  # what all neurons add to it themselves, at the position
+    # rows of TRACE_ATTRIBUTIONS: `direct`, what a neuron adds to the difference at the position, through the final norm
+    # alone; `relevance`, its activations at all positions times the gradient of the difference, by the rules of RelP;
+    # `ablated`, what the difference loses with that neuron set to 0 at every position; the first rows have it
+    neurons: pl.DataFrame
+    # correlations of `direct` and of `relevance` with `ablated`, over the neurons that have it; None of fewer than 3
+    correlation_direct: float | None
+    correlation_relevance: float | None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import neurothek
-from neurothek.api import answers, contents, contrasts, interventions, measurements, prompts, upkeep
+from neurothek.api import answers, attribution, contents, contrasts, interventions, measurements, prompts, upkeep
 from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import IngestRequest, TextRequest
 from neurothek.queries.search.question import Conditions, Question
@@ -42,6 +42,7 @@ GROUPS: Mapping[str, ModuleType] = {
     "Ask the warehouse": answers,
     "See what is there": contents,
     "Run a model": prompts,
+    "Attribute a prediction": attribution,
     "Contrast prompts": contrasts,
     "Measure": measurements,
     "Change neurons": interventions,

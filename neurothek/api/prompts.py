@@ -89,7 +89,7 @@ def trace(
         # One that is not there is refused before the model runs.
         choose_corpora(connection, [model], corpus)
     matrices = [matrix_of(one, base.warehouse.maps) for one in stored]
-    _require_prompt(prompt, position)
+    require_prompt(prompt, position)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.open_models import OPEN_MODELS
     from neurothek.ingest.trace.trace import trace
@@ -196,7 +196,7 @@ def trace_grid(
         address = None if neuron is None else neuron_of(connection, model, neuron)
         stored = lens_matrices(connection, model, lens, corpus=corpus)
     matrices = [matrix_of(one, base.warehouse.maps) for one in stored]
-    _require_prompt(prompt)
+    require_prompt(prompt)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.ablation import Ablation
     from neurothek.ingest.trace.grid import trace_grid
@@ -244,7 +244,7 @@ def activations(
 
     with base.reader() as connection:
         address = find_neuron(connection, neuron)
-    _require_prompt(prompt)
+    require_prompt(prompt)
     require_weights(address.of, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.grid import activations_along
     from neurothek.ingest.trace.open_models import OPEN_MODELS
@@ -308,7 +308,7 @@ def switch(
         address = neuron_of(connection, model, neuron)
         firing = firing_beside(connection, address)
     chosen = address.of
-    _require_prompt(prompt, position)
+    require_prompt(prompt, position)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.ablation import Ablation, ablated
     from neurothek.ingest.trace.open_models import OPEN_MODELS
@@ -424,7 +424,7 @@ _LARGEST = 1e30
 _LARGEST_SEED = 2**63 - 1
 
 
-def _require_prompt(prompt: str, position: int | None = None) -> None:
+def require_prompt(prompt: str, position: int | None = None) -> None:
     """Refuse before an engine is loaded what no tokenizer can make right.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neurothek.api import answers, contents, contrasts, interventions, measurements, prompts, upkeep
+from neurothek.api import answers, attribution, contents, contrasts, interventions, measurements, prompts, upkeep
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.arguments import expanded, validated
 from neurothek.catalog.problems import NeurothekError
@@ -52,6 +52,7 @@ class Neurothek:
     switch_together = prompts.switch_together
     shortcut = prompts.shortcut
     contrast = contrasts.contrast
+    attribute = attribution.attribute
 
     ingest = measurements.ingest
     plan = measurements.plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -15,8 +15,9 @@ from neurothek.cli.options import Format, common_options, format_option, pass_wa
 from neurothek.cli.printing import show_tables
 
 if TYPE_CHECKING:
-    from neurothek.catalog.tables.traces import RaisingOrder
-    from neurothek.queries.trace.trace import Lens
+    from neurothek.catalog.tables.traces import AttributionOrder, RaisingOrder
+    from neurothek.queries.trace.attribution import AttributionPage
+    from neurothek.queries.trace.trace import Lens, TracePage
 
 
 @click.command()
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
 )
 @click.option("--token", metavar="TEXT", help="Also show the ranks and scores of this token; ·school is ' school'.")
 @click.option(
+    "--toward",
+    metavar="TEXT",
+    help="Rank the neurons of all layers by their effect on the logit of this token instead of showing the layers.",
+)
+@click.option(
+    "--instead",
+    metavar="TEXT",
+    help="Take the logit of this token off that of --toward.  [default: the mean of all tokens]",
+)
+@click.option(
     "--lens",
     type=click.Choice(["id", "mat"]),
     default="id",
@@ -46,18 +57,19 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 1000),
     default=10,
     show_default=True,
-    help="Number of neurons to list, of those of all layers that raise the token most.",
+    help="Number of neurons to list, of those of all layers that raise the token most; with --toward by either sign.",
 )
 @click.option(
     "--sort",
-    type=click.Choice(["centred", "score", "share"]),
-    default="centred",
-    show_default=True,
-    help="Order of these neurons: by what each adds to the token's score, less the mean over all tokens (centred) or"
-    " not (score), or by its share of the layer's update.",
+    type=click.Choice(["centred", "score", "share", "relevance", "direct"]),
+    help="Order of these neurons: by what each adds to the token's score, less the mean over all tokens (centred, the"
+    " default) or not (score), or by its share of the layer's update. With --toward: by its effect through all layers"
+    " (relevance, the default), or by what it adds itself (direct).",
 )
 @click.option(
-    "--effects", is_flag=True, help="Also show the effect on the token of switching off each of the first ten."
+    "--effects",
+    is_flag=True,
+    help="Also show the effect on the token of switching off each of the first ten; with --toward, of the first 50.",
 )
 @click.option(
     "--corpus",
@@ -77,9 +89,11 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     position: int | None,
     top: int,
     token: str | None,
+    toward: str | None,
+    instead: str | None,
     lens: Lens,
     raising: int,
-    sort: RaisingOrder,
+    sort: RaisingOrder | AttributionOrder | None,
     effects: bool,
     corpus: str | None,
     weights: str | None,
@@ -94,25 +108,48 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     layer that contribute most. --lens mat also shows what the model predicts from each of its states, both directly and
     through the matrix that leads to the last state. The command runs the model, using the weights that were measured.
 
+    With --toward or --instead, the answer is about a difference of two logits: the neurons of all layers with the
+    largest effects on it, by gradients through the layers above, in which norms and attention are held (relevance), and
+    by what each adds itself (direct). --effects switches the first 50 off one by one, and says how well both agree with
+    that.
+
     With --interactive, the model is opened once and answers one prompt a line, PROMPT first if it is given. Ctrl-D
     leaves. With --format json, each answer is one line.
     """
+    files: _Files = {"corpus": corpus, "weights": weights, "allow_pickle": allow_pickle}
+    is_attribution = toward is not None or instead is not None
+    if is_attribution:
+        _refuse_beside_attribution(token=token is not None, lens=lens == "mat")
+    if sort is not None and (sort in _ATTRIBUTION_ORDERS) != is_attribution:
+        raise click.UsageError(f"--sort {sort} is {'for' if not is_attribution else 'not for'} --toward or --instead")
 
     def answer(text: str) -> None:
-        page = warehouse.trace(
-            model,
-            text,
-            position=position,
-            top=top,
-            token=token,
-            lens=lens,
-            raising=raising,
-            sort=sort,
-            effects=effects,
-            corpus=corpus,
-            weights=weights,
-            allow_pickle=allow_pickle,
-        )
+        page: TracePage | AttributionPage
+        if is_attribution:
+            page = warehouse.attribute(
+                model,
+                text,
+                toward=toward,
+                instead=instead,
+                position=position,
+                top=max(1, raising),
+                sort="direct" if sort == "direct" else "relevance",
+                ablate=effects,
+                **files,
+            )
+        else:
+            page = warehouse.trace(
+                model,
+                text,
+                position=position,
+                top=top,
+                token=token,
+                lens=lens,
+                raising=raising,
+                sort="score" if sort == "score" else "share" if sort == "share" else "centred",
+                effects=effects,
+                **files,
+            )
         show_tables(page.sections(), output_format, page.data(), head=page.summary)
 
     if is_interactive:
@@ -125,6 +162,24 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     if prompt is None:
         raise click.UsageError("Missing argument 'PROMPT'; --interactive reads prompts line by line")
     answer(prompt)
+
+
+_ATTRIBUTION_ORDERS = ("relevance", "direct")
+
+
+class _Files(TypedDict):
+    """Where facts and weights come from."""
+
+    corpus: str | None
+    weights: str | None
+    allow_pickle: bool
+
+
+def _refuse_beside_attribution(**given: bool) -> None:
+    """Refuse options about layers and states, which an attribution does not show."""
+    for option, is_there in given.items():
+        if is_there:
+            raise click.UsageError(f"--{option} does not go with --toward or --instead, which show no layers")
 
 
 def _converse(first: str | None, answer: Callable[[str], None]) -> int:

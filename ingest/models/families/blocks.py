@@ -13,6 +13,7 @@ from transformers import Cache
 
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.norms import Rotary
+from neurothek.ingest.models.families.relevance import RelevanceRules, halved
 from neurothek.ingest.models.families.sub_modules import SubModules
 
 
@@ -152,6 +153,41 @@ class Block:
             gates=gates[0].view(*rows, -1)[..., : activations.shape[-1]] if gates else None,
             divisors=rms(outputs[0], eps_of(norm)) if norm is not None else None,
         )
+
+    def with_relevance(
+        self, stream: Float[Tensor, "batch time d_model"]
+    ) -> tuple[Float[Tensor, "batch time d_model"], Float[Tensor, "..."], Float[Tensor, " batch"] | None]:
+        """Run the block so that gradients reach what enters it, by the rules of `RelevanceRules`.
+
+        Args:
+            stream: what enters, of sequences without padding.
+
+        Returns:
+            What leaves; the neurons' activations in its graph, [batch time d_ffn] or [batch*time d_ffn]; and what the
+            FFN's output is divided by at the last position, None where it is added as it is.
+        """
+        self._shape, self._start = (stream.shape[0], stream.shape[1]), 0
+        seen: list[Tensor] = []
+        is_gated = self._layout.family.is_gated
+
+        def collect(_: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+            seen.append(halved(given[0]) if is_gated else given[0])
+            return (seen[0], *given[1:])
+
+        arguments = self._arguments(stream, None, 0)
+        if self._rotary is not None:
+            # Those of an earlier pass without gradients may be there.
+            angles = self._rotary(stream, start=0, kind=self._layout.angles)
+            arguments["position_embeddings"] = tuple(one.clone() for one in angles)
+        norm = self._written_norm
+        with ExitStack() as hooks:
+            handle = self._values.register_forward_pre_hook(collect)
+            hooks.callback(handle.remove)
+            outputs = [] if norm is None else hooks.enter_context(_collected(norm, _input))
+            hooks.enter_context(RelevanceRules())
+            after = self._module(stream, **arguments)
+        divisors = None if norm is None else rms(outputs[0].detach()[:, -1:], eps_of(norm))[:, 0]
+        return _output((), after), seen[0], divisors
 
     @contextmanager
     def changed(self, change: Change) -> Iterator[None]:

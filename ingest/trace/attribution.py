@@ -1,0 +1,172 @@
+"""Which neurons make a model predict one token and not another: directly, by gradients, and by switching them off."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from neurothek.catalog.tables.traces import TRACE_ATTRIBUTIONS, Attributed, AttributionOrder
+from neurothek.ingest.errors import nothing_to_trace
+from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.models.tokenizer import Tokenizer
+from neurothek.ingest.models.transformer import Transformer
+from neurothek.ingest.trace.ablation import Ablation, last_streams
+from neurothek.ingest.trace.open_models import ids_of, place_of
+
+N_ABLATED = 50
+"""Neurons that are switched off one by one, if asked."""
+
+LEAST_CORRELATED = 3
+
+
+def attributed(
+    transformer: Transformer,
+    tokenizer: Tokenizer,
+    prompt: str,
+    *,
+    position: int | None = None,
+    toward: int | None = None,
+    instead: int | None = None,
+    limit: int = 20,
+    sort: AttributionOrder = "relevance",
+    ablates: bool = False,
+) -> Attributed:
+    """Rank the neurons of all layers by their effect on the logit of one token less that of another.
+
+    Args:
+        transformer: the model.
+        tokenizer: its tokenizer.
+        prompt: the text; a BOS is put in front where the tokenizer does so.
+        position: the position after which the next token is read, as `trace` takes it; None: the last.
+        toward: id of the token; None: the one that the model predicts.
+        instead: id of the token whose logit is taken off; None: the mean logit of the vocabulary.
+        limit: how many neurons are listed, the largest effects of either sign.
+        sort: which effect.
+        ablates: whether the first `N_ABLATED` of them are switched off one by one.
+    """
+    if transformer.shape.is_masked:
+        raise nothing_to_trace()
+    ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
+    place = place_of(ids, position)
+    lens = Lens.of(transformer, tokenizer)
+    # Attention looks back only: what comes after the position changes nothing there.
+    passed = _passed(transformer, ids[: place + 1])
+    last = passed.stream[0, -1].detach().float()
+    final = int(lens.logits(last[None])[0].argmax())
+    rows = [final if toward is None else _row(lens, toward), *([] if instead is None else [_row(lens, instead)])]
+    reader, constant = _reader(lens, rows, last)
+    gradients = torch.autograd.grad(passed.stream[0, -1].float() @ reader, passed.activations)
+    n_ids = place + 1
+    direct, relevance, coefficients = [], [], []
+    with torch.inference_mode():
+        for layer, (activations, gradient) in enumerate(zip(passed.activations, gradients, strict=True)):
+            values = activations.detach().reshape(n_ids, -1).float()
+            relevance.append((values * gradient.reshape(n_ids, -1)).sum(0).double())
+            divisor = passed.divisors[layer]
+            written = values[-1] if divisor is None else values[-1] / divisor
+            direct.append((written * (transformer.value_vectors(layer) @ reader)).double())
+            coefficients.append(values[-1])
+        difference = float(last @ reader) + constant
+        effects = {
+            "coefficient": torch.stack(coefficients).cpu().numpy(),
+            "direct": torch.stack(direct).cpu().numpy(),
+            "relevance": torch.stack(relevance).cpu().numpy(),
+        }
+        frame = _first(effects, limit=limit, sort=sort)
+        off = _ablated(transformer, ids[:n_ids], frame, lens, rows) if ablates else []
+    ablated = [difference - one for one in off]
+    frame = frame.with_columns(pl.Series("ablated", [*ablated, *[None] * (frame.height - len(ablated))], pl.Float64))
+    return Attributed(
+        tokens=tokenizer.texts(ids),
+        position=place,
+        final_token=int(lens.vocabulary.ids[final]),
+        toward=int(lens.vocabulary.ids[rows[0]]),
+        instead=instead,
+        difference=difference,
+        direct_total=float(effects["direct"].sum()),
+        neurons=TRACE_ATTRIBUTIONS.check(frame.cast(pl.Schema(TRACE_ATTRIBUTIONS.columns))),
+        correlation_direct=_correlation(frame["direct"].to_list(), ablated),
+        correlation_relevance=_correlation(frame["relevance"].to_list(), ablated),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Passed:
+    """A pass of a prompt that gradients follow back."""
+
+    stream: Float[Tensor, "one time d_model"]  # what leaves the last block
+    activations: list[Tensor]  # by layer [time d_ffn], or [1 time d_ffn]: the neurons' activations, in the graph
+    divisors: list[Tensor | None]  # by layer what the FFN's output is divided by at the last position; None: nothing
+
+
+def _passed(transformer: Transformer, ids: Int[np.ndarray, " time"]) -> _Passed:
+    tokens = torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device)
+    # Whatever made it, a stream of its own is what gradients reach.
+    stream = transformer.embed(tokens).clone().requires_grad_()
+    activations: list[Tensor] = []
+    divisors: list[Tensor | None] = []
+    with ExitStack() as blocks:
+        for layer in range(transformer.shape.n_layers):
+            block = blocks.enter_context(transformer.block(layer))
+            stream, of_layer, divisor = block.with_relevance(stream)
+            activations.append(of_layer)
+            divisors.append(divisor)
+        return _Passed(stream, activations, divisors)
+
+
+def _reader(
+    lens: Lens, rows: Sequence[int], last: Float[Tensor, " d_model"]
+) -> tuple[Float[Tensor, " d_model"], float]:
+    """What reads the difference in the last stream, and what the final norm's bias adds to it: its divisor is held."""
+    vocabulary = lens.vocabulary.rows
+    others = vocabulary[rows[1]] if len(rows) > 1 else vocabulary.mean(0, dtype=torch.float64).float()
+    row = (vocabulary[rows[0]] - others)[None].clone()
+    if lens.norm is None:
+        return row[0], 0.0
+    constant = float(row[0] @ lens.norm.beta)
+    return lens.norm.readers_(row)[0] / lens.divisors(last[None])[0], constant
+
+
+def _row(lens: Lens, token_id: int) -> int:
+    """The token as a row of the vocabulary."""
+    return int(np.searchsorted(lens.vocabulary.ids, token_id))
+
+
+def _first(
+    effects: dict[str, Float[np.ndarray, "layers neurons"]], *, limit: int, sort: AttributionOrder
+) -> pl.DataFrame:
+    """The neurons with the largest effects of either sign; of equal ones the lower layer and neuron."""
+    sizes = np.abs(effects[sort])
+    order = np.argsort(-sizes, axis=None, kind="stable")[:limit]
+    layers, neurons = np.unravel_index(order, sizes.shape)
+    columns = {name: one[layers, neurons] for name, one in effects.items()}
+    return pl.DataFrame({"rank": np.arange(1, len(order) + 1), "layer": layers, "neuron": neurons, **columns})
+
+
+def _ablated(
+    transformer: Transformer, ids: Int[np.ndarray, " time"], frame: pl.DataFrame, lens: Lens, rows: Sequence[int]
+) -> list[float]:
+    """The difference with each of the first neurons set to 0 at every position, and the final norm as it then is."""
+    ablations = [
+        Ablation(layer, neuron, 0.0) for layer, neuron in frame.head(N_ABLATED).select("layer", "neuron").rows()
+    ]
+    changes = [{one.layer: one.change(transformer.device)} for one in ablations]
+    _, *streams = last_streams(transformer, ids, changes).streams
+    differences = []
+    for stream in streams:
+        reader, constant = _reader(lens, rows, stream[0].float())
+        differences.append(float(stream[0].float() @ reader) + constant)
+    return differences
+
+
+def _correlation(effects: Sequence[float], ablated: Sequence[float]) -> float | None:
+    """Of Pearson; None of fewer than three, or where one of them does not vary."""
+    if len(ablated) < LEAST_CORRELATED:
+        return None
+    pairs = np.array([effects[: len(ablated)], ablated])
+    return float(np.corrcoef(pairs)[0, 1]) if (pairs.std(axis=1) > 0).all() else None
