@@ -144,7 +144,9 @@ class Transformer:
         """The block `layer`, its weights there for the duration of the context."""
         module = self._layers[layer]
         if layer not in self._loaded:
-            self._loader.fill_(module, f"{self._family.layers}.{layer}")
+            # Whoever opens it first: gradients may be asked for later, which no tensor of an inference serves.
+            with torch.inference_mode(mode=False):
+                self._loader.fill_(module, f"{self._family.layers}.{layer}")
             self._loaded.add(layer)
         is_outermost = layer not in self._at_work
         self._at_work.add(layer)

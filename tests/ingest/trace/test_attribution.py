@@ -245,9 +245,10 @@ def test_a_position_is_read_as_the_end_of_a_prompt(
 
 
 def test_it_can_be_asked_for_after_passes_without_gradients(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Angles of an earlier pass of the same length are there, which no gradient may follow."""
-    transformer, tokenizer = opened(made(tmp_path_factory, "llama"))
-    first = attributed(transformer, tokenizer, PROMPT)
+    """Weights that such a pass loaded, and angles that it made for as many positions, are there."""
+    folder = made(tmp_path_factory, "llama")
+    first = attributed(*opened(folder), PROMPT)
+    transformer, tokenizer = opened(folder)
     with torch.inference_mode():
         stream = transformer.embed(ids_of(tokenizer))
         for layer in range(N_LAYERS):
