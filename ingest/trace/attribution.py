@@ -61,24 +61,11 @@ def attributed(
     rows = [final if toward is None else _row(lens, toward), *([] if instead is None else [_row(lens, instead)])]
     reader, constant = _reader(lens, rows, last)
     gradients = torch.autograd.grad(passed.stream[0, -1].float() @ reader, passed.activations)
-    n_ids = place + 1
-    direct, relevance, coefficients = [], [], []
     with torch.inference_mode():
-        for layer, (activations, gradient) in enumerate(zip(passed.activations, gradients, strict=True)):
-            values = activations.detach().reshape(n_ids, -1).float()
-            relevance.append((values * gradient.reshape(n_ids, -1)).sum(0).double())
-            divisor = passed.divisors[layer]
-            written = values[-1] if divisor is None else values[-1] / divisor
-            direct.append((written * (transformer.value_vectors(layer) @ reader)).double())
-            coefficients.append(values[-1])
-        difference = float(last @ reader) + constant
-        effects = {
-            "coefficient": torch.stack(coefficients).cpu().numpy(),
-            "direct": torch.stack(direct).cpu().numpy(),
-            "relevance": torch.stack(relevance).cpu().numpy(),
-        }
+        effects = _effects(transformer, passed, gradients, reader)
         frame = _first(effects, limit=limit, sort=sort)
-        off = _ablated(transformer, ids[:n_ids], frame, lens, rows) if ablates else []
+        off = _ablated(transformer, ids[: place + 1], frame, lens, rows) if ablates else []
+    difference = float(last @ reader) + constant
     ablated = [difference - one for one in off]
     frame = frame.with_columns(pl.Series("ablated", [*ablated, *[None] * (frame.height - len(ablated))], pl.Float64))
     return Attributed(
@@ -117,6 +104,21 @@ def _passed(transformer: Transformer, ids: Int[np.ndarray, " time"]) -> _Passed:
             activations.append(of_layer)
             divisors.append(divisor)
         return _Passed(stream, activations, divisors)
+
+
+def _effects(
+    transformer: Transformer, passed: _Passed, gradients: Sequence[Tensor], reader: Float[Tensor, " d_model"]
+) -> dict[str, Float[np.ndarray, "layers neurons"]]:
+    """By column [layers neurons] the activation at the last position, and both effects, float64."""
+    columns: dict[str, list[Tensor]] = {"coefficient": [], "direct": [], "relevance": []}
+    for layer, (activations, gradient) in enumerate(zip(passed.activations, gradients, strict=True)):
+        width = activations.shape[-1]
+        values, divisor = activations.detach().reshape(-1, width).float(), passed.divisors[layer]
+        written = values[-1] if divisor is None else values[-1] / divisor
+        columns["coefficient"].append(values[-1])
+        columns["direct"].append((written * (transformer.value_vectors(layer) @ reader)).double())
+        columns["relevance"].append((values * gradient.reshape(-1, width)).sum(0).double())
+    return {name: torch.stack(of_layers).cpu().numpy() for name, of_layers in columns.items()}
 
 
 def _reader(

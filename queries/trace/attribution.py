@@ -14,7 +14,7 @@ from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import texts_of
-from neurothek.queries.trace.trace import quoted_end, with_facts
+from neurothek.queries.trace.trace import joined_with_facts, quoted_end
 
 ATTRIBUTION_COLUMNS: Mapping[str, pl.DataType] = {
     "rank": INTEGER,
@@ -126,7 +126,7 @@ def attribution_page(
     """Join the effects with what the warehouse knows about tokens and neurons."""
     ids = {attributed.final_token, attributed.toward, *([] if attributed.instead is None else [attributed.instead])}
     texts = texts_of(connection, model.tokenizer_id, ids)
-    rows = with_facts(connection, model, attributed.neurons.to_dicts())
+    rows = joined_with_facts(connection, model, attributed.neurons.to_dicts())
     return AttributionPage(
         model.name,
         attributed,

@@ -348,7 +348,7 @@ def trace_page(
         final=texts[traced.final_token],
         token=token,
         layers=_layers(traced, texts),
-        neurons=framed(with_facts(connection, model, traced.neurons.to_dicts()), NEURON_COLUMNS),
+        neurons=framed(joined_with_facts(connection, model, traced.neurons.to_dicts()), NEURON_COLUMNS),
         states=_states(traced, texts),
         raised=texts[traced.raised_token],
         raising=_raising(connection, model, traced),
@@ -378,14 +378,14 @@ def _states(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
 
 
 def _raising(connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced) -> pl.DataFrame:
-    rows = with_facts(connection, model, traced.raising.to_dicts())
+    rows = joined_with_facts(connection, model, traced.raising.to_dicts())
     for row in rows:
         off = row["probability_off"]
         row["change_off"] = None if off is None else off - traced.raised_probability
     return framed(rows, RAISING_COLUMNS)
 
 
-def with_facts(
+def joined_with_facts(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, rows: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The rows, with what the catalog says of their neurons, and the list that each writes at its coefficient."""
