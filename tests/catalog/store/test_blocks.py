@@ -100,12 +100,14 @@ def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, mon
         def finish(self) -> None:
             pass
 
-    monkeypatch.setattr("neurothek.catalog.store.blocks._READ_BYTES", 5 * BLOCK_BYTES)
-    watcher = Watcher()
-    Warehouse(path).require_whole(progress=watcher)
-    total, *steps = watcher.tasks["reading blocks"]
-    assert sum(steps) == total == (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
-    assert set(steps[:-1]) == {5}
+    # A block is read whole, however large it is.
+    for n_bytes, at_a_time in ((5 * BLOCK_BYTES, 5), (BLOCK_BYTES - 1, 1)):
+        monkeypatch.setattr("neurothek.catalog.store.blocks._READ_BYTES", n_bytes)
+        watcher = Watcher()
+        Warehouse(path).require_whole(progress=watcher)
+        total, *steps = watcher.tasks["reading blocks"]
+        assert sum(steps) == total == (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
+        assert set(steps[:-1]) == {at_a_time}
 
 
 def test_pieces_beyond_the_end_are_missing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

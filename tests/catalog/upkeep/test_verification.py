@@ -254,10 +254,10 @@ def filled(name: str, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def judge(name: str, measured: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
+def judge(name: str, measured: pl.DataFrame, stored: pl.DataFrame, *, tolerance: float = 1e-4) -> pl.DataFrame:
     keys = list(BY_NAME[name].key)
     pairs = measured.join(stored, on=keys, suffix="_stored", maintain_order="left")
-    return deviations(BY_NAME[name], pairs, tolerance=1e-4)
+    return deviations(BY_NAME[name], pairs, tolerance=tolerance)
 
 
 @pytest.mark.parametrize("name", MEASURED_ONCE)
@@ -335,6 +335,15 @@ def test_only_ids_of_numbers_next_to_each_other_change_places(ids: list[int] | N
     worst = found.head(5).max()
     assert found.tail(5).max() == 0
     assert ("equal" if worst == 0 else "close" if worst == 1 else "different") == kind
+
+
+def test_as_far_apart_as_rounding_moves_them_is_near_enough_to_change_places() -> None:
+    # A step of 1 beside 4 is a quarter: in numbers that are exact, at the bound for it and within for the next.
+    rows = pl.DataFrame({"top_scores": [[4.0, 5.0, 16.0]], "top_token_ids": [[1, 2, 3]]})
+    measured = filled("controls", rows)
+    stored = measured.with_columns(top_token_ids=pl.Series([[2, 1, 3]], dtype=IDS))
+    for tolerance, is_close in ((0.25, True), (0.249, False)):
+        assert (judge("controls", measured, stored, tolerance=tolerance)["top_token_ids"][0] <= 1) == is_close
 
 
 def part(table: str, *counts: int, largest: float = 0.0, first: str = "") -> Agreement:

@@ -13,7 +13,9 @@ from neurothek.dashboards.widgets.address import (
     asked_models,
     asked_number,
     asked_place,
+    own_key,
     remember,
+    start_afresh,
 )
 
 
@@ -135,3 +137,12 @@ def test_what_is_there_already_is_not_written_again(monkeypatch: pytest.MonkeyPa
     assert written == []
     remember(layer="5")
     assert written == ["layer"]
+
+
+def test_fields_have_another_key_each_time_they_start_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "st", SimpleNamespace(session_state={}))
+    keys = [own_key("layer")]
+    for _ in range(3):
+        start_afresh()
+        keys.append(own_key("layer"))
+    assert keys == ["layer", "layer-1", "layer-2", "layer-3"]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, _Tiling, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes
 
 K = 7
@@ -139,3 +139,43 @@ def test_buffers_take_half_as_much_again_as_the_scores(subtests: pytest.Subtests
                 assert workspace_bytes(rows) == threads * rows * columns * 6
             finally:
                 torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        ScorerOptions(largest=K),
+        ScorerOptions(smallest=K),
+        ScorerOptions(moments=True),
+        ScorerOptions(largest=K, smallest=K, moments=True, histogram=True),
+    ],
+)
+def test_a_part_holds_what_is_kept_of_its_vectors_and_nothing_else(keep: ScorerOptions) -> None:
+    whole = Scorer(integers(300, 16), keep=keep).score(integers(40, 16, seed=1))
+    part = whole.part(7, 31)
+    for side in ("largest", "smallest"):
+        found, expected = getattr(part, side), getattr(whole, side)
+        assert (found is None) == (expected is None) == (side not in keep.sides)
+        if found is not None:
+            assert torch.equal(found.rows, expected.rows[7:31])
+            assert torch.equal(found.values, expected.values[7:31])
+    assert (part.moments is None) == (whole.moments is None) == (not keep.moments)
+    if part.moments is not None:
+        assert whole.moments is not None
+        assert torch.equal(part.moments.mean, whole.moments.mean[7:31])
+        assert torch.equal(part.moments.sd, whole.moments.sd[7:31])
+    assert (part.histogram is None) == (whole.histogram is None) == (not keep.histogram)
+    if part.histogram is not None:
+        assert whole.histogram is not None
+        assert torch.equal(part.histogram, whole.histogram[7:31])
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 512])
+def test_blocks_are_as_few_as_can_be_and_even_in_number(most: int) -> None:
+    tiling = _Tiling(columns=most, product_rows=1, piece_rows=1, histogram_rows=1)
+    assert tiling.columns_of(0) == tiling.columns_of(1) == 1
+    for n_vectors in (2, 3, 8, 13, 511, 512, 1024, 1025, 5000):
+        columns = tiling.columns_of(n_vectors)
+        fewest = next(n for n in range(2, n_vectors + 2, 2) if n * most >= n_vectors)
+        # The smallest that this many blocks of have room for all of them.
+        assert columns == next(size for size in range(1, most + 1) if size * fewest >= n_vectors)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.queries.neuron.logits import LEVELS, WIDTH, frequencies, sparkline
+from neurothek.queries.names.models import MeasuredCorpus
+from neurothek.queries.neuron.logits import LEVELS, WIDTH, frequencies, position_rows, sparkline
+from neurothek.queries.neuron.page_rows import NeuronRows
 
 
 def test_profile_numbers() -> None:
@@ -62,3 +64,19 @@ def test_more_activity_is_no_lower_line(shares: list[float]) -> None:
 def test_nothing_is_no_line_or_an_empty_one() -> None:
     assert sparkline(None) is None
     assert sparkline([]) == ""
+
+
+def test_the_whole_corpus_is_told_first_whatever_its_domains_are_called() -> None:
+    corpus = MeasuredCorpus("m", "c", 1, is_shown=True, n_tokens=40, sequence_length=5, activation_rule=None)
+    domains = ("prose", "all", "academic", "code")
+    rows = [
+        {"domain": domain, "counts_64": [1, 2], "n_sequences": number, "first_position": 1}
+        for number, domain in enumerate(domains)
+    ]
+    page = NeuronRows(corpus, is_shown=True, facts={}, tokens=[], of={"positions": rows}, texts={}, counts=None)
+    found = position_rows(page)
+    assert [row["domain"] for row in found] == ["all", "academic", "code", "prose"]
+    assert {row["last_position"] for row in found} == {4}
+    for row in found:
+        assert row["frequencies"] == frequencies([1, 2], row["n_sequences"], 4)
+        assert row["profile"] == sparkline(row["frequencies"])

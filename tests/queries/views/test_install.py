@@ -172,6 +172,20 @@ def test_each_view_comes_after_those_it_reads() -> None:
         seen.add(name)
 
 
+def test_views_that_read_a_relation_are_those_that_reach_it() -> None:
+    reads = {}
+    for name, view in all_views().items():
+        tables = sqlglot.parse_one(view.text, read="duckdb").find_all(exp.Table)
+        reads[name] = {f"{table.db}.{table.name}" if table.db else table.name for table in tables}
+    for relations in (("store.activity",), ("models",), ("store.runs", "neurons"), ("store.nothing",)):
+        reached, before = {*relations}, 0
+        while before != len(reached):
+            before = len(reached)
+            reached |= {name for name, read in reads.items() if read & reached}
+        found = [view.name for view in install.views_that_read(*relations)]
+        assert found == [name for name in all_views() if name in reached.difference(relations)]
+
+
 def test_parse_view() -> None:
     header = (
         "-- One row per x. Why: it's\n-- two lines.\n-- key: a, b\n-- columns:\n--   a: First.\n--   b: Second: more.\n"

@@ -215,3 +215,24 @@ def test_only_processors_share_work() -> None:
         assert complete_linkage.workers_on(torch.device("meta")) == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_signs_turn_vectors_the_way_of_their_cluster() -> None:
+    """Bundles of which half the vectors look the other way; each points to where the scores have their longer tail."""
+    labels = np.arange(60) % 6
+    # The sixth is one vector alone.
+    labels[5::6] = np.r_[5, np.arange(9) % 5]
+    centres = directions_of(torch.randn(6, 24, generator=torch.Generator().manual_seed(2)))
+    random = torch.Generator().manual_seed(3)
+    vectors = directions_of(centres[labels] + 0.05 * torch.randn(60, 24, generator=random))
+    # Entries of one sign that are few and far out: every direction has a skew.
+    unembedding = torch.randn(500, 24, generator=random).exp()
+    signs = torch.where(torch.arange(60) % 4 < 2, 1.0, -1.0)
+    turned = signs * agglomeration.turned(vectors * signs[:, None], labels, unembedding)
+    for label in range(6):
+        mine = turned[torch.from_numpy(labels == label)]
+        assert len({*mine.tolist()}) == 1
+        scores = unembedding.double() @ (mine[0] * vectors[torch.from_numpy(labels == label)].sum(0)).double()
+        assert ((scores - scores.mean()) ** 3).mean() > 0
+    # Both ways are there to be told apart.
+    assert {*turned.tolist()} == {1.0, -1.0}

@@ -64,6 +64,10 @@ def test_fewer_than_eight_saturations_are_never_left_and_fewer_than_eight_others
     few[SPLIT.test[:2]] = True
     features[SPLIT.test[:2]] += 9
     assert leaves(features, few, SPLIT).tolist() == few[SPLIT.test].tolist()
+    # Eight others are enough, and seven are not, though they are as easily told apart.
+    assert leaves(features, ~few, SPLIT).tolist() == (~few)[SPLIT.test].tolist()
+    few[SPLIT.fit[7]] = False
+    assert leaves(features, ~few, SPLIT).all()
 
 
 def test_without_a_saturation_to_validate_on_nothing_is_left() -> None:
@@ -132,6 +136,18 @@ def test_penalty_has_the_largest_mean_f1_over_the_folds(seed: int) -> None:
     by_penalty = {one: mean_f1(features, labels, inverse=one.inverse, is_l1=one.is_l1) for one in GRID}
     # Where two fits differ in one example, the best two may change places.
     assert by_penalty[chosen] > max(by_penalty.values()) - 0.005
+
+
+def test_penalty_is_a_weak_one_where_the_kinds_differ_in_a_small_difference_of_large_features() -> None:
+    """A strong penalty leaves it unseen; folds overlap, so that none is without a mistake."""
+    draw = np.random.default_rng(0)
+    labels = draw.random(400) < 0.5
+    shared = 3 * draw.normal(size=400)
+    features = np.stack([shared + 0.25 * draw.normal(size=400), shared + 0.75 * labels], axis=1).astype(np.float32)
+    chosen = _penalty(torch.from_numpy(features), torch.from_numpy(labels), np.arange(400))
+    scores = {one: mean_f1(features, labels, inverse=one.inverse, is_l1=one.is_l1) for one in GRID}
+    assert max(scores.values()) - scores[GRID[0]] > 0.2
+    assert scores[chosen] > max(scores.values()) - 0.005
 
 
 def test_features_are_standardized_by_the_training_split() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neurothek.ingest.jobs.exits.rules import SEEDS, Split
+from neurothek.ingest.jobs.exits.rules import LEAST_EXAMPLES, SEEDS, Split
 
 
 @pytest.mark.parametrize("n", [10, 19, 20, 123, 5_000])
@@ -28,3 +28,9 @@ def test_the_same_seed_splits_alike_and_another_does_not() -> None:
 def test_splits_stay_what_they_were() -> None:
     # Exits in warehouses were measured on these: another stream of random numbers is another version of the job.
     assert Split.of(30, seed=38).test.tolist() == [26, 0, 21]
+
+
+def test_the_fewest_examples_have_one_to_choose_and_one_to_try_on_and_fewer_have_none() -> None:
+    split, fewer = Split.of(LEAST_EXAMPLES, seed=38), Split.of(LEAST_EXAMPLES - 1, seed=38)
+    assert (len(split.validation), len(split.test)) == (1, 1)
+    assert (len(fewer.validation), len(fewer.test)) == (0, 0)
