@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from neurothek.catalog.problems import Unsupported
-from neurothek.catalog.tables.traces import Attributed
+from neurothek.catalog.tables.traces import Attributed, AttributionOrder
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
-from neurothek.ingest.trace.attribution import N_ABLATED, attributed
+from neurothek.ingest.trace.attribution import LEAST_CORRELATED, N_ABLATED, _correlation, attributed
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import Anatomy, loaded
 from tests.support.models import CAUSAL_KINDS, GATED, Kind, build
@@ -64,6 +64,37 @@ def logits_by_transformers(folder: Path, ids: Tensor, model: nn.Module | None = 
         logits: Tensor = (own if model is None else model)(ids).logits[0, -1].double()
     cap = getattr(own.config.get_text_config(), "final_logit_softcapping", None)
     return logits if cap is None else cap * torch.atanh(logits / cap)
+
+
+@pytest.mark.parametrize("sort", ["relevance", "direct"])
+def test_the_largest_effects_are_listed(tmp_path_factory: pytest.TempPathFactory, sort: AttributionOrder) -> None:
+    folder = made(tmp_path_factory, "opt")
+    transformer, tokenizer = opened(folder)
+    result = attributed(transformer, tokenizer, PROMPT, limit=ALL, sort=sort)
+    assert result.final_token == result.toward == int(logits_by_transformers(folder, ids_of(tokenizer)).argmax())
+    assert len(by_place(result)) == ALL
+    assert result.neurons["rank"].to_list() == list(range(1, ALL + 1))
+    assert result.neurons[sort].abs().is_sorted(descending=True)
+    assert result.neurons["ablated"].null_count() == ALL
+    assert attributed(transformer, tokenizer, PROMPT, limit=7, sort=sort).neurons.equals(result.neurons.head(7))
+    if sort == "relevance":
+        assert attributed(transformer, tokenizer, PROMPT).neurons.equals(result.neurons.head(20))
+
+
+def test_fewer_than_three_effects_have_no_correlation(tmp_path_factory: pytest.TempPathFactory) -> None:
+    transformer, tokenizer = opened(made(tmp_path_factory, "opt"))
+    assert LEAST_CORRELATED == 3
+    for limit in (2, 3):
+        result = attributed(transformer, tokenizer, PROMPT, limit=limit, ablates=True)
+        for correlation in (result.correlation_direct, result.correlation_relevance):
+            assert (correlation is None) == (limit < 3)
+
+
+def test_what_does_not_vary_has_no_correlation() -> None:
+    assert _correlation([1.0, 2.0, 3.0], [5.0, 5.0, 5.0]) is None
+    assert _correlation([4.0, 4.0, 4.0], [1.0, 2.0, 3.0]) is None
+    # Effects of neurons that were not switched off are left out.
+    assert _correlation([1.0, 2.0, 3.0, 99.0], [2.0, 4.0, 6.0]) == pytest.approx(1)
 
 
 def test_the_difference_is_that_of_transformers_logits(folder: Path) -> None:

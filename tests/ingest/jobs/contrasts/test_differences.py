@@ -12,11 +12,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from neurothek.catalog.tables.contrasts import SIGNIFICANT, Contrasted
 from neurothek.ingest.corpora.prompts import Prompt, whole_prompts
 from neurothek.ingest.jobs.contrasts import differences
-from neurothek.ingest.jobs.contrasts.differences import N_CONTROLS, contrasted, shuffled_labels
+from neurothek.ingest.jobs.contrasts.differences import N_CONTROLS, benjamini_hochberg, contrasted, shuffled_labels
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
@@ -197,3 +198,16 @@ def test_shuffles_keep_how_many_there_are(n_a: int, n_b: int, seed: int) -> None
     assert set(labels.sum(axis=1).tolist()) == {n_a}
     assert len({tuple(row) for row in labels.tolist()}) > 1
     assert (labels == shuffled_labels(n_a, n_b, 30, seed=seed)).all()
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=40))
+def test_false_discoveries_are_those_of_another_library(p: list[float]) -> None:
+    found = benjamini_hochberg(torch.tensor(p, dtype=torch.float64))
+    # Rank by rank two roundings.
+    assert found.tolist() == pytest.approx(stats.false_discovery_control(p).tolist(), rel=1e-14)
+
+
+def test_contrasts_stay_what_they_were(opt: Opened) -> None:
+    # Those in warehouses were made with these: other numbers are another version of the job.
+    assert (differences.N_SHUFFLES, N_CONTROLS, differences.BATCH_TOKENS) == (200, 20, 4_096)
+    assert opt.contrast(A, B).neurons.equals(opt.contrast(A, B, n_shuffles=200, seed=0).neurons)
