@@ -13,7 +13,7 @@ from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus, Recipe
-from neurothek.ingest.corpora.selection import choose_corpus
+from neurothek.ingest.corpora.selection import choose_corpus, stored_corpus, tokenized_again
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.request import TextRequest
 from tests.support import ingests
@@ -171,6 +171,30 @@ def test_both_tokenizers_corpora_are_kept_under_one_name(
         found = choose(warehouse, tokenizers[name], corpora=("words",))
         assert found.tokenizer_sha256 == tokenizers[name].sha256
     assert len(prepared) == 1
+
+
+def test_a_corpus_is_found_by_its_number(
+    warehouse: Warehouse, models: dict[str, Path], tokenizers: dict[str, Tokenizer], prepared: list[Recipe]
+) -> None:
+    ingests.measure(warehouse, models["gpt2"], ingests.request(("words",), jobs=("activity",)))
+    prepared.clear()
+    rows = ingests.table(warehouse, "corpora").sort("corpus_id").to_dicts()
+    for row, name, other in zip(rows, ("opt", "gpt2"), ("gpt2", "opt"), strict=True):
+        number = row["corpus_id"]
+        for found in (
+            choose(warehouse, tokenizers[name], corpus_id=number),
+            stored_corpus(warehouse, number, tokenizers[name]),
+        ):
+            assert (found.name, found.sha256) == ("words", row["sha256"])
+        assert prepared == []
+        # In the ids of another tokenizer, and anew in its own.
+        again = choose(warehouse, tokenizers[other], corpus_id=number)
+        assert (again.name, again.tokenizer_sha256) == ("words", tokenizers[other].sha256)
+        assert len(prepared) == 1
+        own = tokenized_again(warehouse, number, tokenizers[name], progress=Silent())
+        assert (own.name, own.sha256) == ("words", row["sha256"])
+        assert len(prepared) == 2
+        prepared.clear()
 
 
 def test_a_shorter_context_reads_the_named_corpus_again(

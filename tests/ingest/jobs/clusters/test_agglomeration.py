@@ -217,6 +217,21 @@ def test_only_processors_share_work() -> None:
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("method", ["exact", "scalable"])
+def test_where_either_sign_will_do_bundles_are_found_that_look_both_ways(method: Literal["exact", "scalable"]) -> None:
+    vectors = bundles(12, 20)
+    signs = torch.where(torch.randn(240, generator=torch.Generator().manual_seed(4)) < 0, -1.0, 1.0)
+    truth = np.tile(np.arange(12), 20)
+    for signed in (vectors, vectors * signs[:, None]):
+        cut = (
+            agglomeration.exact(signed, either_sign=True)
+            if method == "exact"
+            else agglomeration.scalable(signed, most=100, either_sign=True)
+        )
+        assert partition(cut(12)) == partition(truth)
+    assert partition(agglomeration.exact(vectors * signs[:, None])(12)) != partition(truth)
+
+
 def test_signs_turn_vectors_the_way_of_their_cluster() -> None:
     """Bundles of which half the vectors look the other way; each points to where the scores have their longer tail."""
     labels = np.arange(60) % 6
