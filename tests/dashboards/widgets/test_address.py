@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from neurothek.dashboards.widgets import address
 from neurothek.dashboards.widgets.address import (
+    address_parts,
     address_value,
     asked_among,
     asked_models,
@@ -146,3 +147,18 @@ def test_fields_have_another_key_each_time_they_start_afresh(monkeypatch: pytest
         start_afresh()
         keys.append(own_key("layer"))
     assert keys == ["layer", "layer-1", "layer-2", "layer-3"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ({"neuron": "m/L3N17", "model": "other", "layer": "9"}, ("m", "3", "17")),
+        ({"neuron": "L3N17", "model": "m", "layer": "9"}, ("m", "9", None)),
+        ({"neuron": "m/nothing", "layer": ""}, (None, None, None)),
+        ({}, (None, None, None)),
+    ],
+)
+def test_a_place_is_that_of_the_neuron_or_what_is_named_beside_it(
+    asked: dict[str, str], parts: tuple[str | None, ...]
+) -> None:
+    assert address_parts(asked) == parts
