@@ -13,7 +13,7 @@ from transformers import Cache
 
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.norms import Rotary
-from neurothek.ingest.models.families.relevance import RelevanceRules, halved
+from neurothek.ingest.models.families.relevance import RelevanceRules, halved, secant
 from neurothek.ingest.models.families.sub_modules import SubModules
 
 
@@ -171,7 +171,8 @@ class Block:
         is_gated = self._layout.family.is_gated
 
         def collect(_: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-            seen.append(halved(given[0]) if is_gated else given[0])
+            # Without a gate whatever non-linearity there is stands between the two maps.
+            seen.append(halved(given[0]) if is_gated else secant(before[0], given[0]))
             return (seen[0], *given[1:])
 
         arguments = self._arguments(stream, None, 0)
@@ -181,6 +182,7 @@ class Block:
             arguments["position_embeddings"] = tuple(one.clone() for one in angles)
         norm = self._written_norm
         with ExitStack() as hooks:
+            before = hooks.enter_context(_collected(self._keys, _output))
             handle = self._values.register_forward_pre_hook(collect)
             hooks.callback(handle.remove)
             outputs = [] if norm is None else hooks.enter_context(_collected(norm, _input))

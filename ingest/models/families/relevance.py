@@ -40,6 +40,16 @@ def halved(activations: Tensor) -> Tensor:
     return activations.detach() + 0.5 * (activations - activations.detach())
 
 
+def secant(before: Tensor, after: Tensor) -> Tensor:
+    """What a non-linearity made of its input, whose gradient is by what it multiplied the input by, that held.
+
+    At 0, where that is no quotient, both are 0 and have no share.
+    """
+    given, result = before.detach(), after.detach()
+    factor = torch.where(given == 0, torch.zeros_like(result), result / given)
+    return _with_value(before * factor, result)
+
+
 def _held(func: Call, *args: Any, **kwargs: Any) -> Tensor:
     result: Tensor = func(*args, **kwargs)
     return result.detach()
@@ -51,10 +61,7 @@ def _attention(func: Call, query: Tensor, key: Tensor, value: Tensor, *args: Any
 
 
 def _activation(func: Call, stream: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """What it multiplies its input by is held; at 0, where that is no quotient, both are 0 and have no share."""
-    result: Tensor = func(stream.detach(), *args, **kwargs)
-    factor = torch.where(stream.detach() == 0, torch.zeros_like(result), result / stream.detach())
-    return _with_value(stream * factor, result)
+    return secant(stream, func(stream.detach(), *args, **kwargs))
 
 
 _LAYER_NORM_EPS = 1e-5

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers.activations import ACT2FN
 
 from neurothek.catalog.problems import Unsupported
 from neurothek.catalog.tables.traces import Attributed, AttributionOrder
@@ -19,7 +20,7 @@ from neurothek.ingest.models.transformer import Transformer, open_transformer
 from neurothek.ingest.trace.attribution import LEAST_CORRELATED, N_ABLATED, _correlation, attributed
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import Anatomy, loaded
-from tests.support.models import CAUSAL_KINDS, GATED, Kind, build
+from tests.support.models import CAUSAL_KINDS, GATED, Kind, build, edit_config
 
 KINDS: tuple[Kind, ...] = (*CAUSAL_KINDS, "neox_sequential", *GATED[1:])
 PROMPT = "the school is near the river and the old"
@@ -35,7 +36,11 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def made(factory: pytest.TempPathFactory, kind: Kind) -> Path:
-    return build(factory.mktemp("attributed") / kind, kind, n_layers=N_LAYERS, d_ffn=D_FFN, seed=3)
+    return made_at(factory.mktemp("attributed") / kind, kind)
+
+
+def made_at(path: Path, kind: Kind) -> Path:
+    return build(path, kind, n_layers=N_LAYERS, d_ffn=D_FFN, seed=3)
 
 
 def opened(folder: Path) -> tuple[Transformer, Tokenizer]:
@@ -170,6 +175,7 @@ class Plain:
     eps: float
     patterns: Sequence[Tensor]
     pair: tuple[int, int]
+    activation: str
 
     def normed(self, x: Tensor, name: str, held: Held) -> Tensor:
         """A layer norm where the norm has a bias, else an RMS norm."""
@@ -198,7 +204,7 @@ class Plain:
             read = self.normed(x, f"{at}.self_attn_layer_norm", held)
             x = x + self.attended(read, f"{at}.self_attn", layer, "out_proj")
             before = self.mapped(self.normed(x, f"{at}.final_layer_norm", held), f"{at}.fc1")
-            active = before * held.of((before > 0).double())
+            active = before * held.of(ACT2FN[self.activation](before) / before)
             if off is not None and off[0] == layer:
                 active[:, off[1]] = 0
             x = x + self.mapped(active, f"{at}.fc2")
@@ -234,6 +240,7 @@ def held_difference(folder: Path, ids: Tensor, pair: tuple[int, int], off: Seque
         eps=getattr(config, "rms_norm_eps", 1e-5),
         patterns=[one[0] for one in outputs.attentions],
         pair=pair,
+        activation=getattr(config, "activation_function", "silu"),
     )
     run = plain.opt if config.model_type == "opt" else plain.llama
     entering, held = outputs.hidden_states[0][0], Held()
@@ -291,3 +298,16 @@ def test_it_can_be_asked_for_after_passes_without_gradients(tmp_path_factory: py
 def test_a_model_that_fills_in_masked_tokens_predicts_no_next_one(tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.raises(Unsupported):
         attributed(*opened(made(tmp_path_factory, "bert")), PROMPT)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "silu", "quick_gelu", "relu2", "tanh"])
+def test_any_non_linearity_is_held_at_what_it_multiplies_by(activation: str, tmp_path: Path) -> None:
+    """What the last layer makes of a neuron of the one below goes through m / pre, whatever the slope."""
+    folder = edit_config(made_at(tmp_path / "opt", "opt"), activation_function=activation)
+    transformer, tokenizer = opened(folder)
+    toward, instead = tokens(tokenizer)
+    rows = by_place(attributed(transformer, tokenizer, PROMPT, toward=toward, instead=instead, limit=ALL))
+    ids = ids_of(tokenizer)
+    _, *lost = held_difference(folder, ids, (toward, instead), [(1, neuron) for neuron in range(D_FFN)])
+    for neuron, expected in enumerate(lost):
+        assert rows[1, neuron]["relevance"] == pytest.approx(expected, abs=CLOSE), neuron

@@ -1,0 +1,149 @@
+"""What prompts show of SmolLM2, as blocks of findings.md: `python -m docs.generators.findings_prompts PATH`.
+
+In the warehouse the file of `make real` was measured with `neurothek ingest smollm2-135m=FOLDER --tokens 15000` by the
+jobs projections, activity and contexts. Contrasts are kept in it, and their neurons turned off, which takes a quarter
+of an hour.
+"""
+
+import statistics
+import sys
+from typing import Literal
+
+import neurothek
+from docs.generators.findings import PAGE, with_block
+from docs.generators.findings_real import table
+from neurothek import Neurothek
+
+SETS = (("code", "prose"), ("questions", "statements"))
+POSITIONS: tuple[Literal["last", "all"], ...] = ("last", "all")
+TOP, TOKENS = 50, 1_500
+
+_BY_PART = """
+select
+    pole,
+    1 + least(floor(3 * depth), 2)::int as part,
+    sum(n_neurons)::bigint as n,
+    sum(n_neurons * input_score) / sum(n_neurons) as input_score,
+    sum(n_neurons * other_score) / sum(n_neurons) as other_score,
+    sum(n_readers)::bigint as n_readers,
+from input_scores_by_layer
+where model = $model
+group by all
+order by all
+"""
+
+FACTS = (
+    ("The capital of France is", " Paris", " London"),
+    ("The capital of Italy is", " Rome", " Paris"),
+    ("The opposite of hot is", " cold", " hot"),
+    ("The opposite of big is", " small", " big"),
+    ("The sun rises in the", " east", " west"),
+    ("Two plus two is", " four", " five"),
+    ("The color of the sky is", " blue", " red"),
+    ("The color of grass is", " green", " blue"),
+    ("She gave the book to", " her", " him"),
+    ("The dogs in the garden", " are", " is"),
+    ("The dog in the garden", " is", " are"),
+    ("One, two, three,", " four", " six"),
+)
+"""A prompt, the token that is to come, and one that would be wrong."""
+
+
+def model_of(warehouse: Neurothek) -> str:
+    """The only model."""
+    (name,) = warehouse.sql("select model from models")["model"].to_list()
+    return str(name)
+
+
+def contrasts(warehouse: Neurothek) -> str:
+    """A row a contrast: neurons that tell its prompts apart, by chance too, and where they are."""
+    model, rows = model_of(warehouse), []
+    for a, b in SETS:
+        for at in POSITIONS:
+            page = warehouse.contrast(model, f"builtin:{a}", f"builtin:{b}", at=at, keep=f"{a} - {b}, {at}")
+            it = page.contrast
+            found = page.neurons.filter("is_significant")
+            by_layer = found.group_by("layer").len().sort("len", "layer", descending=[True, False])
+            most = ", ".join(map(str, sorted(by_layer["layer"].head(3).to_list())))
+            rows.append(
+                [
+                    f"{a} - {b}",
+                    at,
+                    f"{it['n_significant']:,} ({it['n_significant'] / it['n_tested']:.1%})",
+                    f"{it['n_significant_shuffled']:.2f} (at most {it['n_significant_shuffled_most']:,})",
+                    f"{found['is_always_on'].sum():,}",
+                    most,
+                ]
+            )
+    header = ("A - B", "tokens", "tell apart", "with shuffled labels", "always on", "most in layers")
+    return table(header, rows)
+
+
+def turned_off(warehouse: Neurothek) -> str:
+    """A row a contrast and domain: what turning its first neurons off adds to the loss, beside random ones."""
+    model, rows = model_of(warehouse), []
+    for a, b in SETS:
+        planned = warehouse.plan_intervention(model, contrast=f"{a} - {b}, last", top=TOP, tokens=TOKENS)
+        effects = warehouse.run_intervention(planned)
+        (whole,) = effects.interventions.to_dicts()
+        rows.append(
+            [
+                f"{a} - {b}",
+                f"{whole['effect']:+.4f}",
+                f"{whole['random_effect']:+.4f}",
+                f"{whole['random_effect_least']:+.4f} to {whole['random_effect_most']:+.4f}",
+                f"{whole['percentile']:.0f}",
+            ]
+        )
+    return table(("A - B", "added loss, nats", "random sets", "least to most", "percentile"), rows)
+
+
+def input_scores(warehouse: Neurothek) -> str:
+    """A row a sign and third of the layers."""
+    names = ("lower third", "middle third", "upper third")
+    rows = [
+        [
+            f"{names[row['part'] - 1]}, {row['pole']}",
+            f"{row['n']:,}",
+            f"{row['input_score']:.2%}",
+            f"{row['other_score']:.2%}",
+            f"{row['n_readers']:,} ({row['n_readers'] / row['n']:.1%})",
+        ]
+        for row in warehouse.sql(_BY_PART, {"model": model_of(warehouse)}).to_dicts()
+    ]
+    return table(("layers, sign", "neurons", "input score", "lists of others", "half of the contexts or more"), rows)
+
+
+def attributions(warehouse: Neurothek) -> str:
+    """A row an order: how well both effects agree with switching the first 50 off, over the prompts."""
+    model, rows = model_of(warehouse), []
+    for sort in ("relevance", "direct"):
+        pages = [
+            warehouse.attribute(model, prompt, toward=toward, instead=instead, sort=sort, ablate=True)
+            for prompt, toward, instead in FACTS
+        ]
+        cells = []
+        for name in ("correlation_relevance", "correlation_direct"):
+            values = [getattr(page.attributed, name) for page in pages]
+            cells.append(f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})")
+        rows.append([f"the first 50 by {sort}", *cells])
+    return table(("neurons", "relevance", "direct"), rows)
+
+
+def main(path: str) -> None:
+    """Take the figures and write the blocks."""
+    warehouse = neurothek.open(path)
+    page = PAGE.read_text("utf-8")
+    blocks = {
+        "contrasts": contrasts,
+        "contrasts off": turned_off,
+        "input scores": input_scores,
+        "attributions": attributions,
+    }
+    for name, block in blocks.items():
+        page = with_block(page, f"smollm2 {name}", block(warehouse))
+        PAGE.write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
