@@ -213,7 +213,7 @@ def is_same(one: float, other: float) -> bool:
 
 def difference_interval(first: tuple[int, int], second: tuple[int, int]) -> tuple[float, float]:
     """95% interval of the first share minus the second, each a count and of how many [Newcombe 1998, method 10]."""
-    (one, one_low, one_high), (other, other_low, other_high) = _wilson(*first), _wilson(*second)
+    (one, one_low, one_high), (other, other_low, other_high) = wilson(*first), wilson(*second)
     difference = one - other
     return (
         difference - math.hypot(one - one_low, other_high - other),
@@ -221,12 +221,12 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int]) -> tupl
     )
 
 
-def _wilson(k: int, n: int) -> tuple[float, float, float]:
+def wilson(k: int, n: int) -> tuple[float, float, float]:
     """A share with the ends of its 95% interval [Wilson 1927]; written out, as SciPy takes a second to load."""
     share, z2 = k / n, _NORMAL_975**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _NORMAL_975 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return share, middle - half, middle + half
+    return share, middle - half if k else 0.0, middle + half if k < n else 1.0
 
 
 def percentages(values: Sequence[float]) -> list[str]:

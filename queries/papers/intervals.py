@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from neurothek.queries.compare.trends import wilson
+
 Numbers = NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "undecided"]
 
@@ -64,10 +66,7 @@ def share(successes: int, n: int) -> Interval:
     """A share with its Wilson interval; of nothing, everything between 0 and 1 is possible."""
     if n == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
-    from scipy.stats import binomtest  # noqa: PLC0415 - a model of no such name is told before SciPy is loaded
-
-    ends = binomtest(successes, n).proportion_ci(0.95, method="wilson")
-    return Interval(successes / n, float(ends.low), float(ends.high), n)
+    return Interval(*wilson(successes, n), n)
 
 
 def share_difference(first: tuple[int, int], second: tuple[int, int]) -> Interval:
@@ -135,7 +134,7 @@ def _widening(n: int) -> float:
     Without it two observations with one sign would decide a claim, as half of all pairs do where the mean is 0, and
     eight would in one of eight cases.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - see `share`
+    from scipy.special import stdtrit  # noqa: PLC0415 - a model of no such name is told before SciPy is loaded
 
     return float(stdtrit(n - 1, 0.975)) / _NORMAL_975 * math.sqrt(n / (n - 1))
 
