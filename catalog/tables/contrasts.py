@@ -48,7 +48,7 @@ CONTRASTS = Table(
         ),
         "n_a": Column(INTEGER, "Prompts of A."),
         "n_b": Column(INTEGER, "Prompts of B."),
-        "n_shuffles": Column(INTEGER, "Shuffles of the labels that z and p are taken from."),
+        "n_shuffles": Column(INTEGER, "Shuffles of the labels that p is taken from."),
         "seed": Column(INTEGER, "Seed of the shuffles."),
         "n_tested": Column(BIG, "Neurons whose activation differs between prompts; the others have no z."),
         "n_significant": Column(BIG, "Those of them with q of at most 0.05."),
@@ -95,8 +95,8 @@ CONTRAST_NEURONS = Table(
         "mean_b": Column(FLOAT, "Mean activation on those of B."),
         "z": Column(
             DOUBLE,
-            "mean_a - mean_b, in standard deviations of this difference under shuffled labels, from their mean; null "
-            "where the activation is the same on all prompts.",
+            "(mean_a - mean_b) / (s sqrt(1 / n_a + 1 / n_b)), s the standard deviation over all prompts: in standard "
+            "deviations of the difference over all labelings; null where the activation is the same on all prompts.",
             nullable=True,
         ),
         "p": Column(

@@ -1,8 +1,7 @@
 """What prompts show of SmolLM2, as blocks of findings.md: `python -m docs.generators.findings_prompts PATH`.
 
 In the warehouse the file of `make real` was measured with `neurothek ingest smollm2-135m=FOLDER --tokens 15000` by the
-jobs projections, activity and contexts. Contrasts are kept in it, and their neurons turned off, which takes a quarter
-of an hour.
+jobs projections, activity and contexts. Contrasts are kept in it.
 """
 
 import statistics
@@ -16,7 +15,6 @@ from neurothek import Neurothek
 
 SETS = (("code", "prose"), ("questions", "statements"))
 POSITIONS: tuple[Literal["last", "all"], ...] = ("last", "all")
-TOP, TOKENS = 50, 1_500
 
 _BY_PART = """
 select
@@ -79,25 +77,6 @@ def contrasts(warehouse: Neurothek) -> str:
     return table(header, rows)
 
 
-def turned_off(warehouse: Neurothek) -> str:
-    """A row a contrast and domain: what turning its first neurons off adds to the loss, beside random ones."""
-    model, rows = model_of(warehouse), []
-    for a, b in SETS:
-        planned = warehouse.plan_intervention(model, contrast=f"{a} - {b}, last", top=TOP, tokens=TOKENS)
-        effects = warehouse.run_intervention(planned)
-        (whole,) = effects.interventions.to_dicts()
-        rows.append(
-            [
-                f"{a} - {b}",
-                f"{whole['effect']:+.4f}",
-                f"{whole['random_effect']:+.4f}",
-                f"{whole['random_effect_least']:+.4f} to {whole['random_effect_most']:+.4f}",
-                f"{whole['percentile']:.0f}",
-            ]
-        )
-    return table(("A - B", "added loss, nats", "random sets", "least to most", "percentile"), rows)
-
-
 def input_scores(warehouse: Neurothek) -> str:
     """A row a sign and third of the layers."""
     names = ("lower third", "middle third", "upper third")
@@ -130,20 +109,17 @@ def attributions(warehouse: Neurothek) -> str:
     return table(("neurons", "relevance", "direct"), rows)
 
 
-def main(path: str) -> None:
-    """Take the figures and write the blocks."""
+def main(path: str, *names: str) -> None:
+    """Take the figures and write the blocks, or those that are named."""
     warehouse = neurothek.open(path)
     page = PAGE.read_text("utf-8")
-    blocks = {
-        "contrasts": contrasts,
-        "contrasts off": turned_off,
-        "input scores": input_scores,
-        "attributions": attributions,
-    }
+    blocks = {"contrasts": contrasts, "input scores": input_scores, "attributions": attributions}
     for name, block in blocks.items():
+        if names and name not in names:
+            continue
         page = with_block(page, f"smollm2 {name}", block(warehouse))
         PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -48,7 +48,7 @@ def read_lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...
             reason = getattr(error, "strerror", None) or "it is not UTF-8"
             raise bad_argument(option, str(path), why=f"that file cannot be read ({reason})") from error
         if not any(line.strip() for line in given):
-            raise bad_argument(option, "an empty file", "put one a line into it")
+            raise bad_argument(option, str(path), "put one a line into it", why="that is an empty file")
     lines = tuple(line.removesuffix("\r") for line in given if line.strip())
     for number, line in enumerate(lines, start=1):
         if not is_text(line):

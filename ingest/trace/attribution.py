@@ -54,13 +54,15 @@ def attributed(
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
     place = place_of(ids, position)
     lens = Lens.of(transformer, tokenizer)
-    # Attention looks back only: what comes after the position changes nothing there.
-    passed = _passed(transformer, ids[: place + 1])
-    last = passed.stream[0, -1].detach().float()
-    final = int(lens.logits(last[None])[0].argmax())
-    rows = [final if toward is None else _row(lens, toward), *([] if instead is None else [_row(lens, instead)])]
-    reader, constant = _reader(lens, rows, last)
-    gradients = torch.autograd.grad(passed.stream[0, -1].float() @ reader, passed.activations)
+    # Whatever the caller is in the middle of, such as a notebook that turned gradients off.
+    with torch.inference_mode(mode=False), torch.enable_grad():
+        # Attention looks back only: what comes after the position changes nothing there.
+        passed = _passed(transformer, ids[: place + 1])
+        last = passed.stream[0, -1].detach().float()
+        final = int(lens.logits(last[None])[0].argmax())
+        rows = [final if toward is None else _row(lens, toward), *([] if instead is None else [_row(lens, instead)])]
+        reader, constant = _reader(lens, rows, last)
+        gradients = torch.autograd.grad(passed.stream[0, -1].float() @ reader.clone(), passed.activations)
     with torch.inference_mode():
         effects = _effects(transformer, passed, gradients, reader)
         frame = _first(effects, limit=limit, sort=sort)

@@ -21,7 +21,7 @@ def contrast(
     a: str | Path | Sequence[str] | None = None,
     b: str | Path | Sequence[str] | None = None,
     *,
-    at: Literal["last", "all"] = "last",
+    at: Literal["last", "all"] | None = None,
     keep: str | None = None,
     top: int = 10,
     corpus: str | None = None,
@@ -37,7 +37,7 @@ def contrast(
         a: prompts of A: a file with one per line, or JSON lines; "builtin:code", "builtin:prose", "builtin:questions"
             or "builtin:statements"; or texts. None, with `keep`, for a contrast that the warehouse keeps.
         b: prompts of B, likewise.
-        at: "last" for activations at the last own token of each prompt, "all" for their means over all of them.
+        at: "last" or None for activations at the last own token of each prompt, "all" for their means over all of them.
         keep: name under which to keep it, prompts included, in the warehouse; None: it is not kept.
         top: how many neurons each table of the answer shows.
         corpus: name of the corpus whose facts stand beside it; None: the shown one.
@@ -76,14 +76,18 @@ def contrast(
     if a is None or b is None:
         if keep is None:
             raise bad_argument("a", None, "give two sets of prompts, or keep, the name of a contrast that is kept")
+        if at is not None:
+            raise bad_argument("at", at, "give prompts, or leave it out", why="what is kept was measured already")
         with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
             return stored_contrast(prepared, chosen, keep, top=top)
+    if force and keep is None:
+        raise bad_argument("force", force, "give keep, the name of what is to be replaced, or leave it out")
     if keep is not None and read is None:
         raise not_measured("frequencies, which say which neurons are always on", "activity", model=model)
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.ingest.request import Contrast, IngestRequest, ModelSource, TextRequest
 
-    asked_for = Contrast(keep or "", _prompt_set("a", a), _prompt_set("b", b), at)
+    asked_for = Contrast(keep or "", _prompt_set("a", a), _prompt_set("b", b), at or "last")
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     if keep is None:
         from neurothek.ingest.jobs.contrasts.differences import N_SHUFFLES
@@ -95,8 +99,9 @@ def contrast(
         described = {
             "prompts_a": asked_for.a.label,
             "prompts_b": asked_for.b.label,
-            "positions": at,
+            "positions": asked_for.positions,
             "n_shuffles": N_SHUFFLES,
+            "n_distinct": len({*asked_for.a.prompts, *asked_for.b.prompts}),
         }
         with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
             return contrast_page(prepared, chosen, described, measured, top=top)

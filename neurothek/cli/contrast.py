@@ -24,9 +24,7 @@ from neurothek.cli.printing import show_tables
 @click.option(
     "--at",
     type=click.Choice(["last", "all"]),
-    default="last",
-    show_default=True,
-    help="Take activations at the last token of each prompt, or their means over all of its tokens.",
+    help="Take activations at the last token of each prompt, or their means over all of its tokens.  [default: last]",
 )
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Neurons that each table shows.")
 @click.option(
@@ -45,7 +43,7 @@ def contrast(  # noqa: PLR0917 - click hands arguments over by name
     model: str,
     a: str | None,
     b: str | None,
-    at: Literal["last", "all"],
+    at: Literal["last", "all"] | None,
     top: int,
     keep: str | None,
     force: bool,
@@ -57,7 +55,7 @@ def contrast(  # noqa: PLR0917 - click hands arguments over by name
     """Find the neurons of MODEL whose activations tell two sets of prompts apart.
 
     For each neuron the answer has its mean activation on the prompts of A and of B, and how far the two lie apart: z,
-    in standard deviations of what shuffled labels make of it. q is the share of false discoveries among the neurons
+    in standard deviations over all ways to label the prompts. q is the share of false discoveries among the neurons
     with a z at least as large. The line above the tables says how many neurons are found, and how many are where
     shuffled labels are taken for the true ones. The command runs the model, using the weights that were measured.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypedDict
 
 import click
+from click.core import ParameterSource
 
 from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.problems import NeurothekError
@@ -119,7 +120,10 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     files: _Files = {"corpus": corpus, "weights": weights, "allow_pickle": allow_pickle}
     is_attribution = toward is not None or instead is not None
     if is_attribution:
-        _refuse_beside_attribution(token=token is not None, lens=lens == "mat")
+        source = click.get_current_context().get_parameter_source("top")
+        _refuse_beside_attribution(
+            token=token is not None, lens=lens == "mat", top=source is ParameterSource.COMMANDLINE
+        )
     if sort is not None and (sort in _ATTRIBUTION_ORDERS) != is_attribution:
         raise click.UsageError(f"--sort {sort} is {'for' if not is_attribution else 'not for'} --toward or --instead")
 
@@ -179,7 +183,9 @@ def _refuse_beside_attribution(**given: bool) -> None:
     """Refuse options about layers and states, which an attribution does not show."""
     for option, is_there in given.items():
         if is_there:
-            raise click.UsageError(f"--{option} does not go with --toward or --instead, which show no layers")
+            raise click.UsageError(
+                f"--{option} does not go with --toward or --instead, which show no layers; --raising counts neurons"
+            )
 
 
 def _converse(first: str | None, answer: Callable[[str], None]) -> int:

@@ -24,7 +24,7 @@ order by layer, neuron
 
 _SUMMARIES = """\
 -- The contrasts that the warehouse keeps of a model.
-select contrast, prompts_a, prompts_b, positions, n_a, n_b, n_tested, n_significant, n_significant_shuffled,
+select contrast, prompts_a, prompts_b, positions, n_a, n_b, n_distinct, n_tested, n_significant, n_significant_shuffled,
     n_significant_shuffled_most, n_controls, n_shuffles,
 from contrasts_summary
 where model = $model
@@ -41,6 +41,8 @@ order by abs(z) desc nulls last, layer, neuron
 
 _FEW_LABELINGS = 1_000
 
+_LARGER_IS_A = pl.col("mean_a").abs() >= pl.col("mean_b").abs()
+
 _WHERE = {"last": "at the last token of each prompt", "all": "over all tokens of each prompt"}
 
 
@@ -51,10 +53,11 @@ class ContrastPage(TabularAnswer):
     Attributes:
         model: its name.
         contrast: `prompts_a` and `prompts_b`, what the prompts are; `positions`, where activations are taken; `n_a` and
-            `n_b`, how many prompts there are; `n_tested`, neurons whose activation differs between prompts;
-            `n_significant`, those with q of at most 0.05; `n_significant_shuffled`, how many of these there are on
-            average where shuffled labels are taken for the true ones, `n_controls` times, and
-            `n_significant_shuffled_most`, the most; `n_shuffles`, shuffles that z and p are taken from.
+            `n_b`, how many prompts there are, `n_distinct` of both together distinct; `n_tested`, neurons whose
+            activation differs between prompts; `n_significant`, those with q of at most 0.05;
+            `n_significant_shuffled`, how many of these there are on average where shuffled labels are taken for the
+            true ones, `n_controls` times, and `n_significant_shuffled_most`, the most; `n_shuffles`, shuffles that p is
+            taken from.
         neurons: a row per neuron of the model: `address`, `layer`, `neuron`, `mean_a`, `mean_b`, `difference`, `z`,
             `p`, `q`, `is_significant`, `is_always_on` and `promotes`, the first tokens it promotes at the sign of its
             larger mean; the largest size of z first.
@@ -73,11 +76,18 @@ class ContrastPage(TabularAnswer):
         """How many neurons tell the prompts apart, and how many would by chance."""
         it = self.contrast
         n, most = it["n_significant"], it["n_significant_shuffled_most"]
+        n_prompts = it["n_a"] + it["n_b"]
+        repeated = (
+            f" Only {it['n_distinct']:,} of the {n_prompts:,} prompts are distinct: they are not independent, and"
+            " q says too much."
+            if it["n_distinct"] < n_prompts
+            else ""
+        )
         return (
             f"{self.model}: {it['n_a']:,} prompts of {it['prompts_a']} (A) and {it['n_b']:,} of {it['prompts_b']} (B),"
             f" {_WHERE[it['positions']]}. {n:,} of {it['n_tested']:,} neurons tell them apart (q <= {SIGNIFICANT:g});"
             f" with shuffled labels {it['n_significant_shuffled']:.3g} on average, {most:,} at most, of"
-            f" {it['n_controls']} shuffles."
+            f" {it['n_controls']} shuffles.{repeated}"
         )
 
     def sections(self) -> list[Section]:
@@ -101,19 +111,22 @@ class ContrastPage(TabularAnswer):
             "z",
             "q",
             pl.col("is_always_on").alias("always on"),
-            pl.col("promotes"),
+            pl.when(_LARGER_IS_A).then(pl.lit("A")).otherwise(pl.lit("B")).alias("larger"),
+            "promotes",
         )
         n = rows.filter("is_significant").height
         return Section(f"{title}: {n:,} with q <= {SIGNIFICANT:g}", table, remark)
 
     def _remark(self) -> str:
         labelings = comb(self.contrast["n_a"] + self.contrast["n_b"], self.contrast["n_a"])
-        few = f"\nso few prompts can be labelled in only {labelings:,} ways: chance does as well; give more prompts"
+        few = ""
+        if labelings < _FEW_LABELINGS:
+            few = f"\nso few prompts can be labelled in only {labelings:,} ways: chance does as well; give more prompts"
         return (
-            "A, B: mean activations; z: their difference in standard deviations under shuffled labels;\n"
+            "A, B: mean activations; z: their difference in standard deviations over all ways to label the prompts;\n"
             "q: share of false discoveries, by the z of all neurons under shuffled labels;\n"
             f"always on: effective frequency above {ALWAYS_ON:g} on the shown corpus;\n"
-            f"promotes: at the sign of its larger mean{few if labelings < _FEW_LABELINGS else ''}"
+            f"promotes: at the sign of its larger mean, that on the prompts that the column larger names{few}"
         )
 
     def _by_layer(self) -> pl.DataFrame:
@@ -126,7 +139,10 @@ class ContrastPage(TabularAnswer):
                 pl.col("is_significant").sum().alias("tell apart"),
                 is_higher.sum().alias("higher on A"),
                 (pl.col("is_significant") & ~is_higher).sum().alias("higher on B"),
-                (pl.col("is_significant") & pl.col("is_always_on")).sum().alias("always on"),
+                # Not 0 where nobody measured it.
+                pl.when(pl.col("is_always_on").count() > 0)
+                .then((pl.col("is_significant") & pl.col("is_always_on")).sum())
+                .alias("always on"),
             )
         )
 
@@ -149,13 +165,13 @@ def contrast_page(
     Args:
         connection: a reader.
         model: the model.
-        contrast: `prompts_a`, `prompts_b`, `positions` and `n_shuffles`.
+        contrast: `prompts_a`, `prompts_b`, `positions`, `n_distinct` and `n_shuffles`.
         measured: what was measured.
         top: how many neurons each table shows.
     """
     facts = frame_of(connection, _FACTS, {"model": model.name})
     rows = measured.neurons.join(facts, on=["layer", "neuron"], how="left", maintain_order="left")
-    larger = pl.when(pl.col("mean_a").abs() >= pl.col("mean_b").abs()).then("mean_a").otherwise("mean_b")
+    larger = pl.when(_LARGER_IS_A).then("mean_a").otherwise("mean_b")
     neurons = rows.with_columns(
         (pl.col("mean_a").cast(pl.Float64) - pl.col("mean_b")).alias("difference"),
         (pl.col("q") <= SIGNIFICANT).fill_null(value=False).alias("is_significant"),
@@ -169,6 +185,7 @@ def contrast_page(
         "positions": contrast["positions"],
         "n_a": len(measured.n_tokens_a),
         "n_b": len(measured.n_tokens_b),
+        "n_distinct": contrast["n_distinct"],
         "n_tested": measured.n_tested,
         "n_significant": measured.n_significant,
         "n_significant_shuffled": sum(counts) / len(counts),

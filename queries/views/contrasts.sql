@@ -15,7 +15,7 @@
 --   mean_a: Mean activation on the prompts of A, at their last own token or over all, as the view contrasts_summary says.
 --   mean_b: Mean activation on those of B.
 --   difference: mean_a - mean_b.
---   z: The difference in standard deviations of what shuffled labels make of it; null where all prompts activate it alike.
+--   z: The difference in standard deviations of it over all labelings of the prompts; null where all prompts activate it alike.
 --   p: Share of the z of all neurons under shuffled labels that are at least as large, to two decimals; null likewise.
 --   q: p after Benjamini and Hochberg, over the neurons with a z; null likewise.
 --   is_significant: q is at most 0.05; false where there is none.

@@ -23,7 +23,7 @@ N_CONTROLS = 20
 """Shuffles that are taken for the true labels, one after the other, to see how many neurons are significant then."""
 
 BATCH_TOKENS = 4_096
-"""Padded ids of a batch, fixed, so that a contrast has the same bits wherever it is asked for."""
+"""Padded ids of a batch, fixed, so that a contrast has the same bits on one device, whoever asks for it."""
 
 _BINS_PER_SD = 100
 """Sizes of z are counted to two decimals."""
@@ -59,7 +59,7 @@ def contrasted(
     of_layers, of_controls = [], []
     with torch.inference_mode():
         for activations in _activations(transformer, [*a, *b], positions):
-            z = standardized(activations, weights, n_shuffles)
+            z = standardized(activations, weights)
             bins = _bins(z[~z[:, 0].isnan()])
             tallied = _added(tallied, bins[:, 1 : 1 + n_shuffles].flatten().bincount())
             of_controls.append(bins[:, 1 + n_shuffles :].to(torch.int32))
@@ -101,24 +101,25 @@ def difference_weights(labels: Bool[np.ndarray, "labelings prompts"]) -> Float[T
 
 
 def standardized(
-    activations: Float[Tensor, "prompts units"], weights: Float[Tensor, "prompts labelings"], n_shuffles: int
+    activations: Float[Tensor, "prompts units"], weights: Float[Tensor, "prompts labelings"]
 ) -> Float[Tensor, "units labelings"]:
-    """[units labelings] differences of means in standard deviations of the shuffled ones, from their mean.
+    """[units labelings] differences of means in standard deviations of the difference over all labelings.
+
+    Over all of them its mean is 0 and its variance s^2 (1 / n_a + 1 / n_b), s^2 that of a sample of all prompts.
 
     Args:
         activations: float64, of one layer.
-        weights: of the true labels, then of shuffled ones.
-        n_shuffles: how many of the shuffled ones make the mean and the standard deviation, the first.
+        weights: float64, of the true labels, then of shuffled ones.
 
     Returns:
         Nan for a unit whose activation is the same on all prompts.
     """
     differences = activations.T @ weights
-    spread, centre = torch.std_mean(differences[:, 1 : 1 + n_shuffles], dim=1, keepdim=True)
+    # Weights are 1 / n_a or -1 / n_b: the sum of their squares is 1 / n_a + 1 / n_b.
+    spread = activations.std(0, correction=1) * weights[:, 0].square().sum().sqrt()
     # Of equal activations rounding alone makes differences.
-    is_constant = (activations == activations[0]).all(0) | (spread[:, 0] == 0)
-    spread[is_constant] = torch.nan
-    return differences.sub_(centre).div_(spread)
+    spread[(activations == activations[0]).all(0) | (spread == 0)] = torch.nan
+    return differences.div_(spread[:, None])
 
 
 def benjamini_hochberg(p: Float[Tensor, " _"]) -> Float[Tensor, " _"]:

@@ -13,7 +13,7 @@ from transformers import Cache
 
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.norms import Rotary
-from neurothek.ingest.models.families.relevance import RelevanceRules, halved, secant
+from neurothek.ingest.models.families.relevance import RelevanceRules, secant
 from neurothek.ingest.models.families.sub_modules import SubModules
 
 
@@ -168,11 +168,15 @@ class Block:
         """
         self._shape, self._start = (stream.shape[0], stream.shape[1]), 0
         seen: list[Tensor] = []
-        is_gated = self._layout.family.is_gated
+        family = self._layout.family
+        ups = None if family.ups is None or family.is_fused else self._module.get_submodule(family.ups)
 
         def collect(_: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-            # Without a gate whatever non-linearity there is stands between the two maps.
-            seen.append(halved(given[0]) if is_gated else secant(before[0], given[0]))
+            # Whatever non-linearity there is stands between the two maps.
+            factors = [before[0]] if family.ups is None else [before[0], *others]
+            if family.is_fused:
+                factors = list(before[0].chunk(2, dim=-1))
+            seen.append(secant(factors, given[0]))
             return (seen[0], *given[1:])
 
         arguments = self._arguments(stream, None, 0)
@@ -183,6 +187,7 @@ class Block:
         norm = self._written_norm
         with ExitStack() as hooks:
             before = hooks.enter_context(_collected(self._keys, _output))
+            others = [] if ups is None else hooks.enter_context(_collected(ups, _output))
             handle = self._values.register_forward_pre_hook(collect)
             hooks.callback(handle.remove)
             outputs = [] if norm is None else hooks.enter_context(_collected(norm, _input))

@@ -5,7 +5,7 @@ divisor, an attention pattern, what a non-linearity multiplies its input by. Wha
 about together is credited to each by half.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,8 @@ Call = Callable[..., Any]
 class RelevanceRules(TorchFunctionMode):
     """Holds these factors for the duration of the context: values stay what they are, gradients follow the rules.
 
-    What torch computes is looked at, not modules: all families compute with the same few functions.
+    What torch computes is looked at, not modules: all families normalize and attend with the same few functions.
+    Non-linearities, of which there are many, are held by `secant`.
     """
 
     def __torch_function__(
@@ -35,19 +36,18 @@ class RelevanceRules(TorchFunctionMode):
         return func(*args, **given) if rule is None else rule(func, *args, **given)
 
 
-def halved(activations: Tensor) -> Tensor:
-    """The same activations, whose gradient is half: of a product that two factors bring about."""
-    return activations.detach() + 0.5 * (activations - activations.detach())
+def secant(factors: Sequence[Tensor], product: Tensor) -> Tensor:
+    """What an FFN made of what its first maps returned, with a gradient by what each was multiplied by, that held.
 
+    At 0, where that is no quotient, a factor has no share.
 
-def secant(before: Tensor, after: Tensor) -> Tensor:
-    """What a non-linearity made of its input, whose gradient is by what it multiplied the input by, that held.
-
-    At 0, where that is no quotient, both are 0 and have no share.
+    Args:
+        factors: what goes through the non-linearity, or a gate and the other factor, which share by half.
+        product: what became of them.
     """
-    given, result = before.detach(), after.detach()
-    factor = torch.where(given == 0, torch.zeros_like(result), result / given)
-    return _with_value(before * factor, result)
+    result = product.detach()
+    shares = [factor * torch.where(factor == 0, 0.0, result / factor).detach() for factor in factors]
+    return _with_value(torch.stack(shares).mean(0), result)
 
 
 def _held(func: Call, *args: Any, **kwargs: Any) -> Tensor:
@@ -58,10 +58,6 @@ def _held(func: Call, *args: Any, **kwargs: Any) -> Tensor:
 def _attention(func: Call, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     result: Tensor = func(query.detach(), key.detach(), value, *args, **kwargs)
     return result
-
-
-def _activation(func: Call, stream: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    return secant(stream, func(stream.detach(), *args, **kwargs))
 
 
 _LAYER_NORM_EPS = 1e-5
@@ -90,14 +86,10 @@ def _with_value(linear: Tensor, value: Tensor) -> Tensor:
 
 _RULES: Mapping[Any, Call] = {
     torch.rsqrt: _held,
+    Tensor.rsqrt: _held,
     torch.softmax: _held,
-    torch.tanh: _held,
-    torch.erf: _held,
-    torch.sigmoid: _held,
     Tensor.softmax: _held,
     functional.softmax: _held,
     functional.scaled_dot_product_attention: _attention,
-    functional.silu: _activation,
-    functional.gelu: _activation,
     functional.layer_norm: _layer_norm,
 }

@@ -75,7 +75,7 @@ def test_a_scorer_without_words_needs_some_to_ban(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "an empty file"),
+        (b"", "that is an empty file"),
         (b" \n\n", "an empty file"),
         (b"\xff\xfe\x00", "it is not UTF-8"),
         (None, "cannot be read"),

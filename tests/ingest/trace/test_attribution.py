@@ -1,7 +1,8 @@
 """Effects on a difference of logits: against models written out by hand whose factors are held, and ablation."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,7 +218,7 @@ class Plain:
             x = x + self.attended(read, f"{at}.self_attn", layer, "o_proj")
             read = self.normed(x, f"{at}.post_attention_layernorm", held)
             gate, up = (self.mapped(read, f"{at}.mlp.{name}_proj") for name in ("gate", "up"))
-            factor = held.of(torch.sigmoid(gate))
+            factor = held.of(ACT2FN[self.activation](gate) / gate)
             gate_before, up_before = held.of(gate), held.of(up)
             # What the product becomes is credited to the one factor by half, and to the other.
             by_gate, by_up = (gate - gate_before) * factor * up_before, (up - up_before) * factor * gate_before
@@ -240,7 +241,7 @@ def held_difference(folder: Path, ids: Tensor, pair: tuple[int, int], off: Seque
         eps=getattr(config, "rms_norm_eps", 1e-5),
         patterns=[one[0] for one in outputs.attentions],
         pair=pair,
-        activation=getattr(config, "activation_function", "silu"),
+        activation=getattr(config, "activation_function", None) or config.hidden_act,
     )
     run = plain.opt if config.model_type == "opt" else plain.llama
     entering, held = outputs.hidden_states[0][0], Held()
@@ -300,10 +301,17 @@ def test_a_model_that_fills_in_masked_tokens_predicts_no_next_one(tmp_path_facto
         attributed(*opened(made(tmp_path_factory, "bert")), PROMPT)
 
 
-@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "silu", "quick_gelu", "relu2", "tanh"])
-def test_any_non_linearity_is_held_at_what_it_multiplies_by(activation: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "activation"),
+    [
+        *(("opt", name) for name in ("gelu", "gelu_new", "silu", "quick_gelu", "relu2", "tanh")),
+        *(("llama", name) for name in ("gelu_pytorch_tanh", "relu2", "tanh", "sigmoid", "mish")),
+    ],
+)
+def test_any_non_linearity_is_held_at_what_it_multiplies_by(kind: Kind, activation: str, tmp_path: Path) -> None:
     """What the last layer makes of a neuron of the one below goes through m / pre, whatever the slope."""
-    folder = edit_config(made_at(tmp_path / "opt", "opt"), activation_function=activation)
+    field = "activation_function" if kind == "opt" else "hidden_act"
+    folder = edit_config(made_at(tmp_path / kind, kind), **{field: activation})
     transformer, tokenizer = opened(folder)
     toward, instead = tokens(tokenizer)
     rows = by_place(attributed(transformer, tokenizer, PROMPT, toward=toward, instead=instead, limit=ALL))
@@ -311,3 +319,13 @@ def test_any_non_linearity_is_held_at_what_it_multiplies_by(activation: str, tmp
     _, *lost = held_difference(folder, ids, (toward, instead), [(1, neuron) for neuron in range(D_FFN)])
     for neuron, expected in enumerate(lost):
         assert rows[1, neuron]["relevance"] == pytest.approx(expected, abs=CLOSE), neuron
+
+
+@pytest.mark.parametrize("without", [torch.no_grad, torch.inference_mode])
+def test_whoever_turned_gradients_off_gets_the_same(
+    without: Callable[[], AbstractContextManager[object]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = made(tmp_path_factory, "llama")
+    first = attributed(*opened(folder), PROMPT)
+    with without():
+        assert attributed(*opened(folder), PROMPT).neurons.equals(first.neurons)

@@ -3,8 +3,9 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, pstdev, stdev
 from typing import Literal
 
 import numpy as np
@@ -104,9 +105,9 @@ def test_every_number_is_that_of_a_loop(model: Opened, positions: Literal["last"
         if max(values) - min(values) < 1e-12:
             expected[neuron] = (values, None)
             continue
-        spread, centre = stdev(shuffled), mean(shuffled)
-        z_by_chance += [(one - centre) / spread for one in shuffled]
-        expected[neuron] = (values, (true - centre) / spread)
+        spread = stdev(values) * (1 / len(A) + 1 / len(B)) ** 0.5
+        z_by_chance += [one / spread for one in shuffled]
+        expected[neuron] = (values, true / spread)
     rows = {(row["layer"], row["neuron"]): row for row in measured.neurons.to_dicts()}
     assert list(rows) == sorted(expected)
     for neuron, (values, z) in expected.items():
@@ -211,3 +212,25 @@ def test_contrasts_stay_what_they_were(opt: Opened) -> None:
     # Those in warehouses were made with these: other numbers are another version of the job.
     assert (differences.N_SHUFFLES, N_CONTROLS, differences.BATCH_TOKENS) == (200, 20, 4_096)
     assert opt.contrast(A, B).neurons.equals(opt.contrast(A, B, n_shuffles=200, seed=0).neurons)
+
+
+def test_z_is_in_standard_deviations_over_all_labelings(opt: Opened) -> None:
+    """All 462 ways to choose five of eleven prompts, one by one."""
+    by_hand = activations_by_hand(opt, [*A, *B], "all")
+    rows = {(row["layer"], row["neuron"]): row for row in opt.contrast(A, B, "all").neurons.to_dicts()}
+    n = len(A) + len(B)
+    labelings = [[place in chosen for place in range(n)] for chosen in combinations(range(n), len(A))]
+    tested = [neuron for neuron, row in rows.items() if row["z"] is not None]
+    for neuron in tested[::8]:
+        values = [row[neuron] for row in by_hand]
+        differences = [difference(values, labels) for labels in labelings]
+        assert mean(differences) == pytest.approx(0, abs=1e-6 * max(map(abs, values)))
+        assert rows[neuron]["z"] == pytest.approx(difference(values, labelings[0]) / pstdev(differences), abs=1e-3)
+
+
+def test_the_order_of_prompts_and_sides_does_not_matter_to_z(opt: Opened) -> None:
+    z = opt.contrast(A, B, "all").neurons["z"]
+    reordered = opt.contrast(A[::-1], (B[-1], *B[:-1]), "all").neurons["z"]
+    swapped = opt.contrast(B, A, "all").neurons["z"]
+    assert reordered.to_list() == pytest.approx(z.to_list(), abs=1e-4, nan_ok=True)
+    assert swapped.to_list() == pytest.approx((-z).to_list(), abs=1e-4, nan_ok=True)

@@ -137,11 +137,29 @@ def test_the_neurons_of_a_contrast_are_turned_off(door: Neurothek) -> None:
         door.plan_intervention("llama", where="layer = 0", top=3)
 
 
+def test_prompts_that_are_repeated_are_said_to_be(door: Neurothek) -> None:
+    once = door.contrast("opt", A, B)
+    assert once.contrast["n_distinct"] == len(A) + len(B)
+    assert "distinct" not in once.summary
+    twice = door.contrast("opt", [*A, *A], [*B, A[0]])
+    assert twice.contrast["n_distinct"] == len(A) + len(B)
+    assert f"Only {len(A) + len(B)} of the {3 * len(A) + 1} prompts are distinct" in twice.summary
+
+
+def test_so_many_prompts_that_nobody_counts_their_labelings(door: Neurothek) -> None:
+    page = door.contrast("opt", ["one", "two"] * 4_000, ["the river", "a bus"] * 4_000)
+    assert "labelled in only" not in repr(page)
+
+
 def test_what_cannot_be_compared_is_refused(door: Neurothek, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="give prompts of both"):
         door.contrast("opt", A)
     with pytest.raises(Invalid, match="two sets of prompts"):
         door.contrast("opt")
+    with pytest.raises(Invalid, match="was measured already"):
+        door.contrast("opt", at="all", keep="first")
+    with pytest.raises(Invalid, match="leave it out"):
+        door.contrast("opt", A, B, force=True)
     with pytest.raises(Invalid, match="give 2 or more"):
         door.contrast("opt", A[:1], B)
     with pytest.raises(NotFound, match="no contrast nobody"):
