@@ -1,4 +1,4 @@
-"""Mean activations on two sets of prompts, their differences, and what differences shuffled labels make."""
+"""Mean activations on two sets of prompts, how far they lie apart, and how far they do under shuffled labels."""
 
 from collections.abc import Iterator, Sequence
 
@@ -40,9 +40,9 @@ def contrasted(
 ) -> Contrasted:
     """How far the activations of every neuron on two sets of prompts lie apart, beside shuffled labels (CNA).
 
-    z is the difference of a neuron's means over A and B, in standard deviations of that difference under shuffled
-    labels. p is the share of the z of all neurons under these shuffles that are at least as large, to two decimals, and
-    q is p after Benjamini and Hochberg [ours]: neurons that are seldom active have large z by chance, at the rate at
+    z is the difference of a neuron's means over A and B, in standard deviations of that difference over all labelings.
+    p is the share of the z of all neurons under shuffled labels that are at least as large, to two decimals, and q is p
+    after Benjamini and Hochberg [ours]: neurons that are seldom active have large z by chance, at the rate at
     which shuffles show it.
 
     Args:
