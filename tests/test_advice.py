@@ -115,6 +115,13 @@ def judged(**said: object) -> str:
 
 HERE = {"FOLDER": "saved", "FILE": "new.duckdb"}
 OTHER = ("--warehouse", "with blank.duckdb")
+# The model reads 64 tokens.
+SHORT_PROMPTS = {
+    "MODEL": "mine",
+    "builtin:code": "builtin:questions",
+    "builtin:prose": "builtin:statements",
+    "NAME": "questions",
+}
 
 SITUATIONS: Mapping[str, Situation] = {
     "no warehouse": Situation(("models", "--warehouse", "none.duckdb"), stands_for={"MODEL": "tiny"}),
@@ -210,6 +217,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "a job on what a query finds": Situation(
         ("ingest", "mine", "--job", "interventions"), stands_for={"MODEL": "mine"}
     ),
+    "contrasts of no prompts": Situation(("ingest", "mine", "--job", "contrasts"), stands_for=SHORT_PROMPTS),
     "interventions with other settings": Situation(
         ("intervene", "mine", "--where", "neuron < 2", "--tokens", "40", "--sets", "2"),
         lambda: run(["intervene", "mine", "--where", "neuron = 1", "--tokens", "40", "--sets", "1"]),

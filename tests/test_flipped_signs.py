@@ -243,6 +243,8 @@ NEGATED = frozenset(
         *("score", "scores", "z_score", "score_centred", "control_scores", "score_mean", "skewness"),
         # The coefficient itself, whose sign names the pole.
         *("activation", "mean_activation", "mean_coefficient"),
+        # Of a contrast.
+        *("mean_a", "mean_b", "difference", "z"),
         # The gate keeps its direction, and what it is compared with does not.
         *("gate_value", "gate_up"),
     }
@@ -453,6 +455,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
             door.plan_intervention("one", where="layer = 1 and neuron < 2", one_by_one=True, tokens=300)
         )
         door.annotate_by_rules("one")
+        door.contrast("one", ["the school", "the river", "one two"], ["old", "near the", "new words"], keep="two sets")
         doors.append(door)
     with asked_often(doors):
         yield doors[0], doors[1]

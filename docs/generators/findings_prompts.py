@@ -18,7 +18,7 @@ POSITIONS: tuple[Literal["last", "all"], ...] = ("last", "all")
 
 _BY_PART = """
 select
-    pole,
+    is_strongest,
     1 + least(floor(3 * depth), 2)::int as part,
     sum(n_neurons)::bigint as n,
     sum(n_neurons * input_score) / sum(n_neurons) as input_score,
@@ -78,11 +78,11 @@ def contrasts(warehouse: Neurothek) -> str:
 
 
 def input_scores(warehouse: Neurothek) -> str:
-    """A row a sign and third of the layers."""
+    """A row a pole and third of the layers."""
     names = ("lower third", "middle third", "upper third")
     rows = [
         [
-            f"{names[row['part'] - 1]}, {row['pole']}",
+            f"{names[row['part'] - 1]}, {'strongest' if row['is_strongest'] else 'other'} pole",
             f"{row['n']:,}",
             f"{row['input_score']:.2%}",
             f"{row['other_score']:.2%}",
@@ -90,7 +90,7 @@ def input_scores(warehouse: Neurothek) -> str:
         ]
         for row in warehouse.sql(_BY_PART, {"model": model_of(warehouse)}).to_dicts()
     ]
-    return table(("layers, sign", "neurons", "input score", "lists of others", "half of the contexts or more"), rows)
+    return table(("layers, pole", "neurons", "input score", "lists of others", "half of the contexts or more"), rows)
 
 
 def attributions(warehouse: Neurothek) -> str:

@@ -3,9 +3,9 @@
 -- its contexts, of others it describes what they do next. It counts the neuron's strongest contexts of that sign (at most
 -- ten, one a sequence) whose token at the place of the activation is among the 20 tokens that it promotes there: at a
 -- negative pole those that the value vector suppresses. Beside it stands the share that the lists of the layer's other
--- neurons have on the same contexts, which is what the layer's common tokens make. From: store.pole_contexts, and
--- store.contexts of models without them, on the shown corpus, and store.postings. Source: Arad et al. 2025 (input score);
--- the control is this project's.
+-- neurons have on the same contexts, each at the pole at which that neuron is strongest, which is what the layer's common
+-- tokens make. From: store.pole_contexts, and store.contexts of models without them, on the shown corpus, store.postings and
+-- neurons. Source: Arad et al. 2025 (input score); the control is this project's.
 -- Kinds of rows: pole.
 -- key: model, layer, neuron, pole
 -- columns:
@@ -16,10 +16,11 @@
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   depth: (layer + 0.5) / n_layers.
 --   pole: Sign of the activation: positive or negative.
+--   is_strongest: Whether it is the sign of the neuron's largest |m|, the pole of the view neurons: of a model that is not gated, positive.
 --   n_contexts: Its strongest contexts of that sign.
 --   n_promoted: Those whose token is among the 20 that it promotes at that sign.
 --   input_score: n_promoted / n_contexts.
---   other_score: Mean of the same share over the lists of the layer's other neurons; null in a layer of one.
+--   other_score: Mean of the same share over the lists of the layer's other neurons, each at its strongest pole; null in a layer of one.
 with thresholds as (
     select 20 as listed_tokens,
 ),
@@ -78,15 +79,32 @@ lists as (
     cross join thresholds
     where postings.rank <= thresholds.listed_tokens
 ),
+strongest as (
+    select
+        shown.model_id as set_id,
+        neurons.layer,
+        neurons.neuron,
+        coalesce(neurons.pole, 'positive') as pole,
+    from neurons
+    inner join shown on shown.model = neurons.model
+),
+strongest_lists as (
+    select lists.set_id, lists.layer, lists.neuron, lists.token_id,
+    from lists
+    inner join strongest
+        on strongest.set_id = lists.set_id
+        and strongest.layer = lists.layer
+        and strongest.neuron = lists.neuron
+        and strongest.pole = lists.pole
+),
 listings as (
     select
         set_id,
         layer,
-        pole,
         token_id,
         count(*) as n_listing,
-    from lists
-    group by set_id, layer, pole, token_id
+    from strongest_lists
+    group by set_id, layer, token_id
 ),
 judged as (
     select
@@ -95,7 +113,7 @@ judged as (
         peaks.neuron,
         peaks.pole,
         case when lists.neuron is null then 0 else 1 end as is_promoted,
-        coalesce(listings.n_listing, 0) - case when lists.neuron is null then 0 else 1 end as n_others,
+        coalesce(listings.n_listing, 0) - case when strongest_lists.neuron is null then 0 else 1 end as n_others,
     from peaks
     left join lists
         on lists.set_id = peaks.set_id
@@ -103,10 +121,14 @@ judged as (
         and lists.neuron = peaks.neuron
         and lists.pole = peaks.pole
         and lists.token_id = peaks.token_id
+    left join strongest_lists
+        on strongest_lists.set_id = peaks.set_id
+        and strongest_lists.layer = peaks.layer
+        and strongest_lists.neuron = peaks.neuron
+        and strongest_lists.token_id = peaks.token_id
     left join listings
         on listings.set_id = peaks.set_id
         and listings.layer = peaks.layer
-        and listings.pole = peaks.pole
         and listings.token_id = peaks.token_id
 ),
 summed as (
@@ -130,10 +152,13 @@ select
     shown.model || '/L' || cast(summed.layer as varchar) || 'N' || cast(summed.neuron as varchar) as address,
     (cast(summed.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
     summed.pole,
+    summed.pole = strongest.pole as is_strongest,
     summed.n_contexts,
     summed.n_promoted,
     summed.input_score,
     case when models.d_ffn > 1 then summed.n_others / (models.d_ffn - 1) end as other_score,
 from summed
 inner join shown on shown.model_id = summed.set_id
+inner join strongest
+    on strongest.set_id = summed.set_id and strongest.layer = summed.layer and strongest.neuron = summed.neuron
 inner join store.models as models on models.model_id = summed.set_id

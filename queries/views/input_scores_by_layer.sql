@@ -1,16 +1,15 @@
--- One row per model, layer and pole: how often the layer's neurons are strongest at the tokens that they promote.
+-- One row per model, layer and whether it is the neurons' strongest pole: how often they are strongest at tokens that they promote.
 -- Why: in which layers a neuron's list of tokens tells what it reads, beside what the layer's common tokens make of it. From:
 -- input_scores, whose header says what is counted. Source: Arad et al. 2025 (input score); the control is this project's.
 -- Intervals are mean - 1.96 sd / sqrt(n) to mean + 1.96 sd / sqrt(n), null for a single neuron.
--- Kinds of rows: pole.
--- key: model, layer, pole
+-- key: model, layer, is_strongest
 -- columns:
 --   model: Name of the model.
 --   corpus: The shown corpus.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   pole: Sign of the activation: positive or negative.
---   n_neurons: Neurons with a context of that sign.
+--   is_strongest: Contexts of the sign of a neuron's largest |m|; false: of the other one, which is often weak.
+--   n_neurons: Neurons with contexts of that pole.
 --   input_score: Mean share of a neuron's strongest contexts whose token is among the 20 that it promotes.
 --   input_score_low: Lower end of its 95% interval.
 --   input_score_high: Upper end.
@@ -26,7 +25,7 @@ select
     scores.corpus,
     scores.layer,
     scores.depth,
-    scores.pole,
+    scores.is_strongest,
     count(*) as n_neurons,
     avg(scores.input_score) as input_score,
     avg(scores.input_score)
@@ -39,4 +38,4 @@ select
     ) as n_readers,
 from input_scores as scores
 cross join thresholds
-group by scores.model, scores.corpus, scores.layer, scores.depth, scores.pole
+group by scores.model, scores.corpus, scores.layer, scores.depth, scores.is_strongest

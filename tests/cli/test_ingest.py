@@ -153,7 +153,7 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
     )
     usual = IngestRequest()
     # Whatever is an option was given here, and as something else than is usual.
-    of_queries = ["interventions", "intervention_tokens", "random_sets", "steering", "single_neurons"]
+    of_queries = ["interventions", "intervention_tokens", "random_sets", "steering", "single_neurons", "contrasts"]
     same = [name for name, given in vars(request).items() if given == vars(usual)[name]]
     assert same == ["jobs", "named", *of_queries]
 

@@ -36,6 +36,7 @@ DAMAGE = {
     "cosines are possible": "update store.input_output set key_value = 1.5 where rowid = 0",
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
     "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
+    "contrasts are possible": "update store.contrasts set positions = 'first'",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
     "tables are no prose": """update store.corpora set recipe = replace(recipe, '.txt"', '.csv"')""",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
@@ -238,6 +239,25 @@ MORE_DAMAGE = {
         "update store.continuations set prompt = prompt || '!' where method = 'changed' and prompt_number = 1",
         "update store.continuations set prompt_number = prompt_number + 1",
     ),
+    "contrasts are possible": (
+        "update store.contrasts set n_shuffles = 0",
+        "update store.contrasts set n_controls = 0",
+        "update store.contrasts set n_significant_shuffled = -1",
+        "update store.contrasts set n_significant_shuffled = n_significant_shuffled_most + 1",
+        "update store.contrasts set n_a = n_a + 1",
+        "update store.contrasts set n_b = n_b + 1",
+        "update store.contrast_prompts set n_tokens = 0 where prompt_number = 1",
+        "delete from store.contrast_neurons where rowid = 0",
+        "update store.contrasts set n_tested = n_tested + 1",
+        "update store.contrasts set n_significant = n_significant + 1",
+        "delete from store.contrasts",
+        "update store.contrast_neurons set q = null where layer = 0 and neuron = 0",
+        "update store.contrast_neurons set p = null where layer = 0 and neuron = 0",
+        "update store.contrast_neurons set p = -0.1 where layer = 0 and neuron = 0",
+        "update store.contrast_neurons set q = p / 2 where layer = 0 and neuron = 0",
+        "update store.contrast_neurons set p = 1, q = 1.1 where layer = 0 and neuron = 0",
+        "update store.contrast_neurons set z = -z where layer = 0 and neuron = 0",
+    ),
     "neuron effects are possible": (
         "update store.neuron_effects set n_tokens = n_tokens + 1 where rowid = 0",
         "update store.neuron_effects set kl = -n_tokens where rowid = 0",
@@ -313,6 +333,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     texts |= {"continuation": 5}
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **texts))
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, one_by_one=True))
+    door.contrast("tiny", ["the school", "the river", "one two"], ["a house", "three", "old words"], keep="two sets")
     return warehouse
 
 

@@ -54,7 +54,12 @@ def rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     return dicts
 
 
-def expected(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int, int, str], tuple[int, int, float, float]]:
+def strongest_pole(row: Row) -> str:
+    """The sign of the activation farthest from 0."""
+    return "negative" if -row["activation_min"] > row["activation_max"] else "positive"
+
+
+def expected(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int, int, str], tuple[Any, ...]]:
     """The header of the view, place by place."""
     models = {row["model_id"]: row["name"] for row in rows(connection, "select model_id, name from store.models")}
     lists: dict[tuple[int, int, int], dict[str, set[int]]] = {
@@ -63,6 +68,11 @@ def expected(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int, int,
             "negative": set(row["bottom_token_ids"][:MOST_TOKENS]),
         }
         for row in rows(connection, "from store.projections")
+    }
+    by_name = {name: model_id for model_id, name in models.items()}
+    strongest = {
+        (by_name[row["model"]], row["layer"], row["neuron"]): strongest_pole(row)
+        for row in rows(connection, "select model, layer, neuron, activation_min, activation_max from neurons")
     }
     texts = {(row["corpus_id"], row["sequence_id"]): row["tokens"] for row in rows(connection, "from store.sequences")}
     peaks = defaultdict(list)
@@ -75,12 +85,17 @@ def expected(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int, int,
         peaks[row["set_id"], row["layer"], row["neuron"], pole].append(token)
     result = {}
     for (model_id, layer, neuron, pole), tokens in peaks.items():
-        others = [one[pole] for place, one in lists.items() if place[:2] == (model_id, layer) and place[2] != neuron]
+        others = [
+            one[strongest[place]]
+            for place, one in lists.items()
+            if place[:2] == (model_id, layer) and place[2] != neuron
+        ]
         own = lists[model_id, layer, neuron][pole]
         n_promoted = sum(token in own for token in tokens)
         by_others = [sum(token in one for token in tokens) / len(tokens) for one in others]
-        counts = (len(tokens), n_promoted, n_promoted / len(tokens), sum(by_others) / len(by_others))
-        result[models[model_id], layer, neuron, pole] = counts
+        shares = (n_promoted / len(tokens), sum(by_others) / len(by_others))
+        is_strongest = pole == strongest[model_id, layer, neuron]
+        result[models[model_id], layer, neuron, pole] = (len(tokens), n_promoted, *shares, is_strongest)
     return result
 
 
@@ -88,7 +103,7 @@ def test_a_row_counts_the_contexts_at_tokens_that_the_neuron_promotes(warehouse:
     with warehouse.reader() as connection:
         measured = {
             (row["model"], row["layer"], row["neuron"], row["pole"]): tuple(
-                row[name] for name in ("n_contexts", "n_promoted", "input_score", "other_score")
+                row[name] for name in ("n_contexts", "n_promoted", "input_score", "other_score", "is_strongest")
             )
             for row in rows(connection, "from input_scores")
         }
@@ -118,9 +133,10 @@ def test_layers_are_means_over_their_neurons(warehouse: Warehouse) -> None:
     of_neurons = defaultdict(list)
     with warehouse.reader() as connection:
         for row in rows(connection, "from input_scores"):
-            of_neurons[row["model"], row["layer"], row["pole"]].append(row)
+            of_neurons[row["model"], row["layer"], row["is_strongest"]].append(row)
         by_layer = {
-            (row["model"], row["layer"], row["pole"]): row for row in rows(connection, "from input_scores_by_layer")
+            (row["model"], row["layer"], row["is_strongest"]): row
+            for row in rows(connection, "from input_scores_by_layer")
         }
     assert by_layer.keys() == of_neurons.keys()
     for place, neurons in of_neurons.items():
