@@ -245,6 +245,8 @@ NEGATED = frozenset(
         *("activation", "mean_activation", "mean_coefficient"),
         # Of a contrast.
         *("mean_a", "mean_b", "difference", "z"),
+        # Of its scores with what is as it was.
+        "count_correlation",
         # The gate keeps its direction, and what it is compared with does not.
         *("gate_value", "gate_up"),
     }
@@ -329,11 +331,11 @@ def turned_beside(row: dict[str, Any]) -> dict[str, Any]:
     return row | exchanged(row, *OTHER_LISTS) | {name: opposite(row[name]) for name in names}
 
 
-def sign_of(signs: Mapping[str, int], row: Mapping[str, Any], which: str = "") -> int:
+def sign_of(signs: Mapping[str, int], row: Mapping[str, Any], which: str = "", *, layer: str | None = None) -> int:
     """Of the row's neuron, or of the one that it is held against."""
     model = row.get(f"{which}model", row.get("model"))
     neuron = row.get(f"{which}neuron", row.get(f"{which}unit"))
-    return signs.get(f"{model}/L{row.get(f'{which}layer')}N{neuron}", 1)
+    return signs.get(f"{model}/L{row.get(layer or f'{which}layer')}N{neuron}", 1)
 
 
 def rows_of(door: neurothek.Neurothek, view: View, signs: Mapping[str, int] | None) -> dict[object, dict[str, Any]]:
@@ -350,6 +352,12 @@ def rows_of(door: neurothek.Neurothek, view: View, signs: Mapping[str, int] | No
                 said = turned(said, n_tokens) | at_pole
             if sign_of(signs, row, "other_") < 0:
                 said = turned_beside(said)
+        if (
+            signs is not None
+            and view.name == "massive_activations"
+            and sign_of(signs, row, "input_", layer="layer") < 0
+        ):
+            said = said | {"input_largest": -said["input_largest"], "weight": -said["weight"]}
         left_out = OF_ONE_RUN.get(view.name, frozenset())
         key = tuple(repr(said[name]) for name in view.key if name not in left_out)
         if not key:

@@ -3,8 +3,9 @@
 -- those with activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
 with thresholds as (
-    -- Those of the views corpus_ngrams, detected_ngrams and neuron_effects: the flat rows hold what they decide.
-    select 10::bigint as min_occurrences, 0.95::double as least_recall, 20 as least_sets
+    -- Those of the views corpus_ngrams, detected_ngrams, neuron_effects, entropy_neurons and selectivity: the flat rows hold what they decide.
+    select 10::bigint as min_occurrences, 0.95::double as least_recall, 20 as least_sets,
+        100::double as above_all, 0.01::double as largest_p
 ),
 model as (
     select
@@ -249,6 +250,23 @@ lost as (
     left join single as others
         on others.is_control and others.layer = single.layer and others.neuron <> single.neuron
     group by single.layer, single.neuron
+),
+entropies as (
+    select
+        entropy.layer,
+        entropy.neuron,
+        entropy.logit_variance,
+        entropy.null_share,
+        entropy.count_correlation,
+        coalesce(entropy.null_share_percentile >= thresholds.above_all, false) and lengths.is_long as is_entropy_neuron,
+        coalesce(entropy.count_correlation_percentile >= thresholds.above_all, false) and lengths.is_long as is_frequency_neuron
+    from store.entropy as entropy
+    cross join thresholds
+    left join (
+        select layer, neuron, value_norm >= median(value_norm) over (partition by layer) as is_long
+        from listed
+    ) as lengths on lengths.layer = entropy.layer and lengths.neuron = entropy.neuron
+    where entropy.set_id = $model_id and entropy.corpus_id = (select corpus_id from shown)
 )
 select
     model.model_id as set_id,
@@ -309,7 +327,14 @@ select
     lost.effect_on_loss,
     lost.effect_percentile,
     activities.effective_frequency,
-    contributions.contribution_max::double as contribution_max
+    contributions.contribution_max::double as contribution_max,
+    entropies.logit_variance,
+    entropies.null_share,
+    entropies.is_entropy_neuron,
+    entropies.count_correlation,
+    entropies.is_frequency_neuron,
+    selectivity.entropy as domain_entropy,
+    case when selectivity.p <= (select largest_p from thresholds) then selectivity.domain end as selective_domain
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -329,4 +354,8 @@ left join lost on lost.layer = grid.layer and lost.neuron = grid.neuron
 left join store.contributions as contributions
     on contributions.set_id = $model_id and contributions.corpus_id = (select corpus_id from shown)
     and contributions.layer = grid.layer and contributions.neuron = grid.neuron
+left join entropies on entropies.layer = grid.layer and entropies.neuron = grid.neuron
+left join store.selectivity as selectivity
+    on selectivity.set_id = $model_id and selectivity.corpus_id = (select corpus_id from shown)
+    and selectivity.layer = grid.layer and selectivity.neuron = grid.neuron
 order by grid.layer, grid.neuron;

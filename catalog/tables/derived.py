@@ -3,6 +3,7 @@
 from neurothek.catalog.tables.table import (
     BIG,
     DOUBLE,
+    FLAG,
     INTEGER,
     LAYER,
     MODEL,
@@ -212,6 +213,49 @@ NEURON_FACTS = Table(
             nullable=True,
             since=32,
             filling=_FILL_CONTRIBUTION_MAX,
+        ),
+        "logit_variance": Column(
+            DOUBLE,
+            "Variance over the vocabulary of the cosines of its value vector with the unembedding's rows; null before "
+            "the job entropy has run, like the columns after it.",
+            nullable=True,
+            since=34,
+        ),
+        "null_share": Column(
+            DOUBLE,
+            "Share of its squared length in the directions that move no logit against another.",
+            nullable=True,
+            since=34,
+        ),
+        "is_entropy_neuron": Column(
+            FLAG,
+            "That share is above that of all random vectors of its layer, and it is at least as long as half of the "
+            "layer's value vectors.",
+            nullable=True,
+            since=34,
+        ),
+        "count_correlation": Column(
+            DOUBLE, "Correlation of its scores with ln(1 + corpus count) over tokens.", nullable=True, since=34
+        ),
+        "is_frequency_neuron": Column(
+            FLAG,
+            "That correlation is stronger than that of all random vectors of its layer, and it is at least as long as "
+            "half of the layer's value vectors.",
+            nullable=True,
+            since=34,
+        ),
+        "domain_entropy": Column(
+            DOUBLE,
+            "Entropy of its frequencies over domains, 0 to 1; null before the job selectivity has run.",
+            nullable=True,
+            since=34,
+        ),
+        "selective_domain": Column(
+            TEXT,
+            "The domain that it is active in most, where shuffled domains make that entropy as small at most once in a "
+            "hundred; null where it is not selective.",
+            nullable=True,
+            since=34,
         ),
     },
 )

@@ -39,6 +39,8 @@ class Purpose(IntEnum):
     """Where in its sequence each counted position of a text goes."""
     SHUFFLED_LABELS = 14
     """Which prompts of two sets are taken for the first one's, by shuffle."""
+    SHUFFLED_DOMAINS = 15
+    """Which sequences of a text are taken for each domain's, by shuffle."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

@@ -64,6 +64,13 @@
 --   effective_frequency: (sum |m|)^2 / (N * sum m^2) over the N counted positions: no threshold says what is active, so that any models compare.
 --   contribution_max: Largest share |m| ||v|| / ||FFN output|| of its FFN's output; null before the job poles ran.
 --   is_negligible: That share is below 0.01: what is_dead is for a model without exact zeros; null before the job poles ran.
+--   logit_variance: Variance over the vocabulary of the cosines of its value vector with the unembedding's rows; null before the job entropy ran, like the four columns after it.
+--   null_share: Share of its squared length in the directions that move no logit against another; see entropy_neurons.
+--   is_entropy_neuron: That share is above that of every random vector of its layer, and it is no shorter than the layer's median.
+--   count_correlation: Correlation over tokens of its scores with ln(1 + corpus count).
+--   is_frequency_neuron: That correlation is stronger than that of every random vector of its layer, and it is no shorter than the median.
+--   domain_entropy: Entropy of its frequencies over domains: 0 in one alone, 1 in all alike; null before the job selectivity ran.
+--   selective_domain: The domain it is active in most, where its entropy is below the first percentile of shuffled domains; else null.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -110,6 +117,13 @@ measured as (
         facts.effective_frequency,
         facts.contribution_max,
         facts.contribution_max < thresholds.negligible_contribution as is_negligible,
+        facts.logit_variance,
+        facts.null_share,
+        facts.is_entropy_neuron,
+        facts.count_correlation,
+        facts.is_frequency_neuron,
+        facts.domain_entropy,
+        facts.selective_domain,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -219,6 +233,13 @@ select
     measured.effective_frequency,
     measured.contribution_max,
     measured.is_negligible,
+    measured.logit_variance,
+    measured.null_share,
+    measured.is_entropy_neuron,
+    measured.count_correlation,
+    measured.is_frequency_neuron,
+    measured.domain_entropy,
+    measured.selective_domain,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

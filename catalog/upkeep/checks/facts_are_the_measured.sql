@@ -41,6 +41,18 @@ left join store.contributions as contributions
         and contributions.corpus_id = facts.corpus_id
         and contributions.layer = facts.layer
         and contributions.neuron = facts.neuron
+left join store.entropy as entropy
+    on
+        entropy.set_id = facts.set_id
+        and entropy.corpus_id = facts.corpus_id
+        and entropy.layer = facts.layer
+        and entropy.neuron = facts.neuron
+left join store.selectivity as selectivity
+    on
+        selectivity.set_id = facts.set_id
+        and selectivity.corpus_id = facts.corpus_id
+        and selectivity.layer = facts.layer
+        and selectivity.neuron = facts.neuron
 left join store.neuron_effects as effects
     on
         effects.set_id = facts.set_id
@@ -65,6 +77,13 @@ where
     or facts.cluster_id is distinct from clusters.cluster_id
     or facts.effect_on_loss is distinct from (effects.nll - effects.nll_untouched) / effects.n_tokens
     or facts.contribution_max is distinct from contributions.contribution_max
+    or facts.logit_variance is distinct from entropy.logit_variance
+    or facts.null_share is distinct from entropy.null_share
+    or facts.count_correlation is distinct from entropy.count_correlation
+    or (facts.is_entropy_neuron and entropy.null_share_percentile < 100)
+    or (facts.is_frequency_neuron and entropy.count_correlation_percentile < 100)
+    or facts.domain_entropy is distinct from selectivity.entropy
+    or facts.selective_domain is distinct from case when selectivity.p <= 0.01 then selectivity.domain end
     or (facts.effective_frequency is null) <> (fired.effective_frequency is null)
     -- Sums of doubles by several threads differ in their last digits.
     or abs(facts.effective_frequency - fired.effective_frequency) > 1e-9

@@ -77,6 +77,7 @@ DAMAGE = {
     "windows lie in the corpus": "update store.context_windows set position = 99999 where rowid = 0",
     "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
     "token indicators are the vocabulary": "update store.token_indicators set row_norm = -1 where rowid = 0",
+    "traits are possible": "update store.entropy set null_share = 1.1 where rowid = 0",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
 
@@ -124,10 +125,6 @@ MORE_DAMAGE = {
         "update store.key_postings set z_score = z_score + 1 where rowid = 0",
         "delete from store.key_postings where rowid = 0",
         "delete from store.key_projections where rowid = 0",
-    ),
-    "facts are the measured": (
-        "update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",
-        "update store.neuron_facts set effect_on_loss = 1 where rowid = 0",
     ),
     "annotations are of vectors": (
         "update store.annotations set model_id = 99",
@@ -295,6 +292,49 @@ MORE_DAMAGE = {
         f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where counts is not null",
         f"update store.positions set {CORRECTED} = {CORRECTED} - 1e-6 where counts is not null",
         f"update store.positions set counts = null, {CORRECTED} = mutual_information + 1e-6 where counts is not null",
+    ),
+    "traits are possible": (
+        "update store.entropy set logit_variance = -1 where rowid = 0",
+        "update store.entropy set count_correlation = -1.1 where rowid = 0",
+        "update store.entropy set logit_variance = null where rowid = 0",
+        *(
+            f"update store.entropy set {name}_percentile = {percent} where rowid = 0"
+            for name in ("logit_variance", "null_share", "count_correlation")
+            for percent in (-1, 101)
+        ),
+        "update store.entropy set null_share = -0.1 where rowid = 0",
+        "update store.selectivity set n_active = -1 where n_active > 0",
+        "update store.selectivity set n_active = 0 where n_active > 0",
+        "update store.selectivity set domain = null where n_active > 0",
+        "update store.selectivity set domain = 'elsewhere' where n_active > 0",
+        "update store.selectivity set domain_share = null where n_active > 0",
+        "update store.selectivity set domain_share = 1.1 where n_active > 0",
+        "update store.selectivity set entropy = 1.1 where n_active > 0",
+        "update store.selectivity set entropy = null where n_active > 0",
+        "update store.selectivity set p = 0.004 where n_active > 0",
+        "update store.selectivity set p = 1.1 where n_active > 0",
+        "update store.selectivity set n_shuffled_selective = null where n_active > 0",
+        "update store.selectivity set n_shuffled_selective = 21 where n_active > 0",
+        "update store.massive_activations set input_mean = -1",
+        "update store.massive_activations set output_mean = -1",
+        "update store.massive_activations set input_mean = 2 * abs(input_largest) + 1",
+        "update store.massive_activations set output_mean = 2 * abs(output_largest) + 1",
+        "update store.massive_activations set input_neuron = 24",
+        "update store.massive_activations set output_channel = -1",
+        "update store.massive_activations set input_position = 99999",
+        "update store.massive_activations set output_position = -1",
+        "update store.massive_activations set output_sequence_id = 99999",
+    ),
+    "facts are the measured": (
+        "update store.neuron_facts set null_share = null_share + 0.1 where rowid = 0",
+        "update store.neuron_facts set logit_variance = logit_variance + 0.1 where rowid = 0",
+        "update store.neuron_facts set count_correlation = count_correlation + 0.1 where rowid = 0",
+        "update store.neuron_facts set domain_entropy = domain_entropy + 0.1 where domain_entropy is not null",
+        "update store.neuron_facts set selective_domain = coalesce(selective_domain, '') || '!'",
+        "update store.neuron_facts set is_entropy_neuron = true",
+        "update store.neuron_facts set is_frequency_neuron = true",
+        "update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",
+        "update store.neuron_facts set effect_on_loss = 1 where rowid = 0",
     ),
     "tables are no prose": tuple(
         f"""update store.corpora set recipe = replace(recipe, '.txt"', '{end}"')"""
