@@ -166,7 +166,8 @@ answers as (
         avg(answered.z_score::double) filter (answered.rank <= 5) as trigger_z,
         coalesce(sum(answered.n_active) filter (answered.is_detected), 0)::bigint as detected_active,
         avg(answered.score::double) filter (answered.is_detected) as detected_score,
-        list(tokens.text order by answered.token_id) filter (answered.is_detected) as detected_tokens
+        list(tokens.text order by answered.token_id) filter (answered.is_detected) as detected_tokens,
+        list(tokens.text order by answered.rank) filter (answered.rank <= 3) as trigger_tokens
     from answered
     cross join model
     inner join store.tokens as tokens
@@ -251,6 +252,14 @@ lost as (
         on others.is_control and others.layer = single.layer and others.neuron <> single.neuron
     group by single.layer, single.neuron
 ),
+readers as (
+    select
+        layer,
+        neuron,
+        list_select((select by_id from texts), list_transform(top_token_ids[1:3], lambda i: i + 1)) as read_tokens
+    from store.key_projections
+    where set_id = $model_id and reader in ('key', 'gate')
+),
 entropies as (
     select
         entropy.layer,
@@ -334,7 +343,9 @@ select
     entropies.count_correlation,
     entropies.is_frequency_neuron,
     selectivity.entropy as domain_entropy,
-    case when selectivity.p <= (select largest_p from thresholds) then selectivity.domain end as selective_domain
+    case when selectivity.p <= (select largest_p from thresholds) then selectivity.domain end as selective_domain,
+    answers.trigger_tokens,
+    readers.read_tokens
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -354,6 +365,7 @@ left join lost on lost.layer = grid.layer and lost.neuron = grid.neuron
 left join store.contributions as contributions
     on contributions.set_id = $model_id and contributions.corpus_id = (select corpus_id from shown)
     and contributions.layer = grid.layer and contributions.neuron = grid.neuron
+left join readers on readers.layer = grid.layer and readers.neuron = grid.neuron
 left join entropies on entropies.layer = grid.layer and entropies.neuron = grid.neuron
 left join store.selectivity as selectivity
     on selectivity.set_id = $model_id and selectivity.corpus_id = (select corpus_id from shown)

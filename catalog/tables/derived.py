@@ -82,6 +82,43 @@ where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
     and measured.layer = facts.layer and measured.neuron = facts.neuron
 """
 
+_FILL_TRIGGER_TOKENS = """\
+update store.neuron_facts as facts set trigger_tokens = measured.tokens
+from (
+    select
+        triggers.set_id,
+        triggers.corpus_id,
+        triggers.layer,
+        triggers.neuron,
+        list(tokens.text order by triggers.rank) as tokens
+    from store.triggers as triggers
+    inner join store.models as models on models.model_id = triggers.set_id
+    inner join store.tokens as tokens
+        on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = triggers.token_ids[1]
+    where triggers.n = 1 and triggers.rank <= 3
+    group by triggers.set_id, triggers.corpus_id, triggers.layer, triggers.neuron
+) as measured
+where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
+    and measured.layer = facts.layer and measured.neuron = facts.neuron
+"""
+
+_FILL_READ_TOKENS = """\
+update store.neuron_facts as facts set read_tokens = measured.tokens
+from (
+    select listed.set_id, listed.layer, listed.neuron, list(tokens.text order by listed.place) as tokens
+    from (
+        select set_id, layer, neuron, unnest(top_token_ids[1:3]) as token_id, unnest(range(1, 4)) as place
+        from store.key_projections
+        where reader in ('key', 'gate')
+    ) as listed
+    inner join store.models as models on models.model_id = listed.set_id
+    inner join store.tokens as tokens
+        on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = listed.token_id
+    group by listed.set_id, listed.layer, listed.neuron
+) as measured
+where measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
+"""
+
 NEURON_FACTS = Table(
     "neuron_facts",
     "One flat row per neuron of the shown corpus, rebuilt by every publish and pin: what the view neurons reads.",
@@ -256,6 +293,20 @@ NEURON_FACTS = Table(
             "hundred; null where it is not selective.",
             nullable=True,
             since=34,
+        ),
+        "trigger_tokens": Column(
+            TEXTS,
+            "Texts of the first three tokens that trigger it most; null before the job ngrams has run.",
+            nullable=True,
+            since=34,
+            filling=_FILL_TRIGGER_TOKENS,
+        ),
+        "read_tokens": Column(
+            TEXTS,
+            "Texts of the first three tokens that its key, or its gate, reads; null before the job keys has run.",
+            nullable=True,
+            since=34,
+            filling=_FILL_READ_TOKENS,
         ),
     },
 )

@@ -38,7 +38,8 @@ def neuron(
     page = warehouse.neuron(address, **options)
     if figure is not None:
         note(f"wrote {warehouse.draw_neuron(page, figure)}")
-    show_tables(page.sections(), output_format, page.data(), head=page.summary)
+    head = page.summary if page.label is None else f"{page.summary}\n\nlabel: {page.label}"
+    show_tables(page.sections(), output_format, page.data(), head=head)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:
         note(f"{n_folded} of the nearest in other models are not above chance; use --all to list them")

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neurothek.api.warehouse import Neurothek
-from neurothek.catalog.terminal.console import console_progress, note, warn
+from neurothek.catalog.terminal.console import console, console_progress, note, warn
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_frame
 
 if TYPE_CHECKING:
     from neurothek.queries.search.poles import FoundNeurons
     from neurothek.queries.search.question import Question
+
+
+_WIDE = 120
+"""Columns of a terminal from which on labels are shown."""
 
 
 @click.command()
@@ -96,7 +100,9 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
     for remark in (*result.notes, *variants_hint(result.left_out, "use --variants to include them")):
         note(remark)
     if output_format == "table":
-        show_frame(result.table(), output_format, title=result.title)
+        # In a narrower terminal a label would be cut to nothing.
+        is_wide = console().width >= _WIDE
+        show_frame(result.labelled() if is_wide else result.table(), output_format, title=result.title)
     else:
         show_frame(result.neurons, output_format)
         n_shown = result.neurons.height

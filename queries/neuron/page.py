@@ -22,6 +22,7 @@ from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.rows import with_facts
 
 NEURON_PUSHED = """\
 -- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
@@ -133,6 +134,7 @@ class NeuronPage(TabularAnswer):
         relatives: similar neurons: its cluster, its nearest neighbours, and its counterparts in other models.
         changed: what turning it off, alone or with others, did to the loss.
         poles: what it does at coefficients above and below 0, in a gated model.
+        label: what was measured of it in one line, as in the view `neuron_labels`; None where nothing was.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that an annotator finds none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
@@ -164,6 +166,7 @@ class NeuronPage(TabularAnswer):
     changed: Changed
     annotations: pl.DataFrame
     poles: SignedActivity
+    label: str | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
     positions_are_strong: bool = False
     limit: int = 10
@@ -335,7 +338,7 @@ class NeuronPage(TabularAnswer):
             "tokens": self.tokens,
             "reads": self.reads.tokens,
             "logits": self.logits,
-            "neuron": dict(self.facts),
+            "neuron": dict(self.facts) | {"label": self.label},
             "domains": self.domains,
             "positions": self.positions,
             "triggers": self.triggers.ngrams,
@@ -396,6 +399,8 @@ def _page(
     rows = neuron_rows(connection, neuron, corpus, prepared, corpora)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
+    at = [{**named, "model_id": neuron.model_id}]
+    (labelled,) = with_facts(prepared, at, ("label",), is_elsewhere=prepared is not connection)
     return NeuronPage(
         address=str(neuron),
         facts=rows.facts,
@@ -429,6 +434,7 @@ def _page(
             rows.facts,
             sum(row["n_tokens_seen"] for row in rows.of["domains"]),
         ),
+        label=labelled["label"],
         special_tokens=rows.special,
         is_signed=neuron.of.is_signed,
         has_exact_zeros=neuron.of.has_exact_zeros,

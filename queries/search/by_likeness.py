@@ -50,9 +50,10 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
     "pole": TEXT,
+    "label": TEXT,
 }
 
-FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "label")
 """What is said of a neuron beside its overlap."""
 
 

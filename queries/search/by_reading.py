@@ -54,6 +54,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "matched_scores": pl.List(DOUBLE),
     "matched_z_scores": pl.List(DOUBLE),
     "pole": TEXT,
+    "label": TEXT,
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
     "corpus": TEXT,
@@ -62,7 +63,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
 first; `top_tokens` are what the neuron promotes, in a gated model at `pole`: that of its up projection where this lists
 a word, else the one at which it is strongest."""
 
-_FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "corpus", "pole")
+_FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "corpus", "pole", "label")
 
 CAVEAT = (
     "reads are products of keys with embeddings: above the first layers the stream is no longer an embedding, see the"

@@ -64,9 +64,10 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
     **POLES,
+    "label": TEXT,
 }
 
-FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "activation_min", "activation_max")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "activation_min", "activation_max", "label")
 """What is said of a neuron beside its score."""
 
 HONOURED = (

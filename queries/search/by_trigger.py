@@ -45,11 +45,12 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "token_status": TEXT,
     "corpus": TEXT,
     "pole": TEXT,
+    "label": TEXT,
 }
 """Columns of a result: `recalls` and its companions hold one entry per word that triggers the neuron;
 `top_tokens` are what it promotes, in a gated model at `pole`, at which it is strongest."""
 
-FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole", "label")
 """What is said of a neuron beside how it fires on the words."""
 
 STORED_TRIGGERS = (

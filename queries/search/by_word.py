@@ -65,6 +65,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "n_tokens_seen": BIG,
     "corpus": TEXT,
     **POLES,
+    "label": TEXT,
 }
 """Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
 
@@ -217,8 +218,9 @@ def _with_facts(
 ) -> list[dict[str, Any]]:
     """The rows with what is known of their neurons, and the first tokens of what these write at their pole."""
     complete = with_neuron_facts(connection, [{**row, "listed_side": listed_side(row)} for row in rows], models)
+    columns = (*(_OF_TEXT if is_elsewhere else ()), "label")
+    complete = with_facts(connection, complete, columns, is_elsewhere=is_elsewhere)
     if is_elsewhere:
-        complete = with_facts(connection, complete, _OF_TEXT, is_elsewhere=True)
         corpora = choose_corpora(connection, [model.name for model in models])
         complete = [{**row, "corpus_id": _corpus_id(corpora.get(row["model"]))} for row in complete]
     return with_strongest(complete)

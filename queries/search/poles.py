@@ -95,6 +95,10 @@ class FoundNeurons(TabularAnswer):
         """The table with its title."""
         return [Section(self.title, self.table())]
 
+    def labelled(self) -> pl.DataFrame:
+        """The same columns, and what was measured of each neuron in one line, as in the view `neuron_labels`."""
+        return self.table().with_columns(self.neurons.get_column("label"))
+
     def remarks(self) -> list[str]:
         """The notes, and how to ask the variants that were left out from Python."""
         return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]

@@ -18,7 +18,8 @@
 --   n_frequency_neurons: Neurons in which it is above that of all random vectors, and which are at least so long.
 --   corpus: The shown corpus.
 with thresholds as (
-    select cast(100 as double) as above_all
+    select
+        cast(100 as double) as above_all,
 )
 select
     entropy.model,

@@ -2,6 +2,7 @@
 -- Why: in which layers a neuron's list of tokens tells what it reads, beside what the layer's common tokens make of it. From:
 -- input_scores, whose header says what is counted. Source: Arad et al. 2025 (input score); the control is this project's.
 -- Intervals are mean - 1.96 sd / sqrt(n) to mean + 1.96 sd / sqrt(n), null for a single neuron.
+-- Kinds of rows: is_strongest.
 -- key: model, layer, is_strongest
 -- columns:
 --   model: Name of the model.

@@ -71,6 +71,8 @@
 --   is_frequency_neuron: That correlation is stronger than that of every random vector of its layer, and it is no shorter than the median.
 --   domain_entropy: Entropy of its frequencies over domains: 0 in one alone, 1 in all alike; null before the job selectivity ran.
 --   selective_domain: The domain it is active in most, where its entropy is below the first percentile of shuffled domains; else null.
+--   trigger_tokens: Texts of the first three tokens that trigger it most; null before n-grams were counted.
+--   read_tokens: Texts of the first three tokens that its key, or its gate, reads; null before the job keys ran.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -124,6 +126,8 @@ measured as (
         facts.is_frequency_neuron,
         facts.domain_entropy,
         facts.selective_domain,
+        facts.trigger_tokens,
+        facts.read_tokens,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -240,6 +244,8 @@ select
     measured.is_frequency_neuron,
     measured.domain_entropy,
     measured.selective_domain,
+    measured.trigger_tokens,
+    measured.read_tokens,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

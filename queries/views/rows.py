@@ -68,6 +68,7 @@ FirstRows = Mapping[tuple[str, int], Sequence[int]]
 """(Table, model_id) -> number of the row of each layer's first neuron."""
 
 _ALL = "from store.neuron_facts as facts"
+_NEURONS = "from neurons\n"
 _AT_ROWS = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
 
 
@@ -120,31 +121,45 @@ def with_facts(
     Args:
         connection: a reader.
         rows: rows with model, model_id, layer and neuron.
-        columns: names of the columns.
+        columns: names of the columns; `label` is that of the view `neuron_labels`.
         is_elsewhere: whether `on_corpus` leased the connection for another corpus than the shown ones.
     """
     if not rows:
         return []
-    names = f"model, layer, neuron, {', '.join(columns)}"
-    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
-    if is_elsewhere:
-        addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
-        query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
-        rows_there = records(connection, query, {"addresses": addresses})
-    else:
-        numbers = rows_of(connection, neurons)["neuron_facts"]
-        rows_there = records(connection, _view_of(_AT_ROWS, names), {"rows": numbers})
-    facts = {(row["model"], row["layer"], row["neuron"]): row for row in rows_there}
+    views = {"neurons": ", ".join(name for name in columns if name != "label")}
+    if "label" in columns:
+        views["neuron_labels"] = "label"
+    facts: dict[tuple[str, int, int], dict[str, Any]] = {}
+    numbers = None if is_elsewhere else rows_of(connection, [_neuron(row) for row in rows])["neuron_facts"]
+    for name, selected in views.items():
+        names = f"model, layer, neuron, {selected}".removesuffix(", ")
+        if numbers is None:
+            addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
+            query = f"select {names} from {name} where address in (select unnest($addresses::varchar[]))"
+            rows_there = records(connection, query, {"addresses": addresses})
+        else:
+            rows_there = records(connection, _view_of(name, names), {"rows": numbers})
+        for row in rows_there:
+            facts.setdefault((row["model"], row["layer"], row["neuron"]), {}).update(row)
     places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
     return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
 
 
 @cache
-def _view_of(rows: str, columns: str) -> str:
-    """The view `neurons` over some rows alone."""
-    text = view("neurons").text
-    assert text.count(_ALL) == 1
-    return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
+def _view_of(name: str, columns: str) -> str:
+    """The view `neurons`, or `neuron_labels` that reads it, over some rows alone."""
+    neurons = view("neurons").text
+    assert neurons.count(_ALL) == 1
+    text = neurons.replace(_ALL, _AT_ROWS)
+    if name != "neurons":
+        outer = view(name).text
+        assert outer.count(_NEURONS) == 1
+        text = outer.replace(_NEURONS, f"from (\n{text}\n) as neurons\n")
+    return f"select {columns} from (\n{text}\n)"
+
+
+def _neuron(row: Mapping[str, Any]) -> Neuron:
+    return row["model_id"], row["layer"], row["neuron"]
 
 
 def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:

@@ -23,7 +23,7 @@
 with thresholds as (
     select
         cast(0.01 as double) as largest_p,
-        cast(20 as double) as n_controls
+        cast(20 as double) as n_controls,
 )
 select
     models.name as model,

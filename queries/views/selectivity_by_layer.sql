@@ -1,6 +1,7 @@
 -- One row per model, layer and domain: how many neurons are selective for it, beside shuffled domains.
 -- Why: in which layers neurons are for one sort of text, and whether larger models have more of them. From: selectivity. Source:
 -- LAPE (Tang et al. 2024); the control by shuffled domains is this project's. Intervals are Wilson's of a share, 95%.
+-- Kinds of rows: domain.
 -- key: model, layer, domain
 -- columns:
 --   model: Name of the model.
@@ -19,7 +20,8 @@
 --   layer_shuffled_share: The same with shuffled domains taken for the true ones, the mean of 20 shuffles.
 --   corpus: The shown corpus.
 with thresholds as (
-    select cast(1.959963984540054 as double) as normal_975
+    select
+        cast(1.959963984540054 as double) as normal_975,
 ),
 layers as (
     select

@@ -34,6 +34,12 @@ STATEMENTS = (
     f" sequence_id, position, run_id from store.contexts cross join {_POLES}",
     "insert into store.contributions select set_id, corpus_id, layer, neuron, 8, 0.5, neuron / 64, neuron / 16,"
     f" neuron / 128, neuron / 32, run_id from {_NEURONS} as neurons",
+    "insert into store.entropy select set_id, corpus_id, layer, neuron, neuron / 64, 50, neuron / 32, 100, 0.1, 100,"
+    f" run_id from {_NEURONS} as neurons",
+    "insert into store.selectivity select set_id, corpus_id, layer, neuron, 9, min(domain), 0.75, 0.5,"
+    " (1 + neuron) / 201, neuron % 3, any_value(run_id) from store.activity group by all",
+    "insert into store.massive_activations select set_id, corpus_id, layer, -9, 1, 0, 0, 0.5, 8, 2, 0, 1, 0.001,"
+    " 0.5, 0.75, any_value(run_id) from store.activity group by all",
     "update store.neuron_facts as facts set contribution_max = contributions.contribution_max"
     " from store.contributions as contributions where contributions.set_id = facts.set_id"
     " and contributions.corpus_id = facts.corpus_id and contributions.layer = facts.layer"

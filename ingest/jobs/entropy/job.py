@@ -110,8 +110,8 @@ def _log_counts(vocabulary: Vocabulary, corpus: Corpus) -> Float[np.ndarray, " v
     """[vocab] ln(1 + how often the corpus has each token)."""
     counted = corpus.token_counts_frame().group_by("token_id").agg(pl.col("n_occurrences").sum())
     counts = np.zeros(int(vocabulary.ids.max()) + 1)
-    kept = counted.filter(pl.col("token_id") < len(counts))
-    counts[kept["token_id"].to_numpy()] = kept["n_occurrences"].to_numpy()
+    rows = counted.filter(pl.col("token_id") < len(counts))
+    counts[rows["token_id"].to_numpy()] = rows["n_occurrences"].to_numpy()
     logs: np.ndarray = np.log1p(counts[vocabulary.ids])
     return logs
 

@@ -104,15 +104,17 @@ vector is multiplied by at the output's place, float32."""
 
 
 class MassiveObserver:
-    """Keeps one layer's largest input and output over one chunk."""
+    """Keeps one layer's largest input and output over one chunk; nothing is asked of a device before the end."""
 
     def __init__(self, values: Float[Tensor, "d_ffn d_model"]) -> None:
         """Watch a layer with these value vectors."""
-        self._values = values
         self._n = 0
-        self._sums = dict.fromkeys(_ENDS, 0.0)
-        self._best: dict[str, tuple[float, int, int, int]] = {}
-        self._written = torch.zeros(len(values))
+        device = values.device
+        self._sums = {what: torch.zeros((), dtype=torch.float64, device=device) for what in _ENDS}
+        self._largest = {what: torch.zeros((), device=device) for what in _ENDS}
+        # Sequence, position, and neuron or channel.
+        self._places = {what: torch.zeros(3, dtype=torch.int64, device=device) for what in _ENDS}
+        self._written = torch.zeros(len(values), device=device)
 
     def observe(self, batch: Batch, output: BlockOutput) -> None:
         """Take in what a block did with a batch, every id of a sequence."""
@@ -120,24 +122,31 @@ class MassiveObserver:
             self._n += length
             for what, numbers in zip(_ENDS, (output.coefficients, output.added), strict=True):
                 of_sequence = numbers[row, :length].float()
-                self._sums[what] += float(of_sequence.abs().sum(dtype=torch.float64))
-                size, place = of_sequence.abs().flatten().max(0)
-                if what not in self._best or float(size) > abs(self._best[what][0]):
-                    position, index = divmod(int(place), of_sequence.shape[1])
-                    value = float(of_sequence[position, index])
-                    self._best[what] = (value, index, batch.first_sequence + row, position)
-                    if what == "output":
-                        self._written = output.written[row, position].float().clone()
+                sizes = of_sequence.abs()
+                self._sums[what] += sizes.sum(dtype=torch.float64)
+                size, flat = sizes.flatten().max(0)
+                is_larger = size > self._largest[what].abs()
+                position = flat // of_sequence.shape[1]
+                place = torch.stack(
+                    [torch.full_like(flat, batch.first_sequence + row), position, flat % sizes.shape[1]]
+                )
+                value = of_sequence.flatten().gather(0, flat[None])[0]
+                self._largest[what] = torch.where(is_larger, value, self._largest[what])
+                self._places[what] = torch.where(is_larger, place, self._places[what])
+                if what == "output":
+                    written = output.written[row].index_select(0, position[None])[0].float()
+                    self._written = torch.where(is_larger, written, self._written)
 
     def result(self) -> pl.DataFrame:
         """What was seen, with the columns of `PARTIAL`."""
         row: dict[str, Any] = {"n": self._n, "written": self._written.cpu().numpy().tobytes()}
-        for what, (value, place, sequence, position) in self._best.items():
+        for what in _ENDS:
+            sequence, position, place = self._places[what].cpu().numpy().tolist()
             row |= {
-                f"{what}_largest": value,
+                f"{what}_largest": float(self._largest[what].cpu().numpy()),
                 f"{what}_place": place,
                 f"{what}_sequence_id": sequence,
                 f"{what}_position": position,
-                f"{what}_sum": self._sums[what],
+                f"{what}_sum": float(self._sums[what].cpu().numpy()),
             }
         return pl.DataFrame([row], schema=PARTIAL)

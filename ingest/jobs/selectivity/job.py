@@ -77,7 +77,7 @@ class SelectivityJob(RuleJob):
             counts += np.frombuffer(b"".join(partial["counts"]), dtype=np.int32).reshape(counts.shape)
         lengths = np.diff(corpus.offsets) - int(corpus.has_bos)
         sizes = np.stack([np.bincount(row, lengths, n_domains) for row in self._labelings])
-        frame = measured(counts, sizes, corpus.domains)
+        frame = selectivities(counts, sizes, corpus.domains)
         ordered = frame.with_columns(pl.lit(layer, pl.Int16).alias("layer")).select(*SELECTIVITY.schema)
         return {SELECTIVITY.name: SELECTIVITY.check(ordered)}
 
@@ -93,7 +93,7 @@ class SelectivityJob(RuleJob):
         return torch.from_numpy(is_of.reshape(len(is_of), -1))
 
 
-def measured(
+def selectivities(
     counts: Int[np.ndarray, "neurons labelings domains"],
     sizes: Float[np.ndarray, "labelings domains"],
     domains: Sequence[str],
@@ -111,13 +111,13 @@ def measured(
     logs = np.log(shares, out=np.zeros(counts.shape), where=shares > 0)
     entropies = -(shares * logs).sum(2) / np.log(max(2, len(domains)))
     n_active = counts[:, 0].sum(1)
-    is_known = n_active > 0
-    has_entropy = is_known & (len(domains) > 1)
+    is_active = n_active > 0
+    has_entropy = is_active & (len(domains) > 1)
     first = shares[:, 0].argmax(1)
     null = np.sort(entropies[:, 1 + N_CONTROLS :], axis=1)
     p = np.stack([_at_most(entropies[:, number], null) for number in range(1 + N_CONTROLS)])
     columns = {
-        "domain_share": (shares[np.arange(len(first)), 0, first], is_known),
+        "domain_share": (shares[np.arange(len(first)), 0, first], is_active),
         "entropy": (np.clip(entropies[:, 0], 0, 1), has_entropy),
         "p": (p[0], has_entropy),
         "n_shuffled_selective": ((p[1:] <= SELECTIVE).sum(0), has_entropy),
@@ -128,8 +128,10 @@ def measured(
             {
                 "neuron": np.arange(len(n_active), dtype=np.int32),
                 "n_active": n_active,
-                "domain": [str(name) if known else None for name, known in zip(names, is_known, strict=True)],
-                **{name: np.where(known, values, np.nan) for name, (values, known) in columns.items()},
+                "domain": [
+                    str(name) if has_domain else None for name, has_domain in zip(names, is_active, strict=True)
+                ],
+                **{name: np.where(has_value, values, np.nan) for name, (values, has_value) in columns.items()},
             }
         )
         .with_columns(pl.col(*columns).fill_nan(None))

@@ -18,7 +18,7 @@ from neurothek.ingest.jobs.selectivity.job import (
     SelectivityJob,
     SelectivityObserver,
     labelings,
-    measured,
+    selectivities,
 )
 from neurothek.ingest.models.transformer import Shape
 from neurothek.ingest.request import IngestRequest
@@ -158,14 +158,14 @@ def test_rare_and_silent_neurons_are_not_selective() -> None:
     counts = np.zeros((3, N_LABELINGS, 2), dtype=np.int64)
     counts[1, ::2, 0], counts[1, 1::2, 1] = 1, 1
     counts[2, :, 0] = 5
-    rows = measured(counts, sizes, ("code", "prose")).to_dicts()
+    rows = selectivities(counts, sizes, ("code", "prose")).to_dicts()
     assert [rows[0][name] for name in ("n_active", "domain", "entropy", "p", "n_shuffled_selective")] == [
         *(0, None, None, None, None)
     ]
     # One activation is in one domain whatever the labels.
     assert (rows[1]["entropy"], rows[1]["p"], rows[1]["n_shuffled_selective"]) == (0, 1, 0)
     assert (rows[2]["domain"], rows[2]["p"]) == ("code", 1)
-    one = measured(counts[:, :, :1], sizes[:, :1], ("all",)).to_dicts()
+    one = selectivities(counts[:, :, :1], sizes[:, :1], ("all",)).to_dicts()
     assert [one[2][name] for name in ("n_active", "domain", "domain_share", "entropy", "p")] == [
         5,
         "all",

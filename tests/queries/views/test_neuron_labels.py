@@ -1,0 +1,154 @@
+"""Labels in one line, against clauses put together from a neuron's row, and every clause brought about."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import neurothek
+from tests.support import warehouse as made
+
+Row = dict[str, Any]
+
+pytestmark = pytest.mark.xdist_group("neuron labels")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labels")
+    made.create(folder / "w.duckdb")
+    return folder / "w.duckdb"
+
+
+def named(tokens: list[str]) -> str:
+    return " ".join(f"“{token}”" for token in tokens[:3])
+
+
+def clauses(row: Row) -> list[str]:
+    """The header of the view, clause by clause."""
+    return [*of_firing(row), *of_traits(row), *of_writing(row)]
+
+
+def of_firing(row: Row) -> list[str]:
+    parts = []
+    if row["is_dead"]:
+        parts.append(f"never active at {row['n_tokens_seen']} tokens")
+    elif row["is_negligible"]:
+        parts.append(f"negligible: at most {round(100 * row['contribution_max'], 2)}% of its FFN's output")
+    tokens = row["detected_tokens"] if row["is_token_detector"] else row["trigger_tokens"]
+    if tokens:
+        doing = "suppresses" if row["suppresses_triggers"] else "promotes"
+        first = f"detects {named(tokens)} and {doing} them" if row["is_token_detector"] else f"often at {named(tokens)}"
+        share = row["trigger_share"]
+        parts.append(first + ("" if share is None else f" (five tokens hold {round(100 * share, 1)}%)"))
+    return parts
+
+
+def of_traits(row: Row) -> list[str]:
+    parts = []
+    if row["position_strength"] in ("strong", "weak"):
+        nats = round(row["mutual_information_corrected"], 2)
+        parts.append(f"depends on position: {row['position_kind']}, {row['position_strength']} ({nats} nats)")
+    if row["selective_domain"] is not None and row["domain_entropy"] <= 0.5:
+        parts.append(f"for {row['selective_domain']} (entropy over domains {round(row['domain_entropy'], 2)})")
+    if row["is_entropy_neuron"]:
+        parts.append(f"moves no logit with {round(100 * row['null_share'], 1)}% of what it writes")
+    if row["is_frequency_neuron"]:
+        parts.append(f"follows token counts (correlation {round(row['count_correlation'], 2)})")
+    if row["read_tokens"]:
+        parts.append(f"reads {named(row['read_tokens'])}")
+    return parts
+
+
+def of_writing(row: Row) -> list[str]:
+    parts = []
+    written = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
+    if written:
+        side = {"positive": "above 0 ", "negative": "below 0 ", None: ""}[row["pole"]]
+        percent = row["coherence_percentile"]
+        coherent = "" if percent is None else f" (more coherent than {round(percent, 1)}% of random vectors)"
+        parts.append(f"{side}promotes {named(written)}{coherent}")
+    if row["effective_frequency"] is not None:
+        share = row["effective_frequency"]
+        parts.append("active at under 0.01%" if share < 0.0001 else f"active at {round(100 * share, 2)}%")
+    if row["cluster_size"] is not None and row["cluster_size"] > 1:
+        parts.append(f"in cluster {row['cluster_id']} of {row['cluster_size']} neurons")
+    return parts
+
+
+def labels(connection: duckdb.DuckDBPyConnection) -> dict[str, str | None]:
+    return dict(connection.execute("select address, label from neuron_labels").fetchall())
+
+
+def compare(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """All clauses that were met; every label is as put together."""
+    found, met = labels(connection), []
+    rows = connection.sql("from neurons").pl().to_dicts()
+    assert found.keys() == {row["address"] for row in rows}
+    for row in rows:
+        parts = clauses(row)
+        assert found[row["address"]] == ("; ".join(parts) or None)
+        met += parts
+    return met
+
+
+WAYS = {
+    "negligible": "contribution_max = 0.0012",
+    "is_entropy": "is_entropy_neuron = true, null_share = 0.8767",
+    "frequency": "is_frequency_neuron = true, count_correlation = -0.347",
+    "domain": "selective_domain = 'code', domain_entropy = 0.5",
+    "even domain": "selective_domain = 'prose', domain_entropy = 0.51",
+    "reads": "read_tokens = [' a', 'b']",
+    "triggers": "trigger_tokens = ['x', ' y', 'z'], trigger_share = 0.123",
+    "detects": "unigram_active = 200, unigrams_95 = 2, detected_active = 199, detected_tokens = ['s', 't'],"
+    " detected_score = -1, trigger_share = 0.995",
+    "rare": "effective_frequency = 0.00009",
+}
+EXPECTED = {
+    "negligible": "negligible: at most 0.12% of its FFN's output",
+    "is_entropy": "moves no logit with 87.7% of what it writes",
+    "frequency": "follows token counts (correlation -0.35)",
+    "domain": "for code (entropy over domains 0.5)",
+    "reads": "reads “ a” “b”",
+    "triggers": "often at “x” “ y” “z” (five tokens hold 12.3%)",
+    "detects": "detects “s” “t” and suppresses them (five tokens hold 99.5%)",
+    "rare": "active at under 0.01%",
+}
+
+
+def test_labels_are_put_together_from_the_row(path: Path) -> None:
+    with duckdb.connect(str(path)) as connection:
+        met = compare(connection)
+    kinds = ("never active at", "promotes", "depends on position", "active at", "in cluster")
+    for kind in kinds:
+        assert any(part.startswith(kind) for part in met), kind
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_clause_stands_where_it_is_true(way: str, path: Path) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("begin")
+        connection.execute(f"update store.neuron_facts set {WAYS[way]}")
+        met = compare(connection)
+        connection.execute("rollback")
+    if way in EXPECTED:
+        assert EXPECTED[way] in met
+    else:
+        assert not any(part.startswith("for ") for part in met)
+
+
+def test_answers_have_the_labels_of_their_neurons(path: Path) -> None:
+    door = neurothek.open(path)
+    with door.reader() as connection:
+        expected = labels(connection)
+        word, model = connection.execute("select word, model from promotions limit 1").fetchall()[0]
+        (address,) = connection.execute("select address from neurons where model = ? limit 1", [model]).fetchall()[0]
+    answers = [door.search(word, limit=5), door.search(like=address, limit=5)]
+    for answer in answers:
+        assert answer.neurons.height
+        for row in answer.neurons.to_dicts():
+            assert row["label"] == expected[row["address"]]
+        assert answer.labelled().columns == [*answer.table().columns, "label"]
+    page = door.neuron(address)
+    assert page.label == expected[address] == page.data()["neuron"]["label"]
