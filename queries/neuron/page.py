@@ -21,8 +21,8 @@ from neurothek.queries.neuron.page_rows import neuron_rows
 from neurothek.queries.neuron.reads import Reads, neuron_reads
 from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_changed, neuron_relatives
 from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
+from neurothek.queries.views.labels import label_of
 from neurothek.queries.views.on_corpus import on_corpus
-from neurothek.queries.views.rows import with_facts
 
 NEURON_PUSHED = """\
 -- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
@@ -399,8 +399,6 @@ def _page(
     rows = neuron_rows(connection, neuron, corpus, prepared, corpora)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
-    at = [{**named, "model_id": neuron.model_id}]
-    (labelled,) = with_facts(prepared, at, ("label",), is_elsewhere=prepared is not connection)
     return NeuronPage(
         address=str(neuron),
         facts=rows.facts,
@@ -434,7 +432,7 @@ def _page(
             rows.facts,
             sum(row["n_tokens_seen"] for row in rows.of["domains"]),
         ),
-        label=labelled["label"],
+        label=label_of(rows.facts),
         special_tokens=rows.special,
         is_signed=neuron.of.is_signed,
         has_exact_zeros=neuron.of.has_exact_zeros,

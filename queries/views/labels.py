@@ -1,10 +1,11 @@
-"""A neuron's row of the view `neurons`, made from the flat row that the view reads.
+"""A neuron's row of the view `neurons`, made from the flat row that the view reads, and its label from that row.
 
 DuckDB takes longer to plan the view than to read a neuron's page. The constants are the view's own, and the tests
 compare every label with it.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neurothek.queries.names.models import KnownModel
@@ -39,6 +40,94 @@ def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, 
         "pole": _pole(flat) if model.is_signed else None,
     }
     return {name: labels[name] if name in labels else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
+
+
+LABEL_COLUMNS = (
+    *("is_dead", "n_tokens_seen", "is_negligible", "contribution_max", "effective_frequency"),
+    *("is_token_detector", "detected_tokens", "suppresses_triggers", "trigger_tokens", "trigger_share"),
+    *("position_strength", "position_kind", "mutual_information_corrected", "selective_domain", "domain_entropy"),
+    *("is_entropy_neuron", "null_share", "is_frequency_neuron", "count_correlation", "read_tokens", "pole"),
+    *("top_tokens", "bottom_tokens", "coherence_percentile", "cluster_id", "cluster_size"),
+)
+"""Columns of `neurons` that a label is made of."""
+
+
+def label_of(row: Mapping[str, Any]) -> str | None:
+    """What was measured of a neuron in one line, as in the view `neuron_labels`; None where nothing was.
+
+    Args:
+        row: its row of the view `neurons`, with `LABEL_COLUMNS`.
+    """
+    clauses = (_idleness(row), _triggering(row), *_traits(row), _writing(row), *_extent(row))
+    return "; ".join(clause for clause in clauses if clause) or None
+
+
+def _idleness(row: Mapping[str, Any]) -> str | None:
+    if row["is_dead"]:
+        return f"never active at {row['n_tokens_seen']} tokens"
+    return (
+        f"negligible: at most {_percent(row, 'contribution_max', 2)} of its FFN's output"
+        if row["is_negligible"]
+        else None
+    )
+
+
+def _triggering(row: Mapping[str, Any]) -> str | None:
+    is_detector = row["is_token_detector"]
+    tokens = row["detected_tokens"] if is_detector else row["trigger_tokens"]
+    if not tokens:
+        return None
+    doing = f" and {'suppresses' if row['suppresses_triggers'] else 'promotes'} them" if is_detector else ""
+    held = "" if row["trigger_share"] is None else f" (five tokens hold {_percent(row, 'trigger_share', 1)})"
+    return f"{'detects' if is_detector else 'often at'} {_first_three(tokens)}{doing}{held}"
+
+
+def _traits(row: Mapping[str, Any]) -> Iterator[str]:
+    of = thresholds("neuron_labels")
+    if row["position_strength"] in ("strong", "weak"):
+        nats = _rounded(row["mutual_information_corrected"], 2)
+        yield f"depends on position: {row['position_kind']}, {row['position_strength']} ({nats} nats)"
+    if row["selective_domain"] is not None and row["domain_entropy"] <= of["uneven_entropy"]:
+        yield f"for {row['selective_domain']} (entropy over domains {_rounded(row['domain_entropy'], 2)})"
+    if row["is_entropy_neuron"]:
+        yield f"moves no logit with {_percent(row, 'null_share', 1)} of what it writes"
+    if row["is_frequency_neuron"]:
+        yield f"follows token counts (correlation {_rounded(row['count_correlation'], 2)})"
+    if row["read_tokens"]:
+        yield f"reads {_first_three(row['read_tokens'])}"
+
+
+def _writing(row: Mapping[str, Any]) -> str | None:
+    side = {"negative": "below 0 ", "positive": "above 0 "}.get(row["pole"], "")
+    tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
+    if not tokens:
+        return None
+    percentile = row["coherence_percentile"]
+    coherence = "" if percentile is None else f" (more coherent than {_rounded(percentile, 1)}% of random vectors)"
+    return f"{side}promotes {_first_three(tokens)}{coherence}"
+
+
+def _extent(row: Mapping[str, Any]) -> Iterator[str]:
+    frequency, size = row["effective_frequency"], row["cluster_size"]
+    if frequency is not None:
+        is_rare = frequency < thresholds("neuron_labels")["smallest_frequency"]
+        yield f"active at {'under 0.01%' if is_rare else _percent(row, 'effective_frequency', 2)}"
+    if size is not None and size > 1:
+        yield f"in cluster {row['cluster_id']} of {size} neurons"
+
+
+def _first_three(tokens: Sequence[str]) -> str:
+    return " ".join(f"“{token}”" for token in tokens[:3])
+
+
+def _percent(row: Mapping[str, Any], name: str, digits: int) -> str:
+    return f"{_rounded(100 * row[name], digits)}%"
+
+
+def _rounded(number: float, digits: int) -> float:
+    """As in SQL: halves away from 0."""
+    scale = 10.0**digits
+    return math.copysign(math.floor(abs(number) * scale + 0.5) / scale, number)
 
 
 def activity(flat: FlatRow) -> dict[str, Any]:

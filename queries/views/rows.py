@@ -8,6 +8,7 @@ import duckdb
 
 from neurothek.queries.ask.statements import records
 from neurothek.queries.views.install import view
+from neurothek.queries.views.labels import LABEL_COLUMNS, label_of
 
 _FIRST_ROWS = """\
 -- Where each layer's first neuron lies in the tables that hold a row per neuron, in the order of layers and neurons.
@@ -68,7 +69,6 @@ FirstRows = Mapping[tuple[str, int], Sequence[int]]
 """(Table, model_id) -> number of the row of each layer's first neuron."""
 
 _ALL = "from store.neuron_facts as facts"
-_NEURONS = "from neurons\n"
 _AT_ROWS = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
 
 
@@ -126,40 +126,33 @@ def with_facts(
     """
     if not rows:
         return []
-    views = {"neurons": ", ".join(name for name in columns if name != "label")}
-    if "label" in columns:
-        views["neuron_labels"] = "label"
-    facts: dict[tuple[str, int, int], dict[str, Any]] = {}
-    numbers = None if is_elsewhere else rows_of(connection, [_neuron(row) for row in rows])["neuron_facts"]
-    for name, selected in views.items():
-        names = f"model, layer, neuron, {selected}".removesuffix(", ")
-        if numbers is None:
-            addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
-            query = f"select {names} from {name} where address in (select unnest($addresses::varchar[]))"
-            rows_there = records(connection, query, {"addresses": addresses})
-        else:
-            rows_there = records(connection, _view_of(name, names), {"rows": numbers})
-        for row in rows_there:
-            facts.setdefault((row["model"], row["layer"], row["neuron"]), {}).update(row)
+    of_view = [name for name in columns if name != "label"]
+    has_label = "label" in columns
+    read = dict.fromkeys([*of_view, *(LABEL_COLUMNS if has_label else ())])
+    names = f"model, layer, neuron, {', '.join(read)}"
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
+    if is_elsewhere:
+        addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
+        query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
+        rows_there = records(connection, query, {"addresses": addresses})
+    else:
+        numbers = rows_of(connection, neurons)["neuron_facts"]
+        rows_there = records(connection, _view_of(_AT_ROWS, names), {"rows": numbers})
+    facts = {
+        (row["model"], row["layer"], row["neuron"]): {name: row[name] for name in of_view}
+        | ({"label": label_of(row)} if has_label else {})
+        for row in rows_there
+    }
     places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
     return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
 
 
 @cache
-def _view_of(name: str, columns: str) -> str:
-    """The view `neurons`, or `neuron_labels` that reads it, over some rows alone."""
-    neurons = view("neurons").text
-    assert neurons.count(_ALL) == 1
-    text = neurons.replace(_ALL, _AT_ROWS)
-    if name != "neurons":
-        outer = view(name).text
-        assert outer.count(_NEURONS) == 1
-        text = outer.replace(_NEURONS, f"from (\n{text}\n) as neurons\n")
-    return f"select {columns} from (\n{text}\n)"
-
-
-def _neuron(row: Mapping[str, Any]) -> Neuron:
-    return row["model_id"], row["layer"], row["neuron"]
+def _view_of(rows: str, columns: str) -> str:
+    """The view `neurons` over some rows alone."""
+    text = view("neurons").text
+    assert text.count(_ALL) == 1
+    return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
 
 
 def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:

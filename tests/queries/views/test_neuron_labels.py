@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 import neurothek
+from neurothek.queries.views.labels import label_of
 from tests.support import warehouse as made
 
 Row = dict[str, Any]
@@ -89,6 +90,8 @@ def compare(connection: duckdb.DuckDBPyConnection) -> list[str]:
     for row in rows:
         parts = clauses(row)
         assert found[row["address"]] == ("; ".join(parts) or None)
+        # What pages and searches say is made without the view.
+        assert label_of(row) == found[row["address"]]
         met += parts
     return met
 
