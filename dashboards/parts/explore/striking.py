@@ -40,6 +40,9 @@ NAMES = {
     "counterpart": "nearest counterpart",
     "rare": "rarest",
     "sparse": "sparsest",
+    "domain": "most of one domain",
+    "entropy": "entropy neuron",
+    "counts": "frequency neuron",
 }
 
 
@@ -113,16 +116,23 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     match row["what"]:
         case "dominant":
             of = "" if examples is None else f" of {examples:,}"
-            return f"among its layer's ten largest updates in {number:,.0f}{of} examples"
+            sentence = f"among its layer's ten largest updates in {number:,.0f}{of} examples"
         case "detector":
             fires = "is strong" if row["lacks_zeros"] else "fires"
-            return f"{fires} at {number:.1%} of the occurrences of its tokens"
+            sentence = f"{fires} at {number:.1%} of the occurrences of its tokens"
         case "positional":
-            return f"carries {number:.2f} nats about the position ({row['position_kind']})"
+            sentence = f"carries {number:.2f} nats about the position ({row['position_kind']})"
         case "effect":
-            return f"turning it off adds {number:.4f} nats per token to the loss"
+            sentence = f"turning it off adds {number:.4f} nats per token to the loss"
         case "rare" | "sparse" as what:
             how = f"fires at {number:,.0f} of" if what == "rare" else f"effective frequency {number:.2%} on"
-            return f"{how} {row['n_tokens_seen']:,} tokens"
+            sentence = f"{how} {row['n_tokens_seen']:,} tokens"
+        case "domain":
+            sentence = f"for {row['selective_domain']}: entropy over domains {number:.2f}, 1 where all are alike"
+        case "entropy":
+            sentence = f"moves no logit with {number:.1%} of what it writes"
+        case "counts":
+            sentence = f"its scores follow token counts: correlation {number:.2f}"
         case _:
-            return f"its scores have an excess kurtosis of {number:.1f}"
+            sentence = f"its scores have an excess kurtosis of {number:.1f}"
+    return sentence

@@ -16,6 +16,12 @@ with chosen as (
         coalesce(is_dead, is_negligible, false) as hardly_matters,
         n_tokens_seen,
         detected_tokens,
+        is_entropy_neuron,
+        null_share,
+        is_frequency_neuron,
+        count_correlation,
+        selective_domain,
+        domain_entropy,
     from neurons
     where model = $model and ($layer is null or layer = $layer)
 ),
@@ -131,16 +137,66 @@ found as (
         order by effective_frequency, layer, neuron
         limit $n
     )
+    union all
+    (
+        select
+            9 as place,
+            'domain' as what,
+            layer,
+            neuron,
+            domain_entropy as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where selective_domain is not null and not hardly_matters
+        order by domain_entropy, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            10 as place,
+            'entropy' as what,
+            layer,
+            neuron,
+            null_share as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where is_entropy_neuron
+        order by null_share desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            11 as place,
+            'counts' as what,
+            layer,
+            neuron,
+            count_correlation as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where is_frequency_neuron
+        order by abs(count_correlation) desc, layer, neuron
+        limit $n
+    )
 )
 select
-    what,
-    number,
-    layer,
-    neuron,
-    $model || '/L' || layer || 'N' || neuron as address,
-    position_kind,
-    n_tokens_seen,
-    detected_tokens,
+    found.what,
+    found.number,
+    found.layer,
+    found.neuron,
+    $model || '/L' || found.layer || 'N' || found.neuron as address,
+    found.position_kind,
+    found.n_tokens_seen,
+    found.detected_tokens,
+    chosen.selective_domain,
     (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
-order by place, number desc
+inner join chosen on chosen.layer = found.layer and chosen.neuron = found.neuron
+order by found.place, found.number desc

@@ -24,7 +24,14 @@ def ways(row: Row) -> Row:
         "sharp": None if row["is_dead"] or row["is_negligible"] else row["kurtosis"],
         "rare": -row["n_active"] if row["n_active"] and row["is_dead"] is not None else None,
         "sparse": _sparseness(row),
+        "domain": -row["domain_entropy"] if row["selective_domain"] and not _is_idle(row) else None,
+        "entropy": row["null_share"] if row["is_entropy_neuron"] else None,
+        "counts": abs(row["count_correlation"]) if row["is_frequency_neuron"] else None,
     }
+
+
+def _is_idle(row: Row) -> bool:
+    return bool(row["is_negligible"] if row["is_dead"] is None else row["is_dead"])
 
 
 def _sparseness(row: Row) -> float | None:
@@ -34,8 +41,22 @@ def _sparseness(row: Row) -> float | None:
     return -float(row["effective_frequency"])
 
 
+@pytest.fixture(scope="module")
+def with_traits(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with neurons of a domain, entropy neurons and frequency neurons."""
+    path = tmp_path_factory.mktemp("traits") / "w.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "update store.neuron_facts set is_entropy_neuron = neuron % 2 = 0, null_share = (neuron % 3) / 4,"
+            " is_frequency_neuron = neuron % 3 = 1, count_correlation = (neuron % 5 - 2) / 4,"
+            " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8"
+        )
+    return path
+
+
 @pytest.mark.parametrize("layer", [None, 0, 1])
-@pytest.mark.parametrize("warehouse", ["full_path", "whole_path"])
+@pytest.mark.parametrize("warehouse", ["full_path", "whole_path", "with_traits"])
 def test_the_first_of_each_kind_is_that_of_a_loop(
     request: pytest.FixtureRequest, warehouse: str, layer: int | None
 ) -> None:
@@ -54,7 +75,8 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
                 if best is not None:
                     assert abs(rows[0]["number"]) == pytest.approx(abs(ways(best)[way]))
                     seen.add(way)
-    assert {"rare", "positional", {"whole_path": "dominant", "full_path": "sharp"}[warehouse]} <= seen
+    also = {"whole_path": {"dominant"}, "full_path": {"sharp"}, "with_traits": {"domain", "entropy", "counts"}}
+    assert {"rare", "positional", *also[warehouse]} <= seen
 
 
 def test_each_is_told_with_its_number() -> None:
@@ -72,6 +94,10 @@ def test_each_is_told_with_its_number() -> None:
     assert distinction({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
     assert distinction({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
     assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
+    of_domain = {"what": "domain", "number": 0.123, "selective_domain": "code", **row}
+    assert distinction(of_domain, None).startswith("for code: entropy over domains 0.12")
+    assert "no logit with 87.6%" in distinction({"what": "entropy", "number": 0.876, **row}, None)
+    assert distinction({"what": "counts", "number": -0.456, **row}, None).endswith("correlation -0.46")
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
 
 
