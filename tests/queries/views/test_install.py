@@ -33,6 +33,7 @@ MADE_ELSEWHERE = {
     *("read_agreement", "read_agreement_by_layer", "input_output", "input_output_by_layer"),
     *("contrasts", "contrasts_summary"),
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),
+    "traits_by_model",
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,

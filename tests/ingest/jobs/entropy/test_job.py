@@ -161,6 +161,29 @@ def flatten(folder: Path, kind: Kind, *, is_centred: bool) -> Floats:
     return chosen
 
 
+def check_summaries(warehouse: Warehouse, found: list[dict[str, Any]]) -> None:
+    """Layers, models and the view `neurons` say the same as the rows of the layer."""
+    with warehouse.reader() as connection:
+        (by_layer,) = connection.sql(f"from entropy_by_layer where layer = {LAYER}").pl().to_dicts()
+        (of_neurons,) = connection.sql(f"from neurons where layer = {LAYER} and neuron = {FLAT}").pl().to_dicts()
+    assert (by_layer["n_neurons"], by_layer["n_entropy_neurons"]) == (D_FFN, 1)
+    assert by_layer["null_share"] == pytest.approx(sum(row["null_share"] for row in found) / D_FFN)
+    assert by_layer["beyond_random_share"] == pytest.approx(
+        sum(row["null_share_percentile"] == 100 for row in found) / D_FFN
+    )
+    assert by_layer["n_frequency_neurons"] == sum(row["is_frequency_neuron"] for row in found)
+    with warehouse.reader() as connection:
+        (of_model,) = connection.sql("from traits_by_model").pl().to_dicts()
+        every = connection.sql("from entropy_neurons").pl().to_dicts()
+    beyond = [row for row in every if row["null_share_percentile"] == 100]
+    assert (of_model["n_neurons"], of_model["n_tested"]) == (2 * D_FFN, None)
+    assert of_model["beyond_random_share"] == pytest.approx(len(beyond) / len(every))
+    assert of_model["n_entropy_neurons"] == sum(row["is_entropy_neuron"] for row in every)
+    assert of_model["n_frequency_neurons"] == sum(row["is_frequency_neuron"] for row in every)
+    assert of_neurons["is_entropy_neuron"] is True
+    assert of_neurons["null_share"] == found[FLAT]["null_share"]
+
+
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_planted_neurons_are_found(kind: Kind, tmp_path: Path) -> None:
     """One whose logits are alike for all tokens, and one whose logits follow token counts; both are long."""
@@ -192,17 +215,7 @@ def test_planted_neurons_are_found(kind: Kind, tmp_path: Path) -> None:
     scores = rows.rows @ follows
     assert frequent["count_correlation"] == pytest.approx(np.corrcoef(scores, rows.log_counts)[0, 1], rel=1e-4)
     assert [row["neuron"] for row in found if row["is_entropy_neuron"]] == [FLAT]
-    with third.reader() as connection:
-        (by_layer,) = connection.sql(f"from entropy_by_layer where layer = {LAYER}").pl().to_dicts()
-        (of_neurons,) = connection.sql(f"from neurons where layer = {LAYER} and neuron = {FLAT}").pl().to_dicts()
-    assert (by_layer["n_neurons"], by_layer["n_entropy_neurons"]) == (D_FFN, 1)
-    assert by_layer["null_share"] == pytest.approx(sum(row["null_share"] for row in found) / D_FFN)
-    assert by_layer["beyond_random_share"] == pytest.approx(
-        sum(row["null_share_percentile"] == 100 for row in found) / D_FFN
-    )
-    assert by_layer["n_frequency_neurons"] == sum(row["is_frequency_neuron"] for row in found)
-    assert of_neurons["is_entropy_neuron"] is True
-    assert of_neurons["null_share"] == flat["null_share"]
+    check_summaries(third, found)
     # A short one is none, however it points.
     write_values(model, kind, {FLAT: 1e-3 * chosen})
     fourth = ingests.open_warehouse(tmp_path / "fourth.duckdb")

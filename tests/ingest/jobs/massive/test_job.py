@@ -102,7 +102,7 @@ def test_a_planted_super_weight_is_found(tmp_path: Path) -> None:
 def test_what_is_massive_and_super(tmp_path: Path) -> None:
     """One place of many, as in real models."""
     warehouse = measure(tmp_path, build(tmp_path / "opt", "opt", d_ffn=D_FFN, seed=3))
-    found = []
+    found, counts = [], []
     with warehouse.writer() as connection:
         for mean, share in ((1.0, 0.5), (1.001, 0.5), (1.0, 0.499)):
             connection.execute(
@@ -111,6 +111,9 @@ def test_what_is_massive_and_super(tmp_path: Path) -> None:
             )
             query = "select distinct is_massive, is_super_weight from massive_activations"
             found += connection.execute(query).fetchall()
+            query = "select n_massive_layers, n_super_weights, n_tested from traits_by_model"
+            counts += connection.execute(query).fetchall()
+    assert counts == [(2, 2, None), (0, 0, None), (2, 0, None)]
     assert found == [(True, True), (False, False), (True, False)]
 
 

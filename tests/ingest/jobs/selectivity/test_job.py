@@ -185,7 +185,13 @@ def test_views_say_what_was_measured(tmp_path: Path) -> None:
         by_layer = connection.sql("from selectivity_by_layer").pl().to_dicts()
         query = "select layer, neuron, domain_entropy, selective_domain from neurons"
         flat = {(layer, neuron): rest for layer, neuron, *rest in connection.sql(query).fetchall()}
+        (of_model,) = connection.sql("from traits_by_model").pl().to_dicts()
     assert len(rows) == 2 * D_FFN
+    known = [row for row in rows if row["entropy"] is not None]
+    assert of_model["n_tested"] == len(known)
+    assert of_model["selective_share"] == pytest.approx(sum(bool(row["is_selective"]) for row in known) / len(known))
+    assert of_model["shuffled_share"] == pytest.approx(sum(row["shuffled_share"] for row in known) / len(known))
+    assert (of_model["n_neurons"], of_model["n_massive_layers"]) == (None, None)
     for row in rows:
         domain = row["domain"] if row["is_selective"] else None
         assert flat[row["layer"], row["neuron"]] == [row["entropy"], domain]
