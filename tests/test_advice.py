@@ -217,6 +217,9 @@ SITUATIONS: Mapping[str, Situation] = {
     "a job on what a query finds": Situation(
         ("ingest", "mine", "--job", "interventions"), stands_for={"MODEL": "mine"}
     ),
+    "explanations without contexts": Situation(
+        ("explain", "weights", "--where", "layer = 0", "--endpoint", "http://localhost:9", "--model-name", "any")
+    ),
     "contrasts of no prompts": Situation(("ingest", "mine", "--job", "contrasts"), stands_for=SHORT_PROMPTS),
     "interventions with other settings": Situation(
         ("intervene", "mine", "--where", "neuron < 2", "--tokens", "40", "--sets", "2"),

@@ -29,6 +29,7 @@ from neurothek.queries.names.models import choose_models, measured_corpora
 from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.question import SIDES, Question
 from neurothek.queries.views.install import View, all_views
+from tests.support.chat_server import chat_server
 from tests.support.flipped import flip
 from tests.support.ingests import WORDS, compare, measure, open_warehouse, request, write_corpus
 from tests.support.models import build, edit_tensors
@@ -275,6 +276,8 @@ OF_ONE_RUN: Mapping[str, frozenset[str]] = {
     "models": frozenset({"source", "weights_sha256"}),
     "annotations": frozenset({"annotation_id", "created_at"}),
     "judgements": frozenset({"created_at"}),
+    "explanations": frozenset({"created_at"}),
+    "explanation_scores": frozenset({"judged_at"}),
     # One list of the two stands there; `writes` is what it does.
     "pushers": frozenset({"top_tokens"}),
 }
@@ -464,6 +467,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
         )
         door.annotate_by_rules("one")
         door.contrast("one", ["the school", "the river", "one two"], ["old", "near the", "new words"], keep="two sets")
+        with chat_server() as chat:
+            door.explain_neurons(
+                door.plan_explanations("one", endpoint=chat.url, model_name="stub", where="layer = 1 and neuron < 6")
+            )
         doors.append(door)
     with asked_often(doors):
         yield doors[0], doors[1]

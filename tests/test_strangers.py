@@ -17,6 +17,7 @@ from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables import versions
+from neurothek.queries.explain.plans import ExplanationPlan
 from neurothek.queries.search.question import Question
 from neurothek.queries.views import install
 from tests.support import publications
@@ -38,6 +39,9 @@ from tests.support.strangers import (
     watched,
 )
 
+NOBODY = ("--endpoint", "http://127.0.0.1:9", "--model-name", "any")
+"""Where no server answers."""
+
 READS: Sequence[Sequence[str]] = (["models"], ["neuron", "tiny-1m/L0N0"])
 """What the default tests ask of every file."""
 
@@ -53,6 +57,7 @@ ALL: Sequence[Sequence[str]] = (
     *(["intervene", "tiny-1m", "--where", "layer = 0"], ["annotate", "tiny-1m", "--rules"], ["import", "OUT"]),
     *(["trace", "tiny-1m", "school", "--toward", "bus"], ["trace", "tiny-1m", "school", "--instead", "bus"]),
     *(["contrast", "tiny-1m", "--keep", "mine"], ["contrast", "tiny-1m", "--a", "builtin:questions", "--b", "OUT"]),
+    *(["explain", "tiny-1m", "--where", "layer = 0", *NOBODY, "--yes"], ["search", "--explained", "school"]),
 )
 
 NO_WAREHOUSE = {"dashboard", "demo", "golden", "train"}
@@ -253,6 +258,10 @@ class Call:
         return f"{self.model}/L0N0"
 
 
+def planned_explanations(call: Call) -> ExplanationPlan:
+    return call.door.plan_explanations(call.model, endpoint=NOBODY[1], model_name="any", where="layer = 0")
+
+
 CALLS: Mapping[str, Callable[[Call], object]] = {
     "sql": lambda call: call.door.sql("from neurons limit 3"),
     "ask": lambda call: call.door.ask("select * from mine, neurons limit 3"),
@@ -270,6 +279,9 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
     "switch": lambda call: call.door.switch(call.model, "school", "L0N0"),
     "switch_together": lambda call: call.door.switch_together(call.model, "school", "L0N0", "L1N1"),
     "contrast": lambda call: call.door.contrast(call.model, ["school", "bus"], ["tea", "coffee"]),
+    "plan_explanations": planned_explanations,
+    "explain_neurons": lambda call: call.door.explain_neurons(planned_explanations(call)),
+    "explained": lambda call: call.door.explained("school"),
     "attribute": lambda call: call.door.attribute(call.model, "school", instead=" bus"),
     "ingest": lambda call: call.door.ingest(call.model),
     "plan": lambda call: call.door.plan(call.model),

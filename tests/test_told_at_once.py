@@ -34,6 +34,7 @@ print(json.dumps(sorted(neurothek.main.commands)))
 """
 """One process answers all: none has loaded anything if none of those before it has."""
 
+ENDPOINT = ("--model-name", "any", "--endpoint", "http://localhost:9/v1")
 TRAIN = ("train", "--steps", "2", "--output", "new")
 
 SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -103,6 +104,15 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "contrast: model": (("contrast", "tiny-1", "--a", "words.txt", "--b", "builtin:prose"), "nearest: tiny-1m"),
     "contrast: prompts": (("contrast", "tiny-1m", "--a", "nowhere.txt", "--b", "builtin:prose"), "nowhere.txt"),
     "contrast: kept": (("contrast", "tiny-1m", "--keep", "mine"), "mine"),
+    "explain: model": (("explain", "tiny-1", "--where", "true", *ENDPOINT), "nearest: tiny-1m"),
+    "explain: no neurons": (("explain", "tiny-1m", *ENDPOINT), "choose neurons in one way"),
+    "explain: condition": (("explain", "tiny-1m", "--where", "neuron > 999", *ENDPOINT), "has no neurons where"),
+    "explain: file": (("explain", "tiny-1m", "--scores-only", "nowhere.jsonl", *ENDPOINT), "nowhere.jsonl"),
+    "explain: endpoint": (("explain", "tiny-1m", "--where", "true", *ENDPOINT[:-1], "8000"), "is not valid"),
+    "explain: http": (
+        ("explain", "tiny-1m", "--where", "true", *ENDPOINT[:-1], "http://example.org"),
+        "use https, or allow it with --allow-http",
+    ),
     "trace: model": (("trace", "tiny-1", "a b"), "nearest: tiny-1m"),
     "trace: token": (("trace", "tiny-1m", "a b", "--token", "skool"), "no token is exactly 'skool'"),
     "trace: weights": (("trace", "tiny-1m", "a b", "--weights", "./nowhere"), "were not usable at './nowhere'"),

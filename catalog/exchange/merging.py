@@ -16,7 +16,7 @@ from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
-from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
+from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.upkeep.changes import Label
 from neurothek.catalog.upkeep.checks import broken, of_kind, of_subject
@@ -148,7 +148,7 @@ class Merged:
         extended: names of models that were there and now have more runs.
         n_runs: runs taken.
         n_rows: rows of measurements taken.
-        n_annotations: annotations taken, judgements of plausibility among them.
+        n_annotations: annotations taken, judgements of plausibility and explanations among them.
         labels: models that both had -> family and variant in the other one, where they differ; they were not taken.
         missing_maps: kept matrices of this warehouse that are beside neither.
     """
@@ -191,7 +191,13 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
-    written = of_subject("written", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
+    written = of_subject(
+        "written",
+        "dimensions_exist",
+        "annotations_are_of_vectors",
+        "plausibility_is_of_lists",
+        "explanations_are_of_neurons",
+    )
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
     checks = [*keys, *of_kind("runs"), *of_kind("rows"), *written]
     for finding in broken(theirs, among=checks, progress=Silent()):
@@ -283,6 +289,7 @@ def _merge(
     add_neurons(ours)
     for model_id in sorted(touched.union(models.given)):
         rebuild_facts(ours, model_id)
+    copied = {table.name: _copy_written(theirs, ours, table, numbering) for table in WRITTEN_BY_PEOPLE}
     extended = sorted(touched.difference(models.given))
     _refuse_repeated_keys(other, ours, _name(ours, extended[0]) if extended else None)
     return Merged(
@@ -290,7 +297,7 @@ def _merge(
         extended=tuple(_name(ours, one) for one in extended),
         n_runs=len(runs.new),
         n_rows=n_rows,
-        n_annotations=sum(_copy_written(theirs, ours, table, numbering) for table in WRITTEN_BY_PEOPLE),
+        n_annotations=sum(copied[name] for name in AUTHORS),
         labels=_other_labels(theirs, ours, numbering),
     )
 

@@ -12,6 +12,7 @@ from neurothek.catalog.tables.derived import CLUSTER_PINS, INSTALLED_VIEWS, NEUR
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from neurothek.catalog.tables.events import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.catalog.tables.exits import EXITS
+from neurothek.catalog.tables.explanations import EXPLANATION_JUDGEMENTS, EXPLANATIONS
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -138,8 +139,16 @@ OF_WEIGHTS = frozenset(
 """Jobs that read no text: none of their rows is of a corpus."""
 
 DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
-WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
-"""The tables that no job fills; a row is known by its UUID."""
+WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS, EXPLANATIONS, EXPLANATION_JUDGEMENTS)
+"""The tables that no job fills, but people or the language models that they ask; a row is known by its UUID."""
+
+AUTHORS: Mapping[str, str] = {
+    table.name: column
+    for table in WRITTEN_BY_PEOPLE
+    for column in ("annotator", "explainer")
+    if column in table.columns
+}
+"""Those of them that say who wrote -> the column that does."""
 
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}
 

@@ -18,7 +18,7 @@ from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.catalog.tables.derived import CLUSTER_PINS, NEURON_FACTS, PINS
 from neurothek.catalog.tables.dimensions import MODELS
-from neurothek.catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, unknown_job
+from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, unknown_job
 from neurothek.catalog.tables.units import UNIT_SETS
 from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.variants import family_of, variant_of
@@ -221,15 +221,15 @@ def require_removable(warehouse: Warehouse, model: str, *, job: str | None = Non
 
 
 def count_annotations(warehouse: Warehouse, model: str) -> int:
-    """Number of annotations and judgements of a model that people wrote, which nothing could make again.
+    """Number of annotations, judgements and explanations of a model, which nothing could make again without people.
 
     Those of the annotator `rules` do not count: `annotate --auto` makes them.
     """
     with warehouse.current_reader() as connection:
         model_id = _model_id(connection, model)
-        query = "select count(*) from store.{} where model_id = ? and annotator <> ?"
+        query = "select count(*) from store.{} where model_id = ? and {} <> ?"
         values = [model_id, RULES]
-        counts = [first_row(connection, query.format(table.name), values) for table in WRITTEN_BY_PEOPLE]
+        counts = [first_row(connection, query.format(table, author), values) for table, author in AUTHORS.items()]
     return sum(int(row[0]) for row in counts if row)
 
 

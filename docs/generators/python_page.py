@@ -12,7 +12,17 @@ from types import ModuleType
 from typing import Any
 
 import neurothek
-from neurothek.api import answers, attribution, contents, contrasts, interventions, measurements, prompts, upkeep
+from neurothek.api import (
+    answers,
+    attribution,
+    contents,
+    contrasts,
+    explanations,
+    interventions,
+    measurements,
+    prompts,
+    upkeep,
+)
 from neurothek.ingest.options import IngestOptions
 from neurothek.ingest.request import IngestRequest, TextRequest
 from neurothek.queries.search.question import Conditions, Question
@@ -44,6 +54,7 @@ GROUPS: Mapping[str, ModuleType] = {
     "Run a model": prompts,
     "Attribute a prediction": attribution,
     "Contrast prompts": contrasts,
+    "Explain neurons": explanations,
     "Measure": measurements,
     "Change neurons": interventions,
     "Write, change, check and export": upkeep,

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neurothek.api import answers, attribution, contents, contrasts, interventions, measurements, prompts, upkeep
+from neurothek.api import (
+    answers,
+    attribution,
+    contents,
+    contrasts,
+    explanations,
+    interventions,
+    measurements,
+    prompts,
+    upkeep,
+)
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.arguments import expanded, validated
 from neurothek.catalog.problems import NeurothekError
@@ -61,6 +71,10 @@ class Neurothek:
 
     plan_intervention = interventions.plan_intervention
     run_intervention = interventions.run_intervention
+
+    plan_explanations = explanations.plan_explanations
+    explain_neurons = explanations.explain_neurons
+    explained = explanations.explained
 
     draw_neuron = upkeep.draw_neuron
     draw_comparison = upkeep.draw_comparison

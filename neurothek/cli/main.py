@@ -24,6 +24,7 @@ from neurothek.cli.contents import corpora, models, runs, schema, views
 from neurothek.cli.contrast import contrast
 from neurothek.cli.dashboard import dashboard
 from neurothek.cli.exchange import export, import_, merge
+from neurothek.cli.explain import explain
 from neurothek.cli.golden import golden
 from neurothek.cli.ingest import demo, ingest
 from neurothek.cli.intervene import intervene
@@ -206,7 +207,21 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify, golden),
-    *(search, neuron, compare, claims, reproduce, trace, switch, contrast, intervene, sql, dashboard, annotate),
+    *(
+        search,
+        neuron,
+        compare,
+        claims,
+        reproduce,
+        trace,
+        switch,
+        contrast,
+        intervene,
+        sql,
+        dashboard,
+        annotate,
+        explain,
+    ),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

@@ -9,7 +9,7 @@ import click
 from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.terminal.console import console, console_progress, note, warn
 from neurothek.cli.options import Format, common_options, format_option, pass_warehouse
-from neurothek.cli.printing import show_frame
+from neurothek.cli.printing import show_frame, show_tables
 
 if TYPE_CHECKING:
     from neurothek.queries.search.poles import FoundNeurons
@@ -33,6 +33,9 @@ _WIDE = 120
     help="Find neurons that fire on a word or short phrase (repeatable).",
 )
 @click.option("--reads", is_flag=True, help="Find neurons whose keys like the word's embedding most (job keys).")
+@click.option(
+    "--explained", is_flag=True, help="Find neurons whose explanations hold all WORDS; see `neurothek explain`."
+)
 @click.option("--like", metavar="ADDRESS", help="Find neurons whose token lists overlap most with this one's.")
 @click.option(
     "--score", is_flag=True, help="Compute the exact score and rank of one word for every neuron, from the weights."
@@ -67,7 +70,16 @@ _WIDE = 120
 @format_option
 @common_options
 @pass_warehouse
-def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **options: Any) -> None:
+@click.pass_context
+def search(
+    context: click.Context,
+    warehouse: Neurothek,
+    /,
+    like: str | None,
+    output_format: Format,
+    explained: bool,
+    **options: Any,
+) -> None:
     """Find the neurons that promote or suppress WORDS, best z-score first.
 
     A word matches every token with the same letters, regardless of case and surrounding white space: school finds
@@ -80,10 +92,15 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
     --reads finds the neurons that read WORDS: tokens whose embedding the key likes most, or in a gated model the gate
     or the up projection. It needs the job keys (`neurothek ingest MODEL --job keys`).
 
+    --explained finds neurons by the words of their explanations, those that beat their controls most first.
+
     For a single word, every neuron is scored from the weights if these are small and on this machine; --score does so
     at any size. Other searches use the stored lists of 50 tokens per side. A neuron of a gated model may match at
     coefficients of either sign; its pole is that sign.
     """
+    if explained:
+        _explained(context, warehouse, output_format, options)
+        return
     by_score, weights = options.pop("score"), options.pop("weights")
     if by_score and like is not None:
         raise click.UsageError("--score and --like cannot be combined")
@@ -108,6 +125,17 @@ def search(warehouse: Neurothek, /, like: str | None, output_format: Format, **o
         n_shown = result.neurons.height
         if n_shown < result.n_found:
             warn(f"showing {n_shown:,} of {result.n_found:,} neurons; use --limit for more")
+
+
+def _explained(context: click.Context, warehouse: Neurothek, output_format: Format, options: dict[str, Any]) -> None:
+    """Print the neurons whose explanations hold the words."""
+    takes = {"words", "models", "limit", "explained", "output_format"}
+    for option in context.command.params:
+        is_given = option.name and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+        if is_given and option.expose_value and option.name not in takes:
+            raise click.UsageError(f"--explained and {option.opts[0]} cannot be combined")
+    answer = warehouse.explained(*options["words"], model=options["models"], limit=options["limit"])
+    show_tables(answer.sections(), output_format, answer.data(), head=answer.summary)
 
 
 def _question(*, layer: str | None, depth: str | None, **options: Any) -> Question:

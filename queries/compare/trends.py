@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from neurothek.catalog.terminal.cells import percent
+from neurothek.queries.rules.chance import wilson
 
 Direction = Literal["rises", "falls", "stays flat", "goes up and down", "shows no clear trend"]
 
@@ -20,7 +21,6 @@ RULE = (
     f"(Newcombe) leaves out 0. A number stays flat where all sizes are within {LEAST_CHANGE:.0%}."
 )
 
-_NORMAL_975 = 1.959963984540054
 _MOST_DIGITS = 6
 
 
@@ -219,14 +219,6 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int]) -> tupl
         difference - math.hypot(one - one_low, other_high - other),
         difference + math.hypot(one_high - one, other - other_low),
     )
-
-
-def wilson(k: int, n: int) -> tuple[float, float, float]:
-    """A share with the ends of its 95% interval [Wilson 1927]; written out, as SciPy takes a second to load."""
-    share, z2 = k / n, _NORMAL_975**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _NORMAL_975 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return share, middle - half if k else 0.0, middle + half if k < n else 1.0
 
 
 def percentages(values: Sequence[float]) -> list[str]:

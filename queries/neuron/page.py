@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.spelling import quoted
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
-from neurothek.queries.ask.statements import framed, records
+from neurothek.queries.ask.statements import frame_of, framed, records
 from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, find_neuron
 from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from neurothek.queries.names.words import Row, spelled, with_texts
@@ -23,6 +23,7 @@ from neurothek.queries.neuron.relatives import Changed, Relatives, neuron_change
 from neurothek.queries.neuron.signed_activity import SignedActivity, neuron_signed_activity
 from neurothek.queries.views.labels import label_of
 from neurothek.queries.views.on_corpus import on_corpus
+from neurothek.queries.views.scored_texts import REMARK, titled
 
 NEURON_PUSHED = """\
 -- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
@@ -45,6 +46,14 @@ select concept, class, tokens, annotator, created_at,
 from annotations
 where model = $model and condition = 'value' and layer = $layer and neuron = $neuron and is_latest
 order by concept is null, annotator, created_at, concept
+"""
+
+NEURON_EXPLANATIONS = """\
+-- What one neuron is said to respond to, with every score beside its controls.
+select * exclude (model, layer, neuron, address),
+from explanations
+where model = $model and layer = $layer and neuron = $neuron
+order by created_at, pole, explainer, judge
 """
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
@@ -137,6 +146,8 @@ class NeuronPage(TabularAnswer):
         label: what was measured of it in one line, as in the view `neuron_labels`; None where nothing was.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that an annotator finds none.
+        explanations: what people and language models say that it responds to: its rows of the view `explanations`, with
+            every score and its controls; no columns where nobody explained it.
         unmeasured: what was not measured for its model on the corpus that was asked for.
         positions_are_strong: whether `positions` tells of strong activations at its pole alone.
         limit: how many tokens of a side the page shows; `tokens` has all.
@@ -166,6 +177,7 @@ class NeuronPage(TabularAnswer):
     changed: Changed
     annotations: pl.DataFrame
     poles: SignedActivity
+    explanations: pl.DataFrame
     label: str | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
     positions_are_strong: bool = False
@@ -270,7 +282,7 @@ class NeuronPage(TabularAnswer):
             first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit, remark)
             for side, title in self.sides.items()
         ]
-        sides += self._concepts()
+        sides += [*self._concepts(), *self._explanations()]
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
         written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []
@@ -307,6 +319,12 @@ class NeuronPage(TabularAnswer):
         table = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
         where = " at positive coefficients" if self.is_signed else ""
         return [Section(f"concepts that people named in what it promotes{where}", table)]
+
+    def _explanations(self) -> list[Section]:
+        return [
+            Section(title, scores, REMARK if number == self.explanations.height else "")
+            for number, (title, scores) in enumerate(titled(self.explanations), start=1)
+        ]
 
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty():
@@ -360,6 +378,7 @@ class NeuronPage(TabularAnswer):
             "compared": self.relatives.compared,
             **({"below_chance": self.relatives.below_chance} if self.show_all else {}),
             "annotations": self.annotations,
+            "explanations": self.explanations,
         }
 
 
@@ -426,6 +445,7 @@ def _page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         changed=neuron_changed(prepared, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
+        explanations=(frame_of(connection, NEURON_EXPLANATIONS, named) if "explanations" in has else pl.DataFrame()),
         poles=neuron_signed_activity(
             rows.of,
             spelled(rows.of["pole_contexts"], rows.texts),

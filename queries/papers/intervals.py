@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neurothek.queries.compare.trends import wilson
+from neurothek.queries.rules.chance import wilson
 
 Numbers = NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "undecided"]

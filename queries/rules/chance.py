@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import comb
+from math import comb, sqrt
 
 import duckdb
 
@@ -18,11 +18,21 @@ where tokenizer_id = $tokenizer_id and not is_special
 order by token_id
 """
 
+_NORMAL_975 = 1.959963984540054
+
 LEVEL = 0.05
 """Most random lists that are given any concept, as a share [ours]."""
 
 FAMILIES = ("stop words", "punctuation", "numbers", "names", "word forms", "affixes", "neighbourhoods")
 """Each may find something in LEVEL / 7 of the random lists: Bonferroni's bound, so that together they keep to LEVEL."""
+
+
+def wilson(k: int, n: int) -> tuple[float, float, float]:
+    """A share with the ends of its 95% interval [Wilson 1927]; written out, as SciPy takes a second to load."""
+    share, z2 = k / n, _NORMAL_975**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _NORMAL_975 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return share, middle - half if k else 0.0, middle + half if k < n else 1.0
 
 
 @cache

@@ -38,8 +38,9 @@ from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
 from neurothek.queries.neuron.headline import headline, labels_of
-from neurothek.queries.neuron.page import NEURON_PUSHED, POLES, NeuronPage, neuron_page
+from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
+from neurothek.queries.views.scored_texts import titled
 
 _FIRST_NEURON = """\
 -- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act.
@@ -67,6 +68,11 @@ PUSHED = (
 CHANGED = (
     "Increase of the loss when all neurons of each are changed, compared with random sets of the same size. After "
     "Geva et al. 2022, section 6.1; random sets: this project."
+)
+EXPLAINED = (
+    "Detection and fuzzing: balanced accuracy, by chance 0.5; intruder: share of odd contexts that were named, by "
+    "chance 0.2. Controls: another neuron's text, random words, random contexts, shuffled labels. Paulo et al. 2024; "
+    "controls: this project."
 )
 _JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
@@ -110,6 +116,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_triggers(page.triggers)
     show_similar(page, _comparable(neuron.of))
     _concepts(page)
+    _explanations(page)
     if page.corpus is not None:
         _pushed(page)
         _changed(page, neuron)
@@ -231,6 +238,22 @@ def _concepts(page: NeuronPage) -> None:
     st.caption(
         "Concepts in the first 30 tokens it promotes, judged blind among random vectors. Geva et al. 2022, section 4."
     )
+
+
+def _explanations(page: NeuronPage) -> None:
+    """Each text with its scores beside their controls, never without."""
+    if page.explanations.is_empty():
+        return
+    st.subheader("Explanations in words", anchor=False)
+    for number, (title, scores) in enumerate(titled(page.explanations)):
+        st.markdown(plain(f"{title[:1].upper()}{title[1:]}"))
+        if scores.is_empty():
+            st.caption("Nobody has judged it yet, so that there are no scores.")
+        else:
+            tables.show_table(scores, key=f"explanations_{number}")
+    st.caption(EXPLAINED)
+    parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
+    show_source(Data("explanations", filled(NEURON_EXPLANATIONS.strip(), parameters), page.explanations))
 
 
 def _pushed(page: NeuronPage) -> None:

@@ -16,6 +16,10 @@ select 'annotations' as name
 from store.annotations
 where model_id = $model_id and layer = $layer and neuron = $neuron
 union
+select 'explanations' as name
+from store.explanations
+where model_id = $model_id and layer = $layer and neuron = $neuron and subject = 'neuron'
+union
 select 'detected_ngrams' as name
 from detected_ngrams
 where model_id = $model_id and layer = $layer and neuron = $neuron

@@ -235,6 +235,36 @@ def test_judgements_of_plausibility_come_with_their_model_s_number(ours: Warehou
     assert check(ours) == []
 
 
+def test_explanations_come_with_what_was_judged_of_them(ours: Warehouse, theirs: Warehouse) -> None:
+    with theirs.writer() as connection:
+        connection.execute(
+            """
+            insert into store.explanations
+            select 'text-' || name, model_id, 0, 1, 'negative', 'neuron', 'stub', 'words', null, timestamp '2026-01-02'
+            from store.models
+            """
+        )
+        connection.execute(
+            """
+            insert into store.explanation_judgements
+            select 'uuid-' || name, 'text-' || name, model_id, 'judge', 'detection', 'explanation', 'upper', 3, 7, true,
+                true, 'prompt', 'corpus', timestamp '2026-01-02'
+            from store.models
+            """
+        )
+        n = len(connection.execute("from store.models").fetchall())
+    assert [merge(ours, theirs.path).n_annotations for _ in range(2)] == [n, 0]
+    query = """
+        select explanation_id = 'text-' || name, judgement_id = 'uuid-' || name
+        from store.explanation_judgements inner join store.models using (model_id)
+        inner join store.explanations using (explanation_id, model_id)
+    """
+    with ours.reader() as connection:
+        assert connection.execute(query).fetchall() == [(True, True)] * n
+        assert connection.execute("select distinct text, n_judged from explanations").fetchall() == [("words", 1)]
+    assert check(ours) == []
+
+
 def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
     laptop = copied(folder / "a.duckdb", tmp_path / "laptop.duckdb")
     annotate(laptop, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")

@@ -21,6 +21,7 @@ from neurothek.queries.annotate.annotations import annotate as publish
 from neurothek.queries.annotate.lists import draw_lists
 from neurothek.queries.views import install
 from tests.support import ingests
+from tests.support.chat_server import chat_server
 from tests.support.models import Kind, build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
@@ -37,6 +38,7 @@ DAMAGE = {
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
     "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
     "contrasts are possible": "update store.contrasts set positions = 'first'",
+    "explanations are of neurons": "update store.explanations set neuron = 99999 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
     "tables are no prose": """update store.corpora set recipe = replace(recipe, '.txt"', '.csv"')""",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
@@ -255,6 +257,24 @@ MORE_DAMAGE = {
         "update store.contrast_neurons set p = 1, q = 1.1 where layer = 0 and neuron = 0",
         "update store.contrast_neurons set z = -z where layer = 0 and neuron = 0",
     ),
+    "explanations are of neurons": (
+        "update store.explanations set model_id = 99",
+        "update store.explanations set layer = -1",
+        "update store.explanations set subject = 'unit'",
+        "update store.explanations set text = ' '",
+        "update store.explanations set explainer = ''",
+        "update store.explanations set subject = 'made-up'",
+        "update store.explanation_judgements set explanation_id = 'none' where rowid = 0",
+        "update store.explanation_judgements set model_id = 99 where rowid = 0",
+        "update store.explanation_judgements set method = 'guessing' where rowid = 0",
+        "update store.explanation_judgements set condition = 'none' where rowid = 0",
+        "update store.explanation_judgements set part = 'all' where rowid = 0",
+        "update store.explanations set pole = 'none'",
+        "update store.explanation_judgements set method = 'intruder', condition = 'borrowed', is_true = true",
+        "update store.explanation_judgements set method = 'intruder', condition = 'shuffled', is_true = false",
+        "update store.explanation_judgements set method = 'detection', part = 'inactive', is_true = true",
+        "update store.explanation_judgements set judge = '' where rowid = 0",
+    ),
     "neuron effects are possible": (
         "update store.neuron_effects set n_tokens = n_tokens + 1 where rowid = 0",
         "update store.neuron_effects set kl = -n_tokens where rowid = 0",
@@ -374,6 +394,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **texts))
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, one_by_one=True))
     door.contrast("tiny", ["the school", "the river", "one two"], ["a house", "three", "old words"], keep="two sets")
+    with chat_server() as chat:
+        door.explain_neurons(
+            door.plan_explanations("tiny", endpoint=chat.url, model_name="stub", where="layer = 0 and neuron < 5")
+        )
     return warehouse
 
 

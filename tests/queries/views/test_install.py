@@ -31,13 +31,14 @@ MADE_ELSEWHERE = {
     *("neuron_poles", "gate_cases", "pole_contexts"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
     *("read_agreement", "read_agreement_by_layer", "input_output", "input_output_by_layer"),
-    *("contrasts", "contrasts_summary"),
+    *("contrasts", "contrasts_summary", "explanations", "explanation_scores"),
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),
     "traits_by_model",
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,
 test_input_output classes, tests/queries/steering interventions, tests/ingest/jobs/contrasts contrasts,
+tests/queries/explain explanations,
 and the folders beside it entropy, selectivity and massive activations."""
 
 

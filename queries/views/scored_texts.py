@@ -1,0 +1,46 @@
+"""Rows of the view `explanations` as people read them: each text with its scores, each score beside its controls."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from neurothek.catalog.spelling import one_line
+
+CONTROLS: Mapping[str, Sequence[str]] = {
+    "detection": ("borrowed", "random_text", "made_up_unit", "shuffled"),
+    "fuzzing": ("borrowed", "random_text", "made_up_unit", "shuffled"),
+    "intruder": ("made_up_unit", "shuffled"),
+}
+"""Method -> its controls, as the ends of names of columns."""
+
+REMARK = (
+    "detection, fuzzing: balanced accuracy, by chance 0.5; intruder: share named, by chance 0.2; low, high: 95%\n"
+    "borrowed: with another neuron's text; random: random words; made-up: random contexts; shuffled: other labels"
+)
+
+
+def titled(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each explanation as a title, and its scores; without any where nobody has judged it yet."""
+    for row in rows.to_dicts():
+        judged = "" if row["judge"] in (None, row["explainer"]) else f", judged by {one_line(row['judge'])}"
+        title = (
+            f"explained at {row['pole']} coefficients by {one_line(row['explainer'])}{judged}: {one_line(row['text'])}"
+        )
+        yield title, methods_of(row)
+
+
+def methods_of(row: Mapping[str, Any]) -> pl.DataFrame:
+    """Scores of one explanation: a row for each method, with its controls."""
+    lines = []
+    for method, controls in CONTROLS.items():
+        if row[method] is None and all(row[f"{method}_{one}"] is None for one in controls):
+            continue
+        values = {one: row[f"{method}_{one}"] if one in controls else None for one in CONTROLS["detection"]}
+        lines.append(
+            {"method": method, "score": row[method], "low": row[f"{method}_low"], "high": row[f"{method}_high"]}
+            | {"borrowed": values["borrowed"], "random": values["random_text"]}
+            | {"made-up": values["made_up_unit"], "shuffled": values["shuffled"]}
+        )
+    numbers = ("score", "low", "high", "borrowed", "random", "made-up", "shuffled")
+    return pl.DataFrame(lines, schema={"method": pl.String, **dict.fromkeys(numbers, pl.Float64)})
