@@ -45,6 +45,7 @@ class IngestOptions(TypedDict, total=False):
     fit: int | None
     validate: int | None
     baselines: bool
+    positions: int
     neighbours: int
     clusters: int | Sequence[int]
     device: Device

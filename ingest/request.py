@@ -16,6 +16,7 @@ DEFAULT_RANDOM_SETS = 20
 DEFAULT_CONTINUATION = 20
 LONGEST_SEQUENCE = 2_048
 DEFAULT_NEIGHBOURS = 20
+DEFAULT_POSITIONS = 15_000
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -161,6 +162,7 @@ class IngestRequest:
         fit: sentences that it fits on; None: 9,000, or three of four where the text has fewer than 12,000.
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
+        positions: positions of the text that the job universality compares activations at, the first of every domain.
         neighbours: nearest tokens that the job projections keeps of each token; 0: none.
         clusters: numbers of clusters to ask for; none: the two of `neurothek.ingest.jobs.clusters.job.default_sizes`.
         device: where to compute.
@@ -232,6 +234,13 @@ class IngestRequest:
     )
     baselines: bool = _option(
         True, "--baselines/--no-baselines", help="Also fit a classifier for every layer in the job exits."
+    )
+    positions: int = _option(
+        DEFAULT_POSITIONS,
+        "--positions",
+        least=2,
+        metavar="N",
+        help="Positions of the corpus that the job universality compares activations at.",
     )
     neighbours: int = _option(
         DEFAULT_NEIGHBOURS,

@@ -150,6 +150,7 @@ SITUATIONS: Mapping[str, Situation] = {
         lambda: shutil.copytree("other-weights", "my models/another"),
     ),
     "a pair without lists": Situation(("ingest", "mine", "bare", "--job", "counterparts")),
+    "a pair on no common text": Situation(("ingest", "mine", "bare", "--job", "universality")),
     "a pair of one": Situation(("ingest", "mine", "mine", "--job", "counterparts")),
     "a name that is taken": Situation(("ingest", "mine=other-weights")),
     "a variant": Situation(

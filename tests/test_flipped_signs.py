@@ -51,8 +51,9 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neurothek.
         warehouse = open_warehouse(folder / f"{number}.duckdb")
         measure(warehouse, f"one={first}", request(corpora, jobs=JOBS, clusters=(8, 30)))
         for other in others:
-            measure(warehouse, other, request(corpora, jobs=("projections",)))
-        compare(warehouse, "one", "two")
+            measure(warehouse, other, request(corpora, jobs=("projections", "activity")))
+        for job in registry.PAIR_NAMES:
+            compare(warehouse, "one", "two", jobs=(job,))
         doors.append(neurothek.open(warehouse.path))
     with asked_often(doors):
         yield doors[0], doors[1]
@@ -452,7 +453,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
         asked: dict[str, Any] = {"clusters": (8, 30), "examples": 60, "baselines": False, "domains": ("prose",)}
         measure(warehouse, f"one={first}", request(corpora, **text, jobs=registry.NAMES, **asked))
         measure(warehouse, other, request(corpora, **text, jobs=("projections", "activity", "clusters")))
-        compare(warehouse, "one", "two")
+        for job in registry.PAIR_NAMES:
+            compare(warehouse, "one", "two", jobs=(job,))
         door = neurothek.open(warehouse.path)
         for wishes in (
             {"where": few, "name": "few", **written},

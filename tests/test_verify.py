@@ -1,6 +1,7 @@
 """Measuring a sample again: what was measured agrees in every bit, and whatever was changed since is found."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ TAMPERING = {
     "clusters": "cluster_id = cluster_id + 1",
     "neighbours": "other_neuron = other_neuron + 1",
     "counterparts": "overlap = overlap * 0.99",
+    "universality": "null_correlation = null_correlation + 0.01",
     "controls": "score_mean = score_mean + 0.01",
     "norm_overlaps": "n = n + 50",
     "coherences": "coherence = coherence + 0.01",
@@ -96,8 +98,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = ingests.request(corpora, jobs=tuple(NAMES), batch_tokens=DEFAULT_BATCH_TOKENS)
     warehouse = ingests.open_warehouse(folder / "w.duckdb")
     ingests.measure(warehouse, model, asked)
-    ingests.measure(warehouse, other, ingests.request((), jobs=("projections",)))
-    ingests.compare(warehouse, "tiny", "other")
+    ingests.measure(warehouse, other, replace(asked, jobs=("projections", "activity")))
+    for job in PAIR_NAMES:
+        ingests.compare(warehouse, "tiny", "other", jobs=(job,))
     door = neurothek.open(warehouse.path)
     (folder / "words.txt").write_text("the\nriver\n")
     written: dict[str, Any] = {

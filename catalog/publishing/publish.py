@@ -1,6 +1,6 @@
 """Staged shards become rows of the warehouse, all of them or none, in one short transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +14,14 @@ from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.store.matrices import bring
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from neurothek.catalog.tables.registry import BY_NAME
+from neurothek.catalog.tables.registry import BY_NAME, JOB_TABLES
 from neurothek.catalog.tables.table import RUN_IDS, Table
 
 _LISTS = "projections"
 """The job whose lists of tokens pairs of models are compared by."""
+
+OF_LISTS = ("counterparts",)
+"""The jobs that compare pairs by these."""
 
 
 def taken_name(name: str) -> Conflict:
@@ -103,8 +106,10 @@ class PairedRun:
 
     model: str  # name of the model
     other: str  # name of the other one
-    projections: str  # run key of the model's projections, on which the run rests
+    weights_sha256: str  # what the warehouse knows the model's weights by
     run: FinishedRun  # the run
+    projections: str | None = None  # run key of the model's projections, where the run rests on them
+    corpus_id: int | None = None  # the corpus that both read, where the run is about text
 
 
 def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:
@@ -138,7 +143,7 @@ def publish_pair(
         ids = {paired.model: _compared_id(connection, paired) for paired in (one, other)}
         written: dict[str, int] = {}
         for paired in (one, other):
-            pair = {"model_id": ids[paired.model], "corpus_id": None, "other_model_id": ids[paired.other]}
+            pair = {"model_id": ids[paired.model], "corpus_id": paired.corpus_id, "other_model_id": ids[paired.other]}
             for table, n_rows in _replace_run(connection, paired.run, pair).items():
                 written[table] = written.get(table, 0) + n_rows
     return written
@@ -148,14 +153,22 @@ def _limits(memory_bytes: int | None) -> tuple[tuple[str, str], ...]:
     return () if memory_bytes is None else (("memory_limit", f"{duckdb_bytes(memory_bytes)}B"),)
 
 
-def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
-    """Delete what was found between a model and others, from either side; returns the rows of `counterparts`."""
-    values = {"model_id": model_id}
-    condition = "set_id = $model_id or other_set_id = $model_id"
-    deleted = first_row(connection, f"delete from store.counterparts where {condition}", values)
-    condition = "model_id = $model_id or other_model_id = $model_id"
-    connection.execute(f"delete from store.runs where other_model_id is not null and ({condition})", values)
-    return int(deleted[0]) if deleted else 0
+def delete_pairs(
+    connection: duckdb.DuckDBPyConnection, model_id: int, jobs: Iterable[str], *, corpus_id: int | None = None
+) -> dict[str, int]:
+    """Delete what jobs found between a model and others, from either side, on one corpus or on all; rows by table."""
+    values = {"model_id": model_id, "corpus_id": corpus_id}
+    on_corpus = "" if corpus_id is None else " and corpus_id = $corpus_id"
+    values = {name: value for name, value in values.items() if value is not None}
+    deleted = {}
+    for job in jobs:
+        for table in JOB_TABLES[job]:
+            condition = f"(set_id = $model_id or other_set_id = $model_id){on_corpus}"
+            row = first_row(connection, f"delete from store.{table.name} where {condition}", values)
+            deleted[table.name] = int(row[0]) if row else 0
+        condition = f"job = $job and (model_id = $model_id or other_model_id = $model_id){on_corpus}"
+        connection.execute(f"delete from store.runs where {condition}", {**values, "job": job})
+    return deleted
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) -> dict[str, int]:
@@ -169,7 +182,7 @@ def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) ->
     for run in publication.runs:
         if run.row.item(0, "job") == _LISTS and not _is_repeated(connection, run, model_id):
             # What rests on other lists says nothing of these.
-            delete_pairs(connection, model_id)
+            delete_pairs(connection, model_id, OF_LISTS)
             is_known = False
         ids = {"model_id": model_id, "corpus_id": corpus_id if run.needs_corpus else None, "other_model_id": None}
         written.update(_replace_run(connection, run, ids))
@@ -237,10 +250,21 @@ def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> in
     query = """
         select models.model_id
         from store.models as models
-        inner join store.runs as runs on runs.model_id = models.model_id and runs.job = $job
-        where models.name = $model and runs.run_key = $run_key
+        where
+            models.name = $model and models.weights_sha256 = $weights_sha256
+            and ($run_key is null or exists (
+                from store.runs as runs
+                where runs.model_id = models.model_id and runs.job = $job and runs.run_key = $run_key
+            ))
+            and ($corpus_id is null or exists (from store.corpora as corpora where corpora.corpus_id = $corpus_id))
     """
-    values = {"job": _LISTS, "model": paired.model, "run_key": paired.projections}
+    values = {
+        "job": _LISTS,
+        "model": paired.model,
+        "weights_sha256": paired.weights_sha256,
+        "run_key": paired.projections,
+        "corpus_id": paired.corpus_id,
+    }
     model_row = first_row(connection, query, values)
     if model_row is None:
         raise Conflict(

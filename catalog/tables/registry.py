@@ -133,6 +133,9 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
 }
 """The tables that each job fills."""
 
+PAIR_JOBS = tuple(job for job, filled in JOB_TABLES.items() if any(table.is_of_pair for table in filled))
+"""Jobs about two models."""
+
 OF_WEIGHTS = frozenset(
     job for job, filled in JOB_TABLES.items() if not any(table.scope.endswith("corpus") for table in filled)
 )

@@ -10,7 +10,7 @@ import polars as pl
 from neurothek.catalog.problems import Failed
 from neurothek.catalog.tables.versions import FIRST
 
-Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "set", "set_corpus", "pair", "none"]
+Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "set", "set_corpus", "pair", "pair_corpus", "none"]
 
 # A shard of examples or sentences holds all layers and methods of them, so these come first.
 _PLACES = ("intervention", "contrast", "example_id", "sentence_id", "source_state", "layer", "method")
@@ -23,6 +23,7 @@ SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "set": ("set_id",),
     "set_corpus": ("set_id", "corpus_id"),
     "pair": ("set_id", "other_set_id"),
+    "pair_corpus": ("set_id", "other_set_id", "corpus_id"),
     "none": (),
 }
 
@@ -153,6 +154,11 @@ class Table:
     def ids(self) -> tuple[str, ...]:
         """The id columns that publishing adds."""
         return SCOPE_IDS[self.scope]
+
+    @property
+    def is_of_pair(self) -> bool:
+        """Whether its rows are about two models."""
+        return "other_set_id" in self.ids
 
     @property
     def owner(self) -> str | None:

@@ -9,7 +9,7 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Conflict, Invalid, NotFound, NotMeasured
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.publishing.publish import delete_pairs
+from neurothek.catalog.publishing.publish import OF_LISTS, delete_pairs
 from neurothek.catalog.publishing.staging import discard_model
 from neurothek.catalog.publishing.summaries import rebuild_facts
 from neurothek.catalog.spelling import named
@@ -18,15 +18,11 @@ from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.catalog.tables.derived import CLUSTER_PINS, NEURON_FACTS, PINS
 from neurothek.catalog.tables.dimensions import MODELS
-from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, unknown_job
+from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, PAIR_JOBS, WRITTEN_BY_PEOPLE, unknown_job
 from neurothek.catalog.tables.units import UNIT_SETS
-from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.variants import family_of, variant_of
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
-
-_PAIRED = ("projections", "counterparts")
-"""Jobs without whose rows a pair of models is not compared."""
 
 
 def unknown_model(name: str, names: Sequence[str]) -> NotFound:
@@ -236,11 +232,17 @@ def count_annotations(warehouse: Warehouse, model: str) -> int:
 def _delete_facts(
     connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
 ) -> dict[str, int]:
-    names = {table.name: table for table in FACTS if table.scope != "pair"}
+    names = {table.name: table for table in FACTS if not table.is_of_pair}
     tables = [table.name for table in JOB_TABLES[job] if table.name in names] if job else list(names)
-    deleted = {}
-    if corpus_id is None and job in (None, *_PAIRED):
-        deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
+    of_job = {"projections": OF_LISTS}.get(job or "", (job,))
+    pairs = [
+        one
+        for one in PAIR_JOBS
+        if (job is None or one in of_job)
+        # Lists are of no corpus.
+        and (corpus_id is None or any("corpus_id" in table.ids for table in JOB_TABLES[one]))
+    ]
+    deleted = delete_pairs(connection, model_id, pairs, corpus_id=corpus_id)
     for name in tables:
         values: dict[str, int | str] = {"model_id": model_id}
         condition = f"{names[name].owner} = $model_id"

@@ -17,12 +17,12 @@ N_POSITIONS = 2_048
 """Counted positions that are read, at most and but for rounding: as many of each domain."""
 
 
-def calibration_text(corpus: Corpus) -> Corpus:
+def calibration_text(corpus: Corpus, n_positions: int = N_POSITIONS) -> Corpus:
     """The first counted positions of every domain: whole sequences, the last one cut.
 
     What a causal model does at a position depends on nothing after it, so that a cut sequence is as good as a whole.
     """
-    quota = -(-N_POSITIONS // max(1, len(corpus.domains)))
+    quota = -(-n_positions // max(1, len(corpus.domains)))
     first = int(corpus.has_bos)
     pieces: list[tuple[int, np.ndarray]] = []
     for domain in range(len(corpus.domains)):

@@ -43,6 +43,7 @@ JOBS: Mapping[str, Entry] = {
     "counterparts": Entry(
         "neurothek.ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
     ),
+    "universality": Entry("neurothek.ingest.jobs.universality.job:UniversalityJob", is_of_pairs=True),
     "interventions": Entry("neurothek.ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
     "continuations": Entry(
         "neurothek.ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True, tokenizes=True

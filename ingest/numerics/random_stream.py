@@ -41,6 +41,8 @@ class Purpose(IntEnum):
     """Which prompts of two sets are taken for the first one's, by shuffle."""
     SHUFFLED_DOMAINS = 15
     """Which sequences of a text are taken for each domain's, by shuffle."""
+    ROTATION = 16
+    """A rotation of a layer's activations, by layer and 1 + group; of 0, which neurons are rotated together."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

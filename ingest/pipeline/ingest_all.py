@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.models.listed import ListedModel
 from neurothek.ingest.pipeline import up_to_date
 from neurothek.ingest.pipeline.engines.choice import engine_for, require_engine
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from neurothek.ingest.pipeline.engines.engine import Engine
 
 Report = ModelReport | PairReport
+
+_OF_PAIRS = {
+    "counterparts": "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
+    " order by overlap desc",
+    "universality": "select address, other_address, correlation, excess from universality order by excess desc",
+}
+"""What to ask after a job about pairs."""
 
 LEAST_SEQUENCES = 100
 """Full-length sequences below which the views label no neuron positional."""
@@ -63,8 +70,11 @@ def ingest_all(
         stack.enter_context(warehouse.lingering())
         if is_about_pairs(request):
             pairs = pairs_of(asked_models(warehouse, request, models))
-            compared = [partial(_compared, warehouse, request, pair, progress) for pair in pairs]
-            return [_outcome(_named(pair), compare, progress) for pair, compare in zip(pairs, compared, strict=True)]
+            asked = [(pair, one_job) for pair in pairs for one_job in _one_by_one(request)]
+            compared = [partial(_compared, warehouse, one_job, pair, progress) for pair, one_job in asked]
+            return [
+                _outcome(_named(pair), compare, progress) for (pair, _), compare in zip(asked, compared, strict=True)
+            ]
         refuse_one_name(request, models)
         warehouse.require_writable()
         for remark in check_text(warehouse, request):
@@ -109,7 +119,7 @@ def _plan_each(
     plans: list[Callable[[], list[str]]]
     if is_about_pairs(request):
         pairs = pairs_of(asked_models(warehouse, request, models))
-        plans = [partial(_pair_lines, warehouse, request, pair) for pair in pairs]
+        plans = [partial(_pair_lines, warehouse, one_job, pair) for pair in pairs for one_job in _one_by_one(request)]
     else:
         refuse_one_name(request, models)
         for remark in check_text(warehouse, request):
@@ -169,6 +179,11 @@ def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[Lis
 
     plan = plan_pair(warehouse, request, pair)
     return [f"{_named(pair)}: everything is up to date"] if plan is None else plan.lines()
+
+
+def _one_by_one(request: IngestRequest) -> list[IngestRequest]:
+    """The request once for each of its jobs."""
+    return [replace(request, jobs=(job,)) for job in dict.fromkeys(request.jobs)]
 
 
 def _named(pair: Sequence[ListedModel]) -> str:
@@ -259,12 +274,10 @@ def _lines(report: Report) -> list[str]:
 def _pair_report(report: PairReport) -> list[str]:
     named = " and ".join(report.models)
     if report.n_rows is None:
-        return [f"{named}: everything is up to date (counterparts)"]
-    beyond = " and ".join(f"{n:,} of {whole:,}" for n, whole in zip(report.n_beyond, report.n_neurons, strict=True))
+        return [f"{named}: everything is up to date ({report.job})"]
     return [
-        f"{named}: measured counterparts ({report.n_rows:,} rows) in {report.seconds:.1f} s",
-        f"{named}: {beyond} neurons have a counterpart above chance; {report.n_mutual:,} pairs are mutual best matches,"
-        f" {report.n_mutual_beyond:,} of them above chance on both sides",
+        f"{named}: measured {report.job} ({report.n_rows:,} rows) in {report.seconds:.1f} s",
+        *(f"{named}: {sentence}" for sentence in report.findings),
     ]
 
 
@@ -301,11 +314,7 @@ def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
 def _examples(report: Report) -> tuple[str, ...]:
     """Commands that have something to show after what was measured."""
     if isinstance(report, PairReport):
-        mutual = "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
-        return (
-            command_line("neuron", f"{report.model}/L0N0"),
-            command_line("sql", f"{mutual} order by overlap desc"),
-        )
+        return (command_line("neuron", f"{report.model}/L0N0"), command_line("sql", _OF_PAIRS[report.job]))
     finished = {*report.jobs, *report.up_to_date}
     commands = {
         command_line("search", "school", "--limit", "10"): "projections",

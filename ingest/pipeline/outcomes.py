@@ -58,11 +58,9 @@ class PairReport:
     """What comparing two models found."""
 
     models: tuple[str, str]  # their names
+    job: str  # name of the job
     n_rows: int | None  # rows published; None if they were compared before
-    n_mutual: int  # neurons of either that are each other's first
-    n_mutual_beyond: int  # of these, those that overlap more than random vectors of either do
-    n_beyond: tuple[int, int]  # for each, neurons that overlap with their first more than random vectors do with theirs
-    n_neurons: tuple[int, int]  # for each, how many it has
+    findings: tuple[str, ...]  # what was found, as sentences that go on after the names
     seconds: float  # wall time
     # its two runs by the name of the model that they are of, with their keys
     finished: Mapping[str, str] = field(default_factory=dict)

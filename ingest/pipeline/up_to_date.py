@@ -116,9 +116,8 @@ def recall_pair(warehouse: Warehouse, inputs: str | None) -> PairReport | None:
     entry = _entry(warehouse, inputs)
     if entry is None:
         return None
-    values: dict[str, Any] = {name: tuple(entry[name]) for name in ("models", "n_beyond", "n_neurons")}
-    counted = {name: entry[name] for name in ("n_mutual", "n_mutual_beyond", "finished")}
-    return PairReport(**values, **counted, n_rows=None, seconds=0.0)
+    one, other = entry["models"]
+    return PairReport((one, other), entry["job"], None, tuple(entry["findings"]), 0.0, finished=entry["finished"])
 
 
 def remember(warehouse: Warehouse, inputs: str | None, report: ModelReport | PairReport) -> None:

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,18 +20,17 @@ from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME, JOB_TABLES
 from neurothek.catalog.tables.table import Table
-from neurothek.catalog.tables.weights import COUNTERPARTS
 from neurothek.catalog.upkeep.changes import unknown_model
 from neurothek.catalog.upkeep.verification import Agreement, Remeasured, nothing_to_verify
 from neurothek.ingest.corpora import selection
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.forward.sweep import sweep
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext
-from neurothek.ingest.jobs.counterparts.listed import listed_models
 from neurothek.ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
+from neurothek.ingest.jobs.pair_job import PairContext, PairJob, stored_text
 from neurothek.ingest.jobs.registry import job_class
 from neurothek.ingest.models.finding import Measured, measured_models
+from neurothek.ingest.models.listed import listed_models
 from neurothek.ingest.models.measured import find_measured, open_transformer_of
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
@@ -208,26 +207,42 @@ def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> 
             yield from _of_pair(model, transformer, run)
         elif run.corpus_id is None:
             yield from _of_shards(model, JobContext(transformer, model.tokenizer), run)
-    for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
+    alone = [run for run in runs if run.other_model_id is None]
+    for corpus_id in sorted({run.corpus_id for run in alone if run.corpus_id is not None}):
         corpus = _corpus(model, corpus_id)
-        yield from _of_corpus(model, transformer, corpus, [run for run in runs if run.corpus_id == corpus_id])
+        yield from _of_corpus(model, transformer, corpus, [run for run in alone if run.corpus_id == corpus_id])
 
 
 def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
-    """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
     models = listed_models(model.warehouse)
     other = next(candidate for candidate in models.values() if candidate.model_id == run.other_model_id)
     opened = {model.name: JobContext(transformer, model.tokenizer)}
-    job, reason = _repeated(PairContext(model.warehouse, models[model.name], other, opened), run, model)
+    context = PairContext(model.warehouse, models[model.name], other, opened)
+    if run.corpus_id is not None:
+        context = replace(
+            context, stored=stored_text(model.warehouse, run.corpus_id), text=_corpus(model, run.corpus_id)
+        )
+    job, reason = _repeated(context, run, model)
     if job is None:
         yield Skipped(run.job, reason)
         return
-    assert isinstance(job, CounterpartsJob)
-    for layer in model.chosen(range(transformer.shape.n_layers)):
-        model.progress.start(f"{run.job}: layer {layer}", 1)
-        rows = job.layer_rows(layer)
+    assert isinstance(job, PairJob)
+    if job.opens_both:
+        try:
+            checkpoint, tokenizer = find_measured(other.measured, weights=None)
+        except NeurothekError as error:
+            yield Skipped(run.job, str(error))
+            return
+        other_transformer = open_transformer_of(other.measured, checkpoint, device=model.device, resident=False)
+        opened |= {other.name: JobContext(other_transformer, tokenizer)}
+        job = job.within(replace(context, opened=opened))
+    layers = model.chosen(range(transformer.shape.n_layers))
+    with TemporaryDirectory(prefix="neurothek-verify-") as folder:
+        model.progress.start(f"{run.job}: layer {', '.join(map(str, layers))}", len(layers))
+        for layer, rows in job.again(layers, Path(folder)):
+            model.progress.advance()
+            yield from _frames(run, {job.tables[0].name: rows}, layer=layer)
         model.progress.finish()
-        yield from _frames(run, {COUNTERPARTS.name: rows}, layer=layer)
 
 
 def _of_corpus(

@@ -90,9 +90,10 @@ def is_about_pairs(request: IngestRequest) -> bool:
     if len(others) == len(request.jobs):
         return False
     if others:
+        pairs = [name for name in request.jobs if name in registry.PAIR_NAMES]
         raise Invalid(
-            f"the job counterparts cannot run together with {', '.join(others)}, because it compares models that are"
-            " already in the warehouse",
+            f"the job {' and '.join(pairs)} cannot run together with {', '.join(others)}, because it compares models"
+            " that are already in the warehouse",
             "run it in a separate command, after the other jobs",
             option="--job",
             value=list(request.jobs),

@@ -9,8 +9,8 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import Invalid, NotFound
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.suggestions import nearest
-from neurothek.ingest.jobs.counterparts.listed import ListedModel, listed_models
 from neurothek.ingest.models.finding import model_name
+from neurothek.ingest.models.listed import ListedModel, listed_models
 from neurothek.ingest.request import IngestRequest, ModelSource
 
 
@@ -26,7 +26,7 @@ def asked_models(warehouse: Warehouse, request: IngestRequest, names: Sequence[s
         if name in [model.name for model in models]:
             similar = command_line("search", "--like", f"{name}/L0N0")
             raise Invalid(
-                f"cannot find counterparts between {name} and itself",
+                f"cannot compare {name} with itself",
                 f"name each model once (`{similar}` finds similar neurons within one model)",
                 option="model",
                 value=name,
@@ -34,7 +34,7 @@ def asked_models(warehouse: Warehouse, request: IngestRequest, names: Sequence[s
         models.append(_at(stored[name], source.source))
     if len(models) < 2:
         raise Invalid(
-            f"counterparts are found between two models, but only {models[0].name} was named",
+            f"models are compared in pairs, but only {models[0].name} was named",
             "name another model with the same tokenizer",
             option="model",
             value=models[0].name,
@@ -44,7 +44,7 @@ def asked_models(warehouse: Warehouse, request: IngestRequest, names: Sequence[s
 
 def _unknown_model(model: str, names: Sequence[str], argument: str) -> NotFound:
     """The warehouse does not have a model that was named."""
-    message = f"cannot find counterparts of {model}: there is no such model in the warehouse"
+    message = f"cannot compare {model}: there is no such model in the warehouse"
     near = nearest(model, names)
     if near:
         return NotFound(message, f"did you mean {', '.join(near)}?", what="model", name=model, known=names)

@@ -109,7 +109,8 @@ def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> 
     long as projections, and is not one of the default jobs.
 
     The job counterparts compares each pair of the named models in the warehouse and finds the neurons whose token lists
-    overlap most. `--job all` does not include it.
+    overlap most. The job universality finds the neurons whose activations correlate most, at the first --positions of a
+    corpus that both models read (--corpus NAME; by default the largest). `--job all` includes neither.
     """
     run = _plan if options.pop("plan") else _ingest
     click.get_current_context().exit(run(warehouse, (_request(options), models)))

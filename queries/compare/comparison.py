@@ -92,6 +92,59 @@ def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
+UNIVERSALITY_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": TEXT,
+    "other_model": TEXT,
+    "corpus": TEXT,
+    "layer": SMALL,
+    "depth": DOUBLE,
+    "n_neurons": BIG,
+    "n_above": BIG,
+    "share_above": DOUBLE,
+    "share_above_low": DOUBLE,
+    "share_above_high": DOUBLE,
+    "share_above_null": DOUBLE,
+    "n_universal": BIG,
+    "mean_similarity": DOUBLE,
+    "mean_excess": DOUBLE,
+    "mean_excess_low": DOUBLE,
+    "mean_excess_high": DOUBLE,
+}
+_UNIVERSALITY_REMARK = (
+    "above 0.5: share of neurons whose activations correlate above 0.5 with one of the other model; rotated: the same"
+    " with randomly rotated activations; excess: correlation above that of the rotated basis"
+)
+
+
+def universality(connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> pl.DataFrame:
+    """One row per layer and other model of these, with the columns of `UNIVERSALITY_COLUMNS`.
+
+    Args:
+        connection: a reader.
+        models: the models.
+        corpus: the corpus that was asked for; None: any.
+    """
+    in_order = ("model", "other_model", "corpus_id", "layer")
+    rows = rows_of_models(connection, "universality_by_layer", models, order=in_order)
+    on = pl.lit(value=True) if corpus is None else pl.col("corpus") == corpus.partition("@")[0]
+    return conform(rows.filter(pl.col("other_model").is_in(list(models)) & on), UNIVERSALITY_COLUMNS)
+
+
+def universality_sections(layers: pl.DataFrame) -> list[Section]:
+    """One row per model and other model, if any two were compared."""
+    if layers.is_empty():
+        return []
+    n = pl.col("n_neurons")
+    table = layers.group_by("model", "other_model", "corpus", maintain_order=True).agg(
+        n.sum().alias("neurons"),
+        (pl.col("n_above").sum() / n.sum()).alias("above 0.5"),
+        ((pl.col("share_above_null") * n).sum() / n.sum()).alias("rotated"),
+        ((pl.col("mean_excess") * n).sum() / n.sum()).alias("excess"),
+        pl.col("n_universal").sum().alias("excess above 0.5"),
+    )
+    return [Section("neurons that other models have, too", table, _UNIVERSALITY_REMARK)]
+
+
 Metric = Literal["dead_share", "never_active_share", "mean_frequency", "negligible_share", "median_effective_frequency"]
 
 LAYER_COLUMNS: Mapping[str, pl.DataType] = {
@@ -128,6 +181,8 @@ class Comparison(TabularAnswer):
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
         exit_tradeoff: precision of shortcuts against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
+        universality: how many neurons of each layer other models have, too, with the columns of
+            `UNIVERSALITY_COLUMNS`.
         corpus: the corpus that was asked for; None: each model's shown one.
         unmeasured: what was not measured on that corpus, and how to measure it.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
@@ -139,6 +194,7 @@ class Comparison(TabularAnswer):
     saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
     early_exits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(EARLY_EXIT_COLUMNS)))
     exit_tradeoff: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRADEOFF_COLUMNS)))
+    universality: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(UNIVERSALITY_COLUMNS)))
     corpus: str | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
     common_corpus: str | None = None
@@ -254,6 +310,7 @@ class Comparison(TabularAnswer):
             *activity,
             *saturation_sections(self.saturation),
             *exit_sections(self.early_exits, self.exit_tradeoff),
+            *universality_sections(self.universality),
         ]
         if self.corpus is None:
             return result
@@ -292,7 +349,7 @@ class Comparison(TabularAnswer):
         """The comparison for programs."""
         exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
         frames = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
-        return frames | exits
+        return frames | exits | {"universality": self.universality}
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
@@ -326,6 +383,7 @@ def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], c
         saturation=saturation(connection, names),
         early_exits=early_exits(connection, names),
         exit_tradeoff=exit_tradeoff(connection, names),
+        universality=universality(connection, names, corpus),
         corpus=corpus,
         unmeasured=() if corpus is None else tuple(unmeasured(connection, names, corpus)),
         common_corpus=None if corpus is not None else _common_corpus(connection, names, n_comparable),

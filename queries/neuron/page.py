@@ -213,7 +213,8 @@ class NeuronPage(TabularAnswer):
             self.triggers.sentence(),
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
-        more = (self.reads.sentence(), self._building(), self.changed.sentence(), self.relatives.sentence(), lacking)
+        relatives = f"{self.relatives.sentence()} {self.relatives.universal()}".strip()
+        more = (self.reads.sentence(), self._building(), self.changed.sentence(), relatives, lacking)
         return " ".join(part for part in (*sentences, *more) if part)
 
     def _firing(self) -> str:
@@ -376,6 +377,7 @@ class NeuronPage(TabularAnswer):
             "neighbours": self.relatives.neighbours,
             "counterparts": self.relatives.counterparts,
             "compared": self.relatives.compared,
+            "universality": self.relatives.universality,
             **({"below_chance": self.relatives.below_chance} if self.show_all else {}),
             "annotations": self.annotations,
             "explanations": self.explanations,

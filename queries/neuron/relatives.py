@@ -59,6 +59,14 @@ order by
     members.neuron
 """
 
+_NEURON_UNIVERSALITY = """\
+-- The neurons of other models that are active where one neuron is, the largest excess first.
+select other_model, corpus, other_address as address, correlation, similarity, null_correlation, excess, is_mutual,
+from universality
+where model = $model and layer = $layer and neuron = $neuron and similarity is not null
+order by excess desc, other_model, corpus_id
+"""
+
 MATE_COLUMNS: Mapping[str, pl.DataType] = {
     "address": TEXT,
     "centre_cosine": DOUBLE,
@@ -83,6 +91,19 @@ COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
     "pole": TEXT,
     "top_tokens": pl.List(TEXT),
 }
+
+UNIVERSALITY_COLUMNS: Mapping[str, pl.DataType] = {
+    "other_model": TEXT,
+    "corpus": TEXT,
+    "address": TEXT,
+    "correlation": DOUBLE,
+    "similarity": DOUBLE,
+    "null_correlation": DOUBLE,
+    "excess": DOUBLE,
+    "is_mutual": FLAG,
+}
+_MOST_NAMED = 3
+"""Neurons of other models that a sentence names."""
 
 _OF_MATES = ("mate", "centre_cosine", "pole", "top_tokens")
 
@@ -114,6 +135,9 @@ class Relatives:
     # has there, its largest overlap (0 where it shares no listed token with any), and the one that random vectors reach
     # (null there)
     compared: pl.DataFrame
+    # the neurons of other models whose activations correlate most with its own, one of each, the largest excess first,
+    # with the columns of `UNIVERSALITY_COLUMNS`
+    universality: pl.DataFrame
     # its row of the view `clusters_summary`, in the shown clustering; None before there is one
     cluster: Mapping[str, Any] | None
 
@@ -128,6 +152,18 @@ class Relatives:
         where = f"in {layers} layers" if layers > 1 else "in one layer"
         cohesion = f"mean cosine {self.cluster['cohesion']:.2f}"
         return f"In {named}: {self.cluster['size']:,} neurons {where}, {cohesion}."
+
+    def universal(self) -> str:
+        """Whose activations of other models follow its own, in one sentence; nothing where that was not measured."""
+        rows = self.universality.to_dicts()
+        if not rows:
+            return ""
+        named = [
+            f"{row['address']} (correlation {row['correlation']:.2f}; rotated basis {row['null_correlation']:.2f})"
+            for row in rows[:_MOST_NAMED]
+        ]
+        more = f", and in {len(rows) - _MOST_NAMED:,} more" if len(rows) > _MOST_NAMED else ""
+        return f"In other models most like it in activation: {', '.join(named)}{more}."
 
     def none_above_chance(self) -> list[str]:
         """A sentence for each model in which it has no counterpart, though the two models were compared."""
@@ -174,8 +210,8 @@ def neuron_relatives(
         connection: a reader.
         parameters: model, layer and neuron.
         facts: its row of the view `neurons`.
-        has: those of the views `neighbours` and `counterparts` that have rows of it, and `compared` where its model was
-            compared with another.
+        has: those of the views `neighbours`, `counterparts` and `universality` that have rows of it, and `compared`
+            where its model was compared with another by lists.
     """
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
     is_clustered = facts["cluster_id"] is not None
@@ -193,6 +229,9 @@ def neuron_relatives(
         neighbours=framed(neighbours, NEIGHBOUR_COLUMNS),
         counterparts=framed([row for row in nearest if row["is_beyond_null"]], COUNTERPART_COLUMNS),
         below_chance=framed([row for row in nearest if not row["is_beyond_null"]], COUNTERPART_COLUMNS),
+        universality=framed(
+            records(connection, _NEURON_UNIVERSALITY, parameters) if "universality" in has else [], UNIVERSALITY_COLUMNS
+        ),
         compared=framed([_compared(other, nearest) for other in others], COMPARED_COLUMNS),
         cluster={name: members[0][name] for name in members[0] if name not in _OF_MATES} if members else None,
     )

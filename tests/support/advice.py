@@ -56,7 +56,7 @@ def in_full(command: str, stands_for: dict[str, str]) -> list[str]:
     words = [{**STANDS_FOR, **stands_for}.get(word, word) for word in shlex.split(command)]
     if words[0] == "ingest":
         # Its own text takes seconds to be read, and is asked for by no advice.
-        is_of_pairs = "counterparts" in words
+        is_of_pairs = bool({"counterparts", "universality"} & {*words})
         on = [] if "--corpus" in words or is_of_pairs else ["--corpus", "words=words.txt"]
         return [*words, *on, "--plan"]
     more = {"remove": "--yes", "intervene": "--plan"}

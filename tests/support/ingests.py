@@ -16,7 +16,6 @@ from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.sources import builtin
 from neurothek.ingest.forward.sweep import Order
-from neurothek.ingest.jobs import registry
 from neurothek.ingest.pipeline.compare_pair import compare_pair
 from neurothek.ingest.pipeline.ingest_model import ingest_model
 from neurothek.ingest.pipeline.outcomes import ModelReport, PairReport
@@ -100,7 +99,7 @@ def measured_models(folder: Path, kinds: Sequence[Kind], **shape: Any) -> tuple[
 
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
     """Find the counterparts between models of the warehouse, given as on the command line."""
-    asked = IngestRequest(**{"jobs": registry.PAIR_NAMES, "device": "cpu", **fields})
+    asked = IngestRequest(**{"jobs": ("counterparts",), "device": "cpu", **fields})
     found = pairs.asked_models(warehouse, asked, models)
     return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 

@@ -379,7 +379,9 @@ def publish_counterparts(
             staged.write("all", {"counterparts": counterparts_frame(frames[model], frames[against])})
             files = {"counterparts": [staged.path("all", "counterparts")]}
             run = FinishedRun(run_row("counterparts", key=run_key), files, needs_corpus=False)
-            runs.append((staged, PairedRun(model, against, f"projections-{model}", run)))
+            runs.append(
+                (staged, PairedRun(model, against, f"weights of {model}", run, projections=f"projections-{model}"))
+            )
     written = publish_pair(warehouse, *(run for _, run in runs))
     for staged, _ in runs:
         staged.discard()

@@ -10,7 +10,7 @@ import polars as pl
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.jobs.registry import NAMES, OF_MASKED
+from neurothek.ingest.jobs.registry import JOBS, NAMES, OF_MASKED, PAIR_NAMES
 from neurothek.ingest.request import Contrast, PromptSet
 from tests.support import ingests
 from tests.support.models import Kind, build
@@ -45,9 +45,14 @@ def measure_one(folder: Path, kind: Kind, device: Device, **fields: Any) -> Ware
 
 
 def measure_pair(warehouse: Warehouse, folder: Path, device: Device) -> None:
-    """Measure another model as well, and compare both."""
-    ingests.measure(warehouse, folder / "other", ingests.request((), jobs=("projections",), device=device))
-    ingests.compare(warehouse, "tiny", "other", device=device)
+    """Measure another model as well, and compare both in all ways that such models can be."""
+    is_masked = "bert" in ingests.table(warehouse, "models")["architecture"].item()
+    corpora, jobs = tuple(json.loads((folder / "corpora.json").read_text())), ("projections", "activity")
+    asked = ingests.request(corpora, jobs=jobs[:1] if is_masked else jobs, device=device)
+    ingests.measure(warehouse, folder / "other", asked)
+    for job in PAIR_NAMES:
+        if JOBS[job].fits_masked or not is_masked:
+            ingests.compare(warehouse, "tiny", "other", jobs=(job,), device=device)
 
 
 def change_neurons(door: Neurothek, folder: Path, device: Device) -> None:

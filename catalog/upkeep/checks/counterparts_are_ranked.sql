@@ -41,6 +41,10 @@ union all
 select 'run ' || runs.run_id as place
 from store.runs as runs
 left join store.runs as back
-    on back.job = runs.job and back.model_id = runs.other_model_id and back.other_model_id = runs.model_id
-where (runs.job = 'counterparts') <> (runs.other_model_id is not null)
+    on
+        back.job = runs.job
+        and back.model_id = runs.other_model_id
+        and back.other_model_id = runs.model_id
+        and back.corpus_id is not distinct from runs.corpus_id
+where (runs.job in ('counterparts', 'universality')) <> (runs.other_model_id is not null)
     or (runs.other_model_id is not null and (back.run_id is null or runs.other_model_id = runs.model_id))

@@ -33,6 +33,7 @@ JOBS: Mapping[str, str] = {
     "clusters": "neurons whose value vectors point the same way",
     "controls": "random vectors to compare with",
     "counterparts": "the nearest neurons in other models",
+    "universality": "the neurons of other models that are active where each neuron is",
     "events": "which neurons decide predictions, and where these settle",
     "shortcuts": "accuracy of a linear map in place of the later layers",
     "exits": "the earliest layer at which a prediction can be read",
@@ -47,7 +48,7 @@ _OF_SMOOTH: Mapping[str, str] = {**JOBS, "activity": "how active each neuron is,
 _INTERVENING = ("interventions", "neuron_effects")
 """Measured by a command of their own, which the page on interventions tells."""
 
-_OF_PAIRS, _LISTS = "counterparts", "projections"
+_OF_PAIRS, _LISTS = ("counterparts", "universality"), "projections"
 _OF_SIGNS = "poles"
 """Only for models whose activations can be below 0."""
 
@@ -139,7 +140,7 @@ def _say_missing(
             f"- **{plain(job.name.replace('_', ' '))}**: {plain(meanings[job.name] + took(job))}" for job in missing
         )
     )
-    ingested = [job.name for job in missing if job.name not in (*_INTERVENING, _OF_PAIRS)]
+    ingested = [job.name for job in missing if job.name not in (*_INTERVENING, *_OF_PAIRS)]
     if ingested:
         show_command(*ingest_commands(connection, [model], ingested, corpus))
     if any(job.name in _INTERVENING for job in missing):
@@ -148,8 +149,9 @@ def _say_missing(
 
 def _say_pair(ran: pl.DataFrame, missing: Sequence[Measured], model: str, others: Sequence[str]) -> None:
     other = to_pair_with(ran, model, others)
-    if other is not None and any(job.name == _OF_PAIRS for job in missing):
-        show_command(command_line("ingest", model, other, "--job", _OF_PAIRS))
+    jobs = [job.name for job in missing if job.name in _OF_PAIRS]
+    if other is not None and jobs:
+        show_command(*(command_line("ingest", model, other, "--job", job) for job in jobs))
 
 
 def to_pair_with(ran: pl.DataFrame, model: str, others: Sequence[str]) -> str | None:

@@ -1,28 +1,31 @@
 """The job `counterparts`: which neurons of another model do each one's job, by the tokens of their lists [ours]."""
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+import torch
 from jaxtyping import Float, Int
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import Conflict, NotMeasured
-from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.problems import NotMeasured
+from neurothek.catalog.store.warehouse import first_row
 from neurothek.catalog.tables.table import BIG, Table
 from neurothek.catalog.tables.weights import COUNTERPARTS
-from neurothek.ingest.jobs.counterparts.listed import ListedModel
-from neurothek.ingest.jobs.counterparts.overlaps import Best, best_of_each_other
-from neurothek.ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
+from neurothek.ingest.jobs.counterparts.overlaps import BLOCK, Best, best_of_each_other
+from neurothek.ingest.jobs.job import Frames, MeasureShard, ReadBack
+from neurothek.ingest.jobs.pair_job import ONE, OTHER, PairContext, PairJob
 from neurothek.ingest.lens.random_vectors import random_vectors
-from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
+from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.vocabulary import Vocabulary
+from neurothek.ingest.models.listed import ListedModel
 from neurothek.ingest.request import IngestRequest
 
 PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}
@@ -128,51 +131,14 @@ def null_99(overlaps: Float[np.ndarray, " n"]) -> float:
     return float(np.sort(overlaps)[len(overlaps) - 1 - len(overlaps) // 100])
 
 
-BASIS = ("projections", "other_projections")
-"""Parameters that name the runs whose lists are compared."""
+_LAYER, _RANDOM = "layer", "random"
 
-_ONE, _OTHER, _LAYER, _RANDOM = "one", "other", "layer", "random"
-
-
-@dataclass(frozen=True)
-class PairContext:
-    """Two models of a warehouse that are compared."""
-
-    warehouse: Warehouse  # what holds their lists
-    one: ListedModel  # the first of them
-    other: ListedModel  # the second
-    # the models by name, from whose weights random vectors are drawn; none before these were looked for
-    opened: Mapping[str, JobContext] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, warehouse: Warehouse, models: Sequence[ListedModel]) -> "PairContext":
-        """The same whichever was named first: the one first that came first into the warehouse."""
-        one, other = sorted(models, key=lambda model: model.model_id)
-        for model in (one, other):
-            if model.projections is None:
-                raise NotMeasured(
-                    f"cannot find counterparts of {model.name}: its token lists are not in the warehouse",
-                    f"measure them with `{command_line('ingest', model.name, '--job', 'projections')}`",
-                    jobs=["projections"],
-                    models=[model.name],
-                )
-        if one.tokenizer_sha256 != other.tokenizer_sha256:
-            raise Conflict(
-                f"{one.name} and {other.name} have different tokenizers, so their token lists cannot be compared",
-                "name models with the same tokenizer",
-                what="tokenizer",
-                name=other.name,
-            )
-        return cls(warehouse, one, other)
-
-    @property
-    def sides(self) -> dict[str, ListedModel]:
-        """Both models."""
-        return {_ONE: self.one, _OTHER: self.other}
+_K = 50
+"""Tokens of a list, at most."""
 
 
 @dataclass(frozen=True)
-class CounterpartsJob(ShardJob[PairContext]):
+class CounterpartsJob(PairJob):
     """For each neuron of either model the best of the other, and how near random vectors come."""
 
     n_best: int = 5  # how many are kept
@@ -181,27 +147,31 @@ class CounterpartsJob(ShardJob[PairContext]):
     name = "counterparts"
     version = 2
     tables: ClassVar[tuple[Table, ...]] = (COUNTERPARTS,)
+    basis: ClassVar[tuple[str, ...]] = ("projections", "other_projections")
 
     @classmethod
     def from_options(cls, context: PairContext, request: IngestRequest) -> "CounterpartsJob":
         """It has no options."""
+        for model in (context.one, context.other):
+            if model.projections is None:
+                raise NotMeasured(
+                    f"cannot find counterparts of {model.name}: its token lists are not in the warehouse",
+                    f"measure them with `{command_line('ingest', model.name, '--job', 'projections')}`",
+                    jobs=["projections"],
+                    models=[model.name],
+                )
         return cls(context)
 
     def parameters(self) -> dict[str, Any]:
         """How many are kept and drawn, and which lists are compared."""
-        basis = zip(BASIS, (self.context.one.projections, self.context.other.projections), strict=True)
-        signs = {"signs": "either"} if self.either_sign else {}
+        basis = zip(self.basis, (self.context.one.projections, self.context.other.projections), strict=True)
+        signs = {"signs": "either"} if self.context.either_sign else {}
         return {"n_best": self.n_best, "n_random": self.n_random, "seed": self.seed, **dict(basis), **signs}
 
     @property
-    def either_sign(self) -> bool:
-        """Whether signs of one of the models are a convention, so that neurons are compared at opposite ones, too."""
-        return self.context.one.is_gated or self.context.other.is_gated
-
-    @property
-    def turned(self) -> "CounterpartsJob":
-        """The job from the side of the other model."""
-        return replace(self, context=replace(self.context, one=self.context.other, other=self.context.one))
+    def rests_on(self) -> str | None:
+        """Run key of the first model's lists."""
+        return self.context.one.projections
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """Random vectors' lists of either model, the first one's layers compared, and rows a layer of either model."""
@@ -244,7 +214,7 @@ class CounterpartsJob(ShardJob[PairContext]):
         lists, others = (model.lists(context.warehouse) for model in (context.one, context.other))
         random = self.random_lists(context.one, [layer], k=lists.shape[3])[0]
         side, other = Side(lists, lists[:, :0]), Side(others, others[:, :0])
-        best_of = partial(best_of_each_other, either_sign=self.either_sign)
+        best_of = partial(best_of_each_other, either_sign=self.context.either_sign)
         ((best, _),) = best_of(lists[layer], other.all_neurons, n_best=self.n_best)
         ((compared, _),) = best_of(random, other.all_neurons, n_best=1)
         firsts = np.unique(best.places[:, 0][best.places[:, 0] >= 0])
@@ -252,6 +222,83 @@ class CounterpartsJob(ShardJob[PairContext]):
         first_back = np.full(len(other.all_neurons), -1)
         first_back[firsts] = back.places[:, 0]
         return rows_frame(side, other, layer=layer, best=best, random=compared, first_back=first_back)
+
+    def again(self, layers: Sequence[int], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Of lists of the warehouse, which are verified themselves; random vectors are drawn from the weights again."""
+        yield from ((layer, self.layer_rows(layer)) for layer in layers)
+
+    def memory_bytes(self, *, batch_tokens: int) -> int:
+        """What comparing takes, or drawing random vectors."""
+        return max(self._comparing_bytes(), *map(self._drawing_bytes, self.context.sides.values()))
+
+    def disk_bytes(self) -> int:
+        """The best of each layer's, the rows, the lists of random vectors."""
+        one, other = self.context.one, self.context.other
+        n_vectors = one.n_neurons + other.n_neurons * one.n_layers
+        random = (one.n_layers + other.n_layers) * self.n_random * 8 * _K
+        return n_vectors * self.n_best * 16 + 2 * self.growth_bytes() + random
+
+    def growth_bytes(self) -> int:
+        """About 20 bytes a row."""
+        return (self.context.one.n_neurons + self.context.other.n_neurons) * self.n_best * 20
+
+    def trial(self) -> tuple[float, float]:
+        """By some neurons of all layers."""
+        one, other = (_sample(model.lists(self.context.warehouse)) for model in self.context.sides.values())
+        started = time.perf_counter()
+        best_of_each_other(one, other, n_best=self.n_best)
+        seconds = time.perf_counter() - started
+        n_pairs = self.context.one.n_neurons * self.context.other.n_neurons
+        return seconds, seconds * n_pairs / (len(one) * len(other))
+
+    def findings(self) -> tuple[str, ...]:
+        """How many have a counterpart above chance, and how many are each other's."""
+        query = """
+            select count_if(is_mutual), count_if(rank = 1 and overlap > null_99) from store.counterparts
+            where set_id = ? and other_set_id = ?
+        """
+        both_ways = """
+            select count(*) from store.counterparts as forth
+            inner join store.counterparts as back
+                on back.set_id = forth.other_set_id and back.other_set_id = forth.set_id
+                and back.layer = forth.other_layer and back.neuron = forth.other_neuron
+            where forth.set_id = ? and forth.other_set_id = ? and forth.is_mutual and back.is_mutual
+                and forth.overlap > forth.null_99 and back.overlap > back.null_99
+        """
+        one, other = self.context.one, self.context.other
+        ids = [one.model_id, other.model_id]
+        with self.context.warehouse.current_reader() as connection:
+            forth, back = first_row(connection, query, ids), first_row(connection, query, ids[::-1])
+            beyond = first_row(connection, both_ways, ids)
+        assert forth is not None
+        assert back is not None
+        assert beyond is not None
+        return (
+            f"{forth[1]:,} of {one.n_neurons:,} and {back[1]:,} of {other.n_neurons:,} neurons have a counterpart above"
+            f" chance; {forth[0]:,} pairs are mutual best matches, {beyond[0]:,} of them above chance on both sides",
+        )
+
+    def _comparing_bytes(self) -> int:
+        """The lists of both, what a block lists at every rank, what each thread compares with it, the best so far."""
+        models = self.context.sides.values()
+        lists = sum((model.n_neurons + model.n_layers * self.n_random) * 2 * _K * 4 * 2 for model in models)
+        listed = BLOCK * 2 * _K * _K * 40
+        compared = torch.get_num_threads() * BLOCK * BLOCK * 8 * 6
+        best = self.context.other.n_neurons * self.n_best * 16 * 8
+        return lists + listed + compared + best
+
+    def _drawing_bytes(self, model: ListedModel) -> int:
+        """The unembedding and its unmasked rows, a layer's vectors in both precisions, the scorer's buffers."""
+        table = 4 * model.vocab_size * model.d_model
+        vectors = 4 * (4 * model.d_ffn + 6 * self.n_random) * model.d_model
+        lists = model.n_neurons * 2 * _K * 4 * 2
+        return 2 * table + vectors + lists + workspace_bytes(model.vocab_size)
+
+
+def _sample(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 k"]:
+    """[n 2 k] neurons from all layers, as many as are compared at once."""
+    flat = lists.reshape(-1, *lists.shape[2:])
+    return flat[:: math.ceil(len(flat) / BLOCK)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,10 +316,10 @@ class _Comparison:
             drawn = self.job.random_lists(model, range(model.n_layers), k=k)
             return {f"{_RANDOM}_{number}": pl.DataFrame({"token_id": drawn.ravel()})}
         if kind == _LAYER:
-            one, other = self.sides[_ONE], self.sides[_OTHER]
-            either_sign = self.job.either_sign
+            one, other = self.sides[ONE], self.sides[OTHER]
+            either_sign = self.job.context.either_sign
             return compare(one, other, layer=int(number), n_best=self.job.n_best, either_sign=either_sign)
-        return {COUNTERPARTS.name: self._rows(kind, _OTHER if kind == _ONE else _ONE, int(number))}
+        return {COUNTERPARTS.name: self._rows(kind, OTHER if kind == ONE else ONE, int(number))}
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -282,7 +329,7 @@ class _Comparison:
     @cached_property
     def best(self) -> dict[str, tuple[Best, Best]]:
         """For each neuron of either model the best of all layers of the other, and for each of its random vectors."""
-        one, other, n_best = self.sides[_ONE], self.sides[_OTHER], self.job.n_best
+        one, other, n_best = self.sides[ONE], self.sides[OTHER], self.job.n_best
         forth = part(self.read_back("forth"), 0, shape=(len(one.all_neurons), n_best))
         random_forth = part(self.read_back("random_forth"), 0, shape=(len(one.all_random), 1))
         back, random_back = Best.none(len(other.all_neurons), n_best), Best.none(len(other.all_random), 1)
@@ -291,7 +338,7 @@ class _Comparison:
             back = back.or_later(later, first=layer * one.d_ffn)
             later = part(self.read_back("random_back"), layer, shape=random_back.places.shape)
             random_back = random_back.or_later(later, first=layer * one.d_ffn)
-        return {_ONE: (forth, random_forth), _OTHER: (back, random_back)}
+        return {ONE: (forth, random_forth), OTHER: (back, random_back)}
 
     def _rows(self, name: str, other: str, layer: int) -> pl.DataFrame:
         side, (best, random), (back, _) = self.sides[name], self.best[name], self.best[other]

@@ -12,6 +12,10 @@ select 'compared' as name
 from store.runs
 where model_id = $model_id and job = 'counterparts'
 union
+select 'universality' as name
+from store.universality
+where set_id = $model_id and layer = $layer and neuron = $neuron
+union
 select 'annotations' as name
 from store.annotations
 where model_id = $model_id and layer = $layer and neuron = $neuron

@@ -43,6 +43,7 @@ DAMAGE = {
     "tables are no prose": """update store.corpora set recipe = replace(recipe, '.txt"', '.csv"')""",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
     "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
+    "universality is of both": "update store.universality set correlation = 1.5 where rowid = 0",
     "counterparts overlap as their lists": "update store.counterparts set overlap = overlap * 0.999 where rowid = 0",
     "dimensions exist": "update store.models set tokenizer_id = 77",
     "event samples are their examples": "update store.event_samples set n_examples = n_examples - 1",
@@ -275,6 +276,17 @@ MORE_DAMAGE = {
         "update store.explanation_judgements set method = 'detection', part = 'inactive', is_true = true",
         "update store.explanation_judgements set judge = '' where rowid = 0",
     ),
+    "universality is of both": (
+        "update store.universality set null_correlation = -1.1 where rowid = 0",
+        "update store.universality set other_layer = 2 where layer = 1 and neuron = 3",
+        "update store.universality set other_neuron = 24 where layer = 1 and neuron = 3",
+        "update store.universality set other_neuron = null where layer = 1 and neuron = 3",
+        "update store.universality set correlation = null where layer = 1 and neuron = 3",
+        "update store.universality set null_correlation = null where layer = 1 and neuron = 3",
+        "update store.universality set correlation = correlation - 0.2 where set_id = 0",
+        "delete from store.universality where set_id = 1",
+        "update store.universality set other_set_id = 99",
+    ),
     "neuron effects are possible": (
         "update store.neuron_effects set n_tokens = n_tokens + 1 where rowid = 0",
         "update store.neuron_effects set kl = -n_tokens where rowid = 0",
@@ -387,6 +399,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         items = [one.handle for one in draw_lists(connection, "tiny").lists[:3]]
     publish(warehouse, [{"model": "tiny", "item": one, "plausible": True} for one in items], annotator="anna")
     ingests.compare(warehouse, "tiny", "other")
+    ingests.compare(warehouse, "tiny", "other", jobs=("universality",))
     door = neurothek.open(warehouse.path)
     (folder / "words.txt").write_text("the\nriver\n")
     texts: dict[str, Any] = {"prompts": ["the school", "one two"], "score": f"words:{folder / 'words.txt'}"}

@@ -9,6 +9,7 @@ import pytest
 import neurothek.ingest.jobs
 from neurothek.ingest.jobs import registry
 from neurothek.ingest.jobs.job import Job, PassJob, ShardJob, SweepJob, WeightsJob
+from neurothek.ingest.jobs.pair_job import PairJob
 from neurothek.ingest.jobs.shortcuts.fitting import METHOD_PARTS
 from neurothek.ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 
@@ -22,8 +23,10 @@ def test_an_entry_tells_what_the_class_does(subtests: pytest.Subtests) -> None:
             assert issubclass(job, Job)
             assert job.name == name
             assert job.__module__ == f"neurothek.ingest.jobs.{name}.job"
-            assert registry.JOBS[name].reads_text == issubclass(job, SweepJob | PassJob)
-            assert registry.JOBS[name].is_of_pairs == (not issubclass(job, WeightsJob | SweepJob | PassJob))
+            reads_text = job.opens_both if issubclass(job, PairJob) else issubclass(job, SweepJob | PassJob)
+            assert registry.JOBS[name].reads_text == reads_text
+            assert registry.JOBS[name].is_of_pairs == issubclass(job, PairJob)
+            assert issubclass(job, WeightsJob | SweepJob | PassJob | PairJob)
             assert issubclass(job, ShardJob | SweepJob)
 
 

@@ -22,11 +22,12 @@ from neurothek.catalog.tables.registry import BY_NAME
 from neurothek.catalog.upkeep.changes import remove
 from neurothek.catalog.upkeep.checks import check
 from neurothek.ingest.jobs.counterparts import job
-from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, PairContext, null_99
-from neurothek.ingest.jobs.counterparts.listed import ListedModel
+from neurothek.ingest.jobs.counterparts.job import CounterpartsJob, null_99
+from neurothek.ingest.jobs.pair_job import PairContext
 from neurothek.ingest.lens.random_vectors import random_vectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.finding import Measured
+from neurothek.ingest.models.listed import ListedModel
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
 from neurothek.ingest.pipeline.ingest_all import Outcome, report_lines
@@ -47,6 +48,12 @@ LISTED = ("projections",)
 
 def values_of(layer: int) -> str:
     return f"model.decoder.layers.{layer}.fc2.weight"
+
+
+def numbers_in(report: PairReport) -> list[int]:
+    """Those above chance and all neurons, of either model, then the mutual pairs, and those above chance."""
+    (sentence,) = report.findings
+    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", sentence)]
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +174,7 @@ def test_shuffled_vectors_pass_the_null_as_often_as_random_ones(folder: Path, tm
     (report,) = ingests.compare(warehouse, "many", "third")
     # One in a hundred of 800, give or take: the threshold itself is the fifth of 500, which has a spread of 0.45%, as
     # the share of 800 has 0.35%; four of both together make 2.3%.
-    assert report.n_beyond[0] <= 0.033 * 800
+    assert numbers_in(report)[0] <= 0.033 * 800
 
 
 def test_a_second_time_nothing_is_done_whichever_is_named_first(compared: Warehouse) -> None:
@@ -187,7 +194,8 @@ def test_three_models_are_three_pairs(warehouse: Warehouse) -> None:
     mutual = ingests.table(warehouse, "counterparts", "is_mutual").group_by("set_id", "other_set_id").len()
     found = {(one, other): n for one, other, n in mutual.rows()}
     assert all(found[one, other] == found[other, one] > 0 for one, other in found)
-    assert [report.n_mutual for report in reports] == [found[0, 2], found[1, 2], found[0, 1]]
+    counted = [numbers_in(report) for report in reports]
+    assert [numbers[4] for numbers in counted] == [found[0, 2], found[1, 2], found[0, 1]]
     rows = ingests.table(warehouse, "counterparts").filter(pl.col("is_mutual")).to_dicts()
     beyond = {
         (row["set_id"], row["layer"], row["neuron"], row["other_set_id"], row["other_layer"], row["other_neuron"])
@@ -195,18 +203,18 @@ def test_three_models_are_three_pairs(warehouse: Warehouse) -> None:
         if row["overlap"] > row["null_99"]
     }
     either = Counter((one[0], one[3]) for one in beyond if one[3:] + one[:3] in beyond)
-    assert [report.n_mutual_beyond for report in reports] == [either[0, 2], either[1, 2], either[0, 1]]
+    assert [numbers[5] for numbers in counted] == [either[0, 2], either[1, 2], either[0, 1]]
 
 
 @pytest.mark.parametrize("n_rows", [5, None])
 def test_what_is_reported_tells_counterparts_from_what_is_below_chance(n_rows: int | None) -> None:
-    report = PairReport(("a", "b"), n_rows, 145, 20, (40, 1_030), (768, 2_048), 2.31)
-    lines = report_lines([Outcome("a", report, None)], Path("w.duckdb"))
-    said = (
-        "a and b: 40 of 768 and 1,030 of 2,048 neurons have a counterpart above chance;"
+    found = (
+        "40 of 768 and 1,030 of 2,048 neurons have a counterpart above chance;"
         " 145 pairs are mutual best matches, 20 of them above chance on both sides"
     )
-    assert (said in lines) == (n_rows is not None)
+    report = PairReport(("a", "b"), "counterparts", n_rows, (found,), 2.31)
+    lines = report_lines([Outcome("a", report, None)], Path("w.duckdb"))
+    assert (f"a and b: {found}" in lines) == (n_rows is not None)
 
 
 @pytest.mark.parametrize("arena", [(pair_plan, "publish_pair"), (job, "part"), (job, "rows_frame")])
@@ -264,9 +272,9 @@ def test_what_cannot_be_compared_is_told_in_a_sentence(folder: Path, warehouse: 
         (
             ("small",),
             Invalid,
-            "counterparts are found between two models, but only small was named; name another",
+            "models are compared in pairs, but only small was named; name another",
         ),
-        (("small", "small"), Invalid, "between small and itself; name each model once"),
+        (("small", "small"), Invalid, "cannot compare small with itself; name each model once"),
         (("small", "x/small"), Invalid, "name each model once"),
         (("small", "larg"), NotFound, "no such model in the warehouse; did you mean large"),
         (("small", "zzz"), NotFound, "which has small, large, third, gpt: measure a new one first"),
@@ -345,7 +353,9 @@ def test_the_quantile_is_what_one_in_a_hundred_exceeds() -> None:
 def of_made_up_models() -> CounterpartsJob:
     """The job for models of two layers and of one."""
     models = [
-        ListedModel(number, Measured(name, name, None, name), "tokens", n_layers, 8, 4, 100, False, f"lists of {name}")
+        ListedModel(
+            number, Measured(name, name, None, name), "tokens", n_layers, 8, 4, 100, 16, False, f"lists of {name}"
+        )
         for number, (name, n_layers) in enumerate({"a": 2, "b": 1}.items())
     ]
     return CounterpartsJob(PairContext.of(Mock(spec=Warehouse), models[::-1]))

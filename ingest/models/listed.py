@@ -1,4 +1,4 @@
-"""The models of a warehouse as they are compared: by the lists of tokens that it has of their neurons."""
+"""The models of a warehouse as they are compared, by what it holds of them: their weights are not opened."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -22,6 +22,7 @@ class ListedModel:
     d_ffn: int  # neurons of a layer
     d_model: int  # width of the residual stream
     vocab_size: int  # rows of the unembedding
+    context_length: int  # ids that a sequence has at most
     is_gated: bool  # whether signs of its neurons are a convention
     projections: str | None  # run key of its lists of tokens; None before they are measured
     weights: Path | None = None  # where its weights are looked for instead; None: where they came from

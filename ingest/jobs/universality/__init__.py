@@ -1,0 +1,1 @@
+"""Which neuron of another model is active where each one is, beside a rotated basis."""
