@@ -270,6 +270,7 @@ COSINES = frozenset({"cosine", "centre_cosine"})
 AT_ITS_POLE: Mapping[str, frozenset[str]] = {
     "detected_ngrams": frozenset({"score", "z_score", "score_centred", "rank_from_bottom"}),
     "token_detectors": frozenset({"scores"}),
+    "explanation_scores": frozenset({"score"}),
 }
 """View -> columns of what the neuron writes at its pole, which is the same whatever the sign of the vector."""
 
