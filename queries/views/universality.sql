@@ -23,8 +23,8 @@
 --   excess: similarity - null_correlation.
 --   is_universal: excess is above 0.5.
 --   is_mutual: Whether each of the two is the other's best.
---   top_tokens: Text of the first ten tokens that it promotes at a coefficient above 0, best first.
---   other_top_tokens: The same of the other model's neuron.
+--   promotes: Text of the first ten tokens that it promotes at the sign at which it is strongest, best first.
+--   other_promotes: The same of the other model's neuron.
 with thresholds as (
     select cast(0.5 as double) as universal_excess,
 ),
@@ -58,9 +58,11 @@ found as (
         facts.address,
         facts.depth,
         facts.top_tokens,
+        facts.bottom_tokens,
         others.address as other_address,
         others.depth as other_depth,
         others.top_tokens as other_top_tokens,
+        others.bottom_tokens as other_bottom_tokens,
     from store.universality as rows
     inner join store.models as models on models.model_id = rows.set_id
     inner join store.models as other_models on other_models.model_id = rows.other_set_id
@@ -91,8 +93,8 @@ select
     found.similarity - found.null_correlation as excess,
     coalesce(found.similarity - found.null_correlation > thresholds.universal_excess, false) as is_universal,
     coalesce(back.other_layer = found.layer and back.other_neuron = found.neuron, false) as is_mutual,
-    found.top_tokens,
-    found.other_top_tokens,
+    case when found.sign < 0 then found.bottom_tokens else found.top_tokens end as promotes,
+    case when found.other_sign < 0 then found.other_bottom_tokens else found.other_top_tokens end as other_promotes,
 from found
 cross join thresholds
 inner join store.corpora as corpora on corpora.corpus_id = found.corpus_id
