@@ -156,15 +156,14 @@ class ExplanationPlan:
         """The plan in words."""
         lines = []
         if self.left_out:
-            lines.append(
-                f"{self.left_out:,} neurons are left out: never active at their pole, or the text is too short"
-            )
+            lines.append(f"left out: {self.left_out:,}, never active at their pole, or on too short a text")
         if self.n_calls and not any(work.borrowed or work.borrowed_from is not None for work in self.works):
             lines.append("there is no other neuron whose text could be borrowed: that control is missing")
         if self.n_answered:
-            lines.append(f"{self.n_answered:,} answers are in the warehouse already and are not asked for again")
+            lines.append(f"answers in the warehouse, which are not asked for again: {self.n_answered:,}")
+        n = self.n_neurons
         lines.append(
-            f"{self.n_neurons:,} neurons of {self.model} on {self.corpus}: {self.n_calls:,} calls to"
+            f"{n:,} {'neuron' if n == 1 else 'neurons'} of {self.model} on {self.corpus}: {self.n_calls:,} calls to"
             f" {self.language_model} at {self.url}, {self.n_explanations:,} for explanations and"
             f" {self.n_questions:,} for scores; about {self.n_tokens_in:,} tokens in, at most"
             f" {self.n_tokens_out:,} out"
