@@ -1,14 +1,18 @@
-"""What prompts show of SmolLM2, as blocks of findings.md: `python -m docs.generators.findings_prompts PATH`.
+"""What prompts and traits show of SmolLM2, in findings.md: `python -m docs.generators.findings_prompts PATH`.
 
 In the warehouse the file of `make real` was measured with `neurothek ingest smollm2-135m=FOLDER --tokens 15000` by the
-jobs projections, activity and contexts. Contrasts are kept in it.
+jobs projections, activity, contexts, entropy, selectivity and massive. Contrasts are kept in it; the last block tells
+of all interventions that it has. Names of blocks after the path write these alone.
 """
 
 import statistics
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import neurothek
+from docs.generators import findings_traits
 from docs.generators.findings import PAGE, with_block
 from docs.generators.findings_real import table
 from neurothek import Neurothek
@@ -113,7 +117,20 @@ def main(path: str, *names: str) -> None:
     """Take the figures and write the blocks, or those that are named."""
     warehouse = neurothek.open(path)
     page = PAGE.read_text("utf-8")
-    blocks = {"contrasts": contrasts, "input scores": input_scores, "attributions": attributions}
+    blocks: dict[str, Callable[[Neurothek], str]] = {
+        "contrasts": contrasts,
+        "input scores": input_scores,
+        "attributions": attributions,
+        **{
+            name: partial(block, model=model_of(warehouse))
+            for name, block in {
+                "selective": findings_traits.selective,
+                "entropy": findings_traits.entropy,
+                "massive": findings_traits.massive,
+                "costs": findings_traits.costs,
+            }.items()
+        },
+    }
     for name, block in blocks.items():
         if names and name not in names:
             continue

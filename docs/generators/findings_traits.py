@@ -1,0 +1,129 @@
+"""The blocks of the findings page on what sets neurons of a real model apart, and what they are worth."""
+
+from docs.generators.findings_real import table
+from neurothek import Neurothek
+
+_PARTS = ("lower third", "middle third", "upper third")
+
+_SELECTIVE = """
+select
+    1 + least(floor(3 * depth), 2)::int as part,
+    count(*) as n,
+    avg(is_selective::int) as selective,
+    avg(shuffled_share) as shuffled,
+    avg((is_selective and domain = 'code')::int) as code,
+    avg((is_selective and domain = 'math')::int) as math,
+    avg((is_selective and domain = 'prose')::int) as prose,
+    avg((is_selective and entropy <= 0.5)::int) as uneven,
+from selectivity
+where model = $model and entropy is not null
+group by all
+order by all
+"""
+
+_ENTROPY = """
+select
+    1 + least(floor(3 * depth), 2)::int as part,
+    count(*) as n,
+    avg((null_share_percentile = 100)::int) as beyond,
+    count_if(is_entropy_neuron) as n_entropy,
+    max(null_share) as largest,
+    count_if(is_frequency_neuron) as n_frequency,
+from entropy_neurons
+where model = $model
+group by all
+order by all
+"""
+
+_MASSIVE = """
+select address, input_largest, output_channel, output_largest, output_ratio, output_position, weight, weight_share,
+from massive_activations
+where model = $model and is_massive
+order by layer
+"""
+
+_COSTS = """
+select intervention, n_neurons, effect, random_effect, random_effect_most, percentile,
+from interventions
+where model = $model
+order by intervention
+"""
+
+_COSTS_BY_DOMAIN = """
+select intervention, domain, sum(n_tokens * effect) / sum(n_tokens) as effect,
+from steering
+where model = $model
+group by all
+"""
+
+
+def selective(warehouse: Neurothek, model: str) -> str:
+    """A row a third of the layers: neurons of one domain, and how many there are with shuffled domains."""
+    rows = [
+        [
+            _PARTS[row["part"] - 1],
+            f"{row['n']:,}",
+            f"{row['selective']:.1%}",
+            f"{row['shuffled']:.2%}",
+            *(f"{row[name]:.1%}" for name in ("code", "math", "prose", "uneven")),
+        ]
+        for row in warehouse.sql(_SELECTIVE, {"model": model}).to_dicts()
+    ]
+    return table(("layers", "neurons", "selective", "shuffled", "code", "math", "prose", "entropy to 0.5"), rows)
+
+
+def entropy(warehouse: Neurothek, model: str) -> str:
+    """A row a third of the layers: neurons that move no logit, or follow token counts."""
+    rows = [
+        [
+            _PARTS[row["part"] - 1],
+            f"{row['n']:,}",
+            f"{row['beyond']:.2%}",
+            f"{row['n_entropy']:,}",
+            f"{row['largest']:.1%}",
+            f"{row['n_frequency']:,}",
+        ]
+        for row in warehouse.sql(_ENTROPY, {"model": model}).to_dicts()
+    ]
+    header = ("layers", "neurons", "beyond all random", "entropy neurons", "largest null share", "frequency neurons")
+    return table(header, rows)
+
+
+def massive(warehouse: Neurothek, model: str) -> str:
+    """A row a layer with a massive activation."""
+    rows = [
+        [
+            row["address"].rpartition("/")[2],
+            f"{row['input_largest']:,.0f}",
+            str(row["output_channel"]),
+            f"{row['output_largest']:,.0f}",
+            f"{row['output_ratio']:,.0f}",
+            str(row["output_position"]),
+            f"{row['weight']:.2f}",
+            f"{row['weight_share']:.0%}",
+        ]
+        for row in warehouse.sql(_MASSIVE, {"model": model}).to_dicts()
+    ]
+    header = ("neuron", "coefficient", "channel", "output", "times the mean", "position", "weight", "its share")
+    return table(header, rows)
+
+
+def costs(warehouse: Neurothek, model: str) -> str:
+    """A row an intervention: what turning neurons off adds to the loss, of all text and by domain."""
+    by_domain = {
+        (row["intervention"], row["domain"]): row["effect"]
+        for row in warehouse.sql(_COSTS_BY_DOMAIN, {"model": model}).to_dicts()
+    }
+    rows = [
+        [
+            row["intervention"],
+            f"{row['n_neurons']:,}",
+            f"{row['effect']:+.4f}",
+            f"{row['random_effect']:+.4f} (at most {row['random_effect_most']:+.4f})",
+            f"{row['percentile']:.0f}",
+            *(f"{by_domain[row['intervention'], domain]:+.4f}" for domain in ("code", "math", "prose")),
+        ]
+        for row in warehouse.sql(_COSTS, {"model": model}).to_dicts()
+    ]
+    header = ("turned off", "neurons", "loss", "random sets", "percentile", "code", "math", "prose")
+    return table(header, rows)
