@@ -61,12 +61,13 @@ def attributed(
         last = passed.stream[0, -1].detach().float()
         final = int(lens.logits(last[None])[0].argmax())
         rows = [final if toward is None else _row(lens, toward), *([] if instead is None else [_row(lens, instead)])]
-        reader, constant = _reader(lens, rows, last)
+        difference_row = _difference_row(lens, rows)
+        reader, constant = _reader(lens, difference_row, last)
         gradients = torch.autograd.grad(passed.stream[0, -1].float() @ reader.clone(), passed.activations)
     with torch.inference_mode():
         effects = _effects(transformer, passed, gradients, reader)
         frame = _first(effects, limit=limit, sort=sort)
-        off = _ablated(transformer, ids[: place + 1], frame, lens, rows) if ablates else []
+        off = _ablated(transformer, ids[: place + 1], frame, lens, difference_row) if ablates else []
     difference = float(last @ reader) + constant
     ablated = [difference - one for one in off]
     frame = frame.with_columns(pl.Series("ablated", [*ablated, *[None] * (frame.height - len(ablated))], pl.Float64))
@@ -123,13 +124,26 @@ def _effects(
     return {name: torch.stack(of_layers).cpu().numpy() for name, of_layers in columns.items()}
 
 
+_BLOCK = 4096
+
+
+def _difference_row(lens: Lens, rows: Sequence[int]) -> Float[Tensor, " d_model"]:
+    """The unembedding's row of the first token less that of the second, or less the mean of all."""
+    vocabulary = lens.vocabulary.rows
+    if len(rows) > 1:
+        return vocabulary[rows[0]] - vocabulary[rows[1]]
+    # Sums of blocks are as exact in float32 as the rows, and ten times as fast as one in float64.
+    total = torch.stack([vocabulary[start : start + _BLOCK].sum(0) for start in range(0, len(vocabulary), _BLOCK)]).sum(
+        0, dtype=torch.float64
+    )
+    return vocabulary[rows[0]] - (total / len(vocabulary)).float()
+
+
 def _reader(
-    lens: Lens, rows: Sequence[int], last: Float[Tensor, " d_model"]
+    lens: Lens, difference_row: Float[Tensor, " d_model"], last: Float[Tensor, " d_model"]
 ) -> tuple[Float[Tensor, " d_model"], float]:
     """What reads the difference in the last stream, and what the final norm's bias adds to it: its divisor is held."""
-    vocabulary = lens.vocabulary.rows
-    others = vocabulary[rows[1]] if len(rows) > 1 else vocabulary.mean(0, dtype=torch.float64).float()
-    row = (vocabulary[rows[0]] - others)[None].clone()
+    row = difference_row[None].clone()
     if lens.norm is None:
         return row[0], 0.0
     constant = float(row[0] @ lens.norm.beta)
@@ -153,7 +167,7 @@ def _first(
 
 
 def _ablated(
-    transformer: Transformer, ids: Int[np.ndarray, " time"], frame: pl.DataFrame, lens: Lens, rows: Sequence[int]
+    transformer: Transformer, ids: Int[np.ndarray, " time"], frame: pl.DataFrame, lens: Lens, difference_row: Tensor
 ) -> list[float]:
     """The difference with each of the first neurons set to 0 at every position, and the final norm as it then is."""
     ablations = [
@@ -163,7 +177,7 @@ def _ablated(
     _, *streams = last_streams(transformer, ids, changes).streams
     differences = []
     for stream in streams:
-        reader, constant = _reader(lens, rows, stream[0].float())
+        reader, constant = _reader(lens, difference_row, stream[0].float())
         differences.append(float(stream[0].float() @ reader) + constant)
     return differences
 

@@ -130,6 +130,49 @@ def universality(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
     return conform(rows.filter(pl.col("other_model").is_in(list(models)) & on), UNIVERSALITY_COLUMNS)
 
 
+TRAIT_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": TEXT,
+    "n_tested": BIG,
+    "selective_share": DOUBLE,
+    "shuffled_share": DOUBLE,
+    "n_neurons": BIG,
+    "beyond_random_share": DOUBLE,
+    "n_entropy_neurons": BIG,
+    "n_frequency_neurons": BIG,
+    "n_massive_layers": BIG,
+    "n_super_weights": BIG,
+    "corpus": TEXT,
+}
+_TRAITS = (
+    "selective: for one domain of the text, beside shuffled ones; beyond random: longer where no logit moves than 500"
+    " random vectors, by chance 0.2%; entropy neurons are those of them that are not short; massive: layers whose FFN"
+    " adds a number of 1,000 times the mean"
+)
+
+
+def traits(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
+    """One row per model, with the columns of `TRAIT_COLUMNS`; models of which no trait was measured have none."""
+    return conform(rows_of_models(connection, "traits_by_model", models), TRAIT_COLUMNS)
+
+
+def trait_sections(rows: pl.DataFrame) -> list[Section]:
+    """One row per model, if any trait was measured; what none of them has is left out."""
+    if rows.is_empty():
+        return []
+    headings = {
+        "selective_share": "selective",
+        "shuffled_share": "shuffled",
+        "beyond_random_share": "beyond random",
+        "n_entropy_neurons": "entropy neurons",
+        "n_frequency_neurons": "frequency neurons",
+        "n_massive_layers": "massive",
+        "n_super_weights": "super weights",
+    }
+    names = [name for name in headings if rows.get_column(name).null_count() < rows.height]
+    table = rows.select("model", *(pl.col(name).alias(headings[name]) for name in names))
+    return [Section("traits of neurons", table, _TRAITS)]
+
+
 def universality_sections(layers: pl.DataFrame) -> list[Section]:
     """One row per model and other model, if any two were compared."""
     if layers.is_empty():
@@ -181,6 +224,8 @@ class Comparison(TabularAnswer):
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
         exit_tradeoff: precision of shortcuts against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
+        traits: how many neurons are for one domain, move no logit or follow token frequency, with the columns of
+            `TRAIT_COLUMNS`.
         universality: how many neurons of each layer other models have, too, with the columns of
             `UNIVERSALITY_COLUMNS`.
         corpus: the corpus that was asked for; None: each model's shown one.
@@ -194,6 +239,7 @@ class Comparison(TabularAnswer):
     saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
     early_exits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(EARLY_EXIT_COLUMNS)))
     exit_tradeoff: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRADEOFF_COLUMNS)))
+    traits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRAIT_COLUMNS)))
     universality: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(UNIVERSALITY_COLUMNS)))
     corpus: str | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
@@ -310,6 +356,7 @@ class Comparison(TabularAnswer):
             *activity,
             *saturation_sections(self.saturation),
             *exit_sections(self.early_exits, self.exit_tradeoff),
+            *trait_sections(self.traits),
             *universality_sections(self.universality),
         ]
         if self.corpus is None:
@@ -349,7 +396,7 @@ class Comparison(TabularAnswer):
         """The comparison for programs."""
         exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
         frames = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
-        return frames | exits | {"universality": self.universality}
+        return frames | exits | {"traits": self.traits, "universality": self.universality}
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
@@ -383,6 +430,7 @@ def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], c
         saturation=saturation(connection, names),
         early_exits=early_exits(connection, names),
         exit_tradeoff=exit_tradeoff(connection, names),
+        traits=traits(connection, names),
         universality=universality(connection, names, corpus),
         corpus=corpus,
         unmeasured=() if corpus is None else tuple(unmeasured(connection, names, corpus)),

@@ -129,7 +129,8 @@ def test_a_page_for_programs(ask: Ask) -> None:
     of_text |= {"windows", "activation_histogram", "poles", "gate_cases", "pole_contexts"}
     of_weights = {"tokens", "logits", "reads", "mates", "neighbours", "counterparts", "compared"}
     of_changes = {"effect", "interventions"}
-    assert set(page) == {"neuron", "suppression", "cluster", "annotations", *of_text, *of_weights, *of_changes}
+    of_others = {"universality", "explanations", "annotations"}
+    assert set(page) == {"neuron", "suppression", "cluster", *of_others, *of_text, *of_weights, *of_changes}
     assert page["neuron"]["address"] == "tiny-1m/L0N0"
     tokens = pl.read_csv(io.StringIO(ask("neuron", "tiny-1m/L0N0", "--format", "csv").stdout))
     assert tokens.height == len(page["tokens"]) == 24
@@ -141,8 +142,9 @@ def test_a_page_for_programs(ask: Ask) -> None:
 def test_neuron_prints_the_page(ask: Ask) -> None:
     lines = ask("neuron", "tiny-1m/L0N0", "--limit", "3").stdout.splitlines()
     assert lines[0].startswith("tiny-1m/L0N0: layer 0 of tiny-1m")
-    assert lines[2] == "promotes"
-    assert lines[4].split()[:3] == ["1", "·school", "12.00"]
+    assert lines[2].startswith("label: ")
+    assert lines[4] == "promotes"
+    assert lines[6].split()[:3] == ["1", "·school", "12.00"]
     assert "suppresses" in lines
     assert any(line.startswith("strongest contexts in builtin") for line in lines)
     assert "long" in ask("neuron", "tiny-1m/L0N0", "--corpus", "long").stdout

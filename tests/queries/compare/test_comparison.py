@@ -1,5 +1,7 @@
 """Models side by side: the view's numbers, the verdict among the chosen, the pooled stretches of depth."""
 
+from pathlib import Path
+
 import duckdb
 import polars as pl
 import pytest
@@ -8,7 +10,7 @@ from polars.testing import assert_frame_equal
 from neurothek.catalog.problems import NotFound, NotMeasured
 from neurothek.queries.compare.comparison import LAYER_COLUMNS, compare
 from neurothek.queries.views import install
-from tests.support import tiny
+from tests.support import sign_rows, tiny
 
 
 def verdicts(frame: pl.DataFrame) -> dict[str, str | None]:
@@ -98,3 +100,24 @@ def test_repr_in_a_notebook(full: duckdb.DuckDBPyConnection) -> None:
 
 def test_views_are_current() -> None:
     assert "scaling" in install.all_views()
+
+
+def test_traits_stand_beside_chance_where_they_were_measured(full_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        assert compare(connection, ["tiny-1m", "tiny-2m"]).traits.is_empty()
+        assert "traits of neurons" not in [one.title for one in compare(connection, ["tiny-1m"]).sections()]
+        sign_rows.insert(connection)
+        comparison = compare(connection, ["tiny-1m", "tiny-2m"])
+        view = {row["model"]: row for row in connection.sql("from traits_by_model").pl().to_dicts()}
+        (section,) = [one for one in comparison.sections() if one.title == "traits of neurons"]
+        assert comparison.traits["model"].to_list() == ["tiny-1m", "tiny-2m"]
+        for row, printed in zip(comparison.traits.to_dicts(), section.frame.to_dicts(), strict=True):
+            assert row.items() <= view[row["model"]].items()
+            assert row["selective_share"] == printed["selective"]
+            assert (row["n_super_weights"], row["n_massive_layers"]) == (printed["super weights"], printed["massive"])
+            assert (row["n_super_weights"], row["shuffled_share"] > 0) == (row["n_massive_layers"], True)
+        connection.execute("delete from store.entropy")
+        section = next(one for one in compare(connection, ["tiny-1m"]).sections() if one.title == "traits of neurons")
+        assert section.frame.columns == ["model", "selective", "shuffled", "massive", "super weights"]
