@@ -28,6 +28,8 @@ _STEPS = 127
 _LEVELS = 10
 _THIRDS: tuple[Part, ...] = ("upper", "middle", "lower")
 
+_NO_FACTS = {"activation_min": None, "activation_max": None, "top_tokens": None, "bottom_tokens": None}
+
 _NEURONS = """\
 -- The largest coefficients of some neurons of either sign, and the tokens that they promote then.
 with asked as (select unnest($layers::integer[]) as layer, unnest($neurons::integer[]) as neuron)
@@ -182,7 +184,8 @@ def subjects(
     texts = _texts(connection, model.tokenizer_id, (one for row in (*rows, *draw.slices) for one in row["token_ids"]))
     answers: list[Subject | None] = []
     for place, pole in places:
-        (known_facts,) = facts[place]
+        # The first: a file from elsewhere may repeat rows, or lack them.
+        known_facts = next(iter(facts.get(place, ())), _NO_FACTS)
         one = _pole(known_facts, pole)
         material = _material(known_facts, one, windows.get(place, ()), strongest.get(place, ()), texts)
         chosen = random.Random(f"{seed} {place}")  # noqa: S311 - not a secret
