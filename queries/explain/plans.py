@@ -213,7 +213,6 @@ def plan(
     answered = answered_by(connection, model_row.model_id, endpoint.model)
     _take_stored(works, stored, endpoint, force=force)
     _lend(works, stored, endpoint, seed)
-    # The first: a file from elsewhere may repeat rows.
     sha256, *_ = records(connection, "select sha256 from store.corpora where corpus_id = $id", {"id": corpus.corpus_id})
     return _counted(
         ExplanationPlan(
