@@ -1,7 +1,8 @@
 -- One row per model, layer, other model and corpus: how many neurons another model has, too, by depth.
 -- Why: at which depth models trained apart come to the same neurons, beside what a rotated basis shows of it. From:
 -- universality. Source: Gurnee et al. 2024; the intervals are this project's: Wilson's for shares, and
--- mean - 1.96 sd / sqrt(n) to mean + 1.96 sd / sqrt(n) for the mean, null for a single neuron.
+-- mean - 1.96 sd / sqrt(n) to mean + 1.96 sd / sqrt(n) for the mean, null for a single neuron. They are over neurons, and leave
+-- out that one rotation is drawn for all of them.
 -- key: model, layer, other_model, corpus_id
 -- columns:
 --   model: Name of the model.
