@@ -64,12 +64,9 @@ def label_of(row: Mapping[str, Any]) -> str | None:
 
 def _idleness(row: Mapping[str, Any]) -> str | None:
     if row["is_dead"]:
-        return f"never active at {row['n_tokens_seen']} tokens"
-    return (
-        f"negligible: at most {_percent(row, 'contribution_max', 2)} of its FFN's output"
-        if row["is_negligible"]
-        else None
-    )
+        return _clause("never active at {} tokens", row["n_tokens_seen"])
+    share = _percent(row["contribution_max"], 2)
+    return _clause("negligible: at most {} of its FFN's output", share) if row["is_negligible"] else None
 
 
 def _triggering(row: Mapping[str, Any]) -> str | None:
@@ -78,21 +75,21 @@ def _triggering(row: Mapping[str, Any]) -> str | None:
     if not tokens:
         return None
     doing = f" and {'suppresses' if row['suppresses_triggers'] else 'promotes'} them" if is_detector else ""
-    held = "" if row["trigger_share"] is None else f" (five tokens hold {_percent(row, 'trigger_share', 1)})"
-    return f"{'detects' if is_detector else 'often at'} {_first_three(tokens)}{doing}{held}"
+    share = _clause(" (five tokens hold {})", _percent(row["trigger_share"], 1)) or ""
+    return f"{'detects' if is_detector else 'often at'} {_first_three(tokens)}{doing}{share}"
 
 
-def _traits(row: Mapping[str, Any]) -> Iterator[str]:
-    of = thresholds("neuron_labels")
+def _traits(row: Mapping[str, Any]) -> Iterator[str | None]:
     if row["position_strength"] in ("strong", "weak"):
         nats = _rounded(row["mutual_information_corrected"], 2)
-        yield f"depends on position: {row['position_kind']}, {row['position_strength']} ({nats} nats)"
-    if row["selective_domain"] is not None and row["domain_entropy"] <= of["uneven_entropy"]:
-        yield f"for {row['selective_domain']} (entropy over domains {_rounded(row['domain_entropy'], 2)})"
+        yield _clause("depends on position: {}, {} ({} nats)", row["position_kind"], row["position_strength"], nats)
+    entropy = row["domain_entropy"]
+    if entropy is not None and entropy <= thresholds("neuron_labels")["uneven_entropy"]:
+        yield _clause("for {} (entropy over domains {})", row["selective_domain"], _rounded(entropy, 2))
     if row["is_entropy_neuron"]:
-        yield f"moves no logit with {_percent(row, 'null_share', 1)} of what it writes"
+        yield _clause("moves no logit with {} of what it writes", _percent(row["null_share"], 1))
     if row["is_frequency_neuron"]:
-        yield f"follows token counts (correlation {_rounded(row['count_correlation'], 2)})"
+        yield _clause("follows token counts (correlation {})", _rounded(row["count_correlation"], 2))
     if row["read_tokens"]:
         yield f"reads {_first_three(row['read_tokens'])}"
 
@@ -102,30 +99,37 @@ def _writing(row: Mapping[str, Any]) -> str | None:
     tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if not tokens:
         return None
-    percentile = row["coherence_percentile"]
-    coherence = "" if percentile is None else f" (more coherent than {_rounded(percentile, 1)}% of random vectors)"
+    percentile = _rounded(row["coherence_percentile"], 1)
+    coherence = _clause(" (more coherent than {}% of random vectors)", percentile) or ""
     return f"{side}promotes {_first_three(tokens)}{coherence}"
 
 
-def _extent(row: Mapping[str, Any]) -> Iterator[str]:
+def _extent(row: Mapping[str, Any]) -> Iterator[str | None]:
     frequency, size = row["effective_frequency"], row["cluster_size"]
     if frequency is not None:
         is_rare = frequency < thresholds("neuron_labels")["smallest_frequency"]
-        yield f"active at {'under 0.01%' if is_rare else _percent(row, 'effective_frequency', 2)}"
+        yield "active at under 0.01%" if is_rare else _clause("active at {}", _percent(frequency, 2))
     if size is not None and size > 1:
-        yield f"in cluster {row['cluster_id']} of {size} neurons"
+        yield _clause("in cluster {} of {} neurons", row["cluster_id"], size)
 
 
-def _first_three(tokens: Sequence[str]) -> str:
-    return " ".join(f"“{token}”" for token in tokens[:3])
+def _clause(template: str, *values: object) -> str | None:
+    """The clause, as far as all that it says was measured."""
+    return None if None in values else template.format(*values)
 
 
-def _percent(row: Mapping[str, Any], name: str, digits: int) -> str:
-    return f"{_rounded(100 * row[name], digits)}%"
+def _first_three(tokens: Sequence[str | None]) -> str:
+    return " ".join(f"“{token}”" for token in tokens[:3] if token is not None)
 
 
-def _rounded(number: float, digits: int) -> float:
+def _percent(share: float | None, digits: int) -> str | None:
+    return _clause("{}%", None if share is None else _rounded(100 * share, digits))
+
+
+def _rounded(number: float | None, digits: int) -> float | None:
     """As in SQL: halves away from 0."""
+    if number is None or not math.isfinite(number):
+        return number
     scale = 10.0**digits
     return math.copysign(math.floor(abs(number) * scale + 0.5) / scale, number)
 

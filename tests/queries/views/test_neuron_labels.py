@@ -155,3 +155,20 @@ def test_answers_have_the_labels_of_their_neurons(path: Path) -> None:
         assert answer.labelled().columns == [*answer.table().columns, "label"]
     page = door.neuron(address)
     assert page.label == expected[address] == page.data()["neuron"]["label"]
+
+
+def test_what_was_not_measured_is_not_said(path: Path) -> None:
+    """Nor is a clause whose number is missing, as in a file that somebody else made."""
+    holes = "domain_entropy = null, selective_domain = 'code', null_share = null, is_entropy_neuron = true"
+    holes += ", cluster_id = null, coherence_percentile = null, is_frequency_neuron = true, count_correlation = null"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("begin")
+        connection.execute(f"update store.neuron_facts set {holes}, trigger_share = null, trigger_tokens = ['a']")
+        found = labels(connection)
+        for row in connection.sql("from neurons").pl().to_dicts():
+            label = found[row["address"]]
+            assert label_of(row) == label
+            assert label is not None
+            assert not any(word in label for word in ("None", "null", "for code", "moves no", "follows", "cluster"))
+            assert "often at “a”" in label or row["is_token_detector"]
+        connection.execute("rollback")
