@@ -320,8 +320,6 @@ def turned(row: dict[str, Any], n_tokens: int, *, negated: frozenset[str] = NEGA
             said |= {name: opposite(value) for name, value in exchanged(row, *ends).items()}
     if row.get("score_negative_share") is not None:
         said["score_negative_share"] = 1 - row["score_negative_share"]
-    if row.get("label") is not None:
-        said["label"] = turned_label(row["label"])
     if row.get("negative_share") is not None:
         said["negative_share"] = 1 - row["negative_share"]
     if row.get("rank_from_bottom") is not None:
@@ -330,13 +328,6 @@ def turned(row: dict[str, Any], n_tokens: int, *, negated: frozenset[str] = NEGA
         # Of coefficients 0 is in the middle, of z-scores the bins are 1 to 66.
         said["bin"] = 67 - row["bin"] if "z_from" in row else -row["bin"]
     return said
-
-
-def turned_label(label: str) -> str:
-    """What is said of the pole, and of the correlation with counts, of the opposite value vector."""
-    sides = {"above 0 promotes": "below 0 promotes", "below 0 promotes": "above 0 promotes"}
-    turned_sides = re.sub("|".join(sides), lambda found: sides[found[0]], label)
-    return re.sub(r"\(correlation (-?)", lambda found: f"(correlation {'' if found[1] else '-'}", turned_sides)
 
 
 def turned_beside(row: dict[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ N_POSITIONS = 2_048
 """Counted positions that are read, at most and but for rounding: as many of each domain."""
 
 
-def calibration_text(corpus: Corpus, n_positions: int = N_POSITIONS) -> Corpus:
+def calibration_text(corpus: Corpus, n_positions: int | None = None) -> Corpus:
     """The first counted positions of every domain: whole sequences, the last one cut.
 
     What a causal model does at a position depends on nothing after it, so that a cut sequence is as good as a whole.
     """
-    quota = -(-n_positions // max(1, len(corpus.domains)))
+    quota = -(-(N_POSITIONS if n_positions is None else n_positions) // max(1, len(corpus.domains)))
     first = int(corpus.has_bos)
     pieces: list[tuple[int, np.ndarray]] = []
     for domain in range(len(corpus.domains)):

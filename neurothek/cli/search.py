@@ -34,7 +34,7 @@ _WIDE = 120
 )
 @click.option("--reads", is_flag=True, help="Find neurons whose keys like the word's embedding most (job keys).")
 @click.option(
-    "--explained", is_flag=True, help="Find neurons whose explanations hold all WORDS; see `neurothek explain`."
+    "--explained", is_flag=True, help="Find neurons whose explanations, made with the command explain, hold all WORDS."
 )
 @click.option("--like", metavar="ADDRESS", help="Find neurons whose token lists overlap most with this one's.")
 @click.option(

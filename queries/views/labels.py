@@ -89,19 +89,20 @@ def _traits(row: Mapping[str, Any]) -> Iterator[str | None]:
     if row["is_entropy_neuron"]:
         yield _clause("moves no logit with {} of what it writes", _percent(row["null_share"], 1))
     if row["is_frequency_neuron"]:
-        yield _clause("follows token counts (correlation {})", _rounded(row["count_correlation"], 2))
+        correlation = _rounded(row["count_correlation"], 2)
+        at_pole = -correlation if correlation is not None and row["pole"] == "negative" else correlation
+        yield _clause("follows token counts (correlation {})", at_pole)
     if row["read_tokens"]:
         yield f"reads {_first_three(row['read_tokens'])}"
 
 
 def _writing(row: Mapping[str, Any]) -> str | None:
-    side = {"negative": "below 0 ", "positive": "above 0 "}.get(row["pole"], "")
     tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if not tokens:
         return None
     percentile = _rounded(row["coherence_percentile"], 1)
     coherence = _clause(" (more coherent than {}% of random vectors)", percentile) or ""
-    return f"{side}promotes {_first_three(tokens)}{coherence}"
+    return f"promotes {_first_three(tokens)}{coherence}"
 
 
 def _extent(row: Mapping[str, Any]) -> Iterator[str | None]:

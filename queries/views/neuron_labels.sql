@@ -2,8 +2,8 @@
 -- Why: a label where nobody has described a neuron, made from measurements alone. Clauses stand in this order, and only where they
 -- were measured and say something: that it is dead or negligible; the tokens that it detects, or its first triggers; positions; the
 -- domain that it is selective for, where the entropy over domains is at most 0.5; what it does to entropy and token frequency; what
--- it reads; what it promotes at the pole at which it is strongest; how often it is active; its cluster. From: neurons. Source: this
--- project.
+-- it reads; what it promotes at the pole at which it is strongest, where correlations are taken, too; how often it is active; its
+-- cluster. From: neurons. Source: this project.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -56,10 +56,14 @@ described as (
         end as entropy,
         case
             when neurons.is_frequency_neuron
-                then 'follows token counts (correlation ' || cast(round(neurons.count_correlation, 2) as varchar) || ')'
+                then 'follows token counts (correlation ' || cast(
+                        round(
+                            case when neurons.pole = 'negative' then -neurons.count_correlation else neurons.count_correlation end,
+                            2
+                        ) as varchar
+                    ) || ')'
         end as counts,
         neurons.read_tokens,
-        case neurons.pole when 'negative' then 'below 0 ' when 'positive' then 'above 0 ' else '' end as side,
         case when neurons.pole = 'negative' then neurons.bottom_tokens else neurons.top_tokens end as written,
         coalesce(
             ' (more coherent than ' || cast(round(neurons.coherence_percentile, 1) as varchar) || '% of random vectors)', ''
@@ -95,7 +99,7 @@ select
             end,
             case
                 when len(written) > 0
-                    then side || 'promotes “' || array_to_string(list_slice(written, 1, 3), '” “') || '”' || coherence
+                    then 'promotes “' || array_to_string(list_slice(written, 1, 3), '” “') || '”' || coherence
             end,
             activity,
             cluster

@@ -3,11 +3,13 @@
 -- happened to find. From: store.universality, which `neurothek ingest MODEL OTHER --job universality` fills for two models of
 -- one tokenizer, and the flat facts. Source: Gurnee et al. 2024 (excess correlation with a rotated basis as the null; neurons
 -- with an excess above 0.5 are their universal ones); that neurons of gated models are compared at either sign is this project's.
+-- Kinds of rows: is_shown.
 -- key: model, layer, neuron, other_model, corpus_id
 -- columns:
 --   model: Name of the model.
 --   corpus: The corpus whose positions both read.
 --   corpus_id: Number of the corpus.
+--   is_shown: It is the model's shown corpus.
 --   layer: Layer, 0-based.
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
@@ -78,6 +80,7 @@ select
     found.model,
     corpora.name as corpus,
     found.corpus_id,
+    coalesce(measured_corpora.is_shown, false) as is_shown,
     found.layer,
     found.neuron,
     found.address,
@@ -98,6 +101,8 @@ select
 from found
 cross join thresholds
 inner join store.corpora as corpora on corpora.corpus_id = found.corpus_id
+left join measured_corpora
+    on measured_corpora.model_id = found.set_id and measured_corpora.corpus_id = found.corpus_id
 left join store.universality as back
     on
         back.set_id = found.other_set_id

@@ -3,11 +3,13 @@
 -- universality. Source: Gurnee et al. 2024; the intervals are this project's: Wilson's for shares, and
 -- mean - 1.96 sd / sqrt(n) to mean + 1.96 sd / sqrt(n) for the mean, null for a single neuron. They are over neurons, and leave
 -- out that one rotation is drawn for all of them.
+-- Kinds of rows: is_shown.
 -- key: model, layer, other_model, corpus_id
 -- columns:
 --   model: Name of the model.
 --   corpus: The corpus whose positions both read.
 --   corpus_id: Number of the corpus.
+--   is_shown: It is the model's shown corpus.
 --   other_model: Name of the other model.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
@@ -32,6 +34,7 @@ summed as (
         universality.model,
         universality.corpus,
         universality.corpus_id,
+        universality.is_shown,
         universality.other_model,
         universality.layer,
         universality.depth,
@@ -49,6 +52,7 @@ summed as (
         universality.model,
         universality.corpus,
         universality.corpus_id,
+        universality.is_shown,
         universality.other_model,
         universality.layer,
         universality.depth
@@ -65,6 +69,7 @@ select
     model,
     corpus,
     corpus_id,
+    is_shown,
     other_model,
     layer,
     depth,

@@ -56,7 +56,8 @@ def of_traits(row: Row) -> list[str]:
     if row["is_entropy_neuron"]:
         parts.append(f"moves no logit with {round(100 * row['null_share'], 1)}% of what it writes")
     if row["is_frequency_neuron"]:
-        parts.append(f"follows token counts (correlation {round(row['count_correlation'], 2)})")
+        sign = -1 if row["pole"] == "negative" else 1
+        parts.append(f"follows token counts (correlation {round(sign * row['count_correlation'], 2)})")
     if row["read_tokens"]:
         parts.append(f"reads {named(row['read_tokens'])}")
     return parts
@@ -66,10 +67,9 @@ def of_writing(row: Row) -> list[str]:
     parts = []
     written = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if written:
-        side = {"positive": "above 0 ", "negative": "below 0 ", None: ""}[row["pole"]]
         percent = row["coherence_percentile"]
         coherent = "" if percent is None else f" (more coherent than {round(percent, 1)}% of random vectors)"
-        parts.append(f"{side}promotes {named(written)}{coherent}")
+        parts.append(f"promotes {named(written)}{coherent}")
     if row["effective_frequency"] is not None:
         share = row["effective_frequency"]
         parts.append("active at under 0.01%" if share < 0.0001 else f"active at {round(100 * share, 2)}%")
