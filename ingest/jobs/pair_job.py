@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import polars as pl
 
@@ -111,6 +111,9 @@ class PairContext:
         return self.one.is_gated or self.other.is_gated
 
 
+SamePair = TypeVar("SamePair", bound="PairJob")
+
+
 @dataclass(frozen=True)
 class PairJob(ShardJob[PairContext]):
     """A job about two models: rows of its one table for each layer of either, those of the first model first.
@@ -129,7 +132,7 @@ class PairJob(ShardJob[PairContext]):
         """The job that was asked for; refused where the models lack what it compares."""
 
     @property
-    def turned(self) -> Self:
+    def turned(self: SamePair) -> SamePair:
         """The job from the side of the other model."""
         return replace(self, context=replace(self.context, one=self.context.other, other=self.context.one))
 

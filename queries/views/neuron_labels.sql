@@ -87,7 +87,7 @@ select
             idleness,
             case
                 when len(triggers) > 0
-                    then triggering || array_to_string(list_slice(triggers, 1, 3), '” “') || holding
+                    then triggering || concat_ws('” “', list_extract(triggers, 1), list_extract(triggers, 2), list_extract(triggers, 3)) || holding
             end,
             positions,
             domain,
@@ -95,11 +95,11 @@ select
             counts,
             case
                 when len(read_tokens) > 0
-                    then 'reads “' || array_to_string(list_slice(read_tokens, 1, 3), '” “') || '”'
+                    then 'reads “' || concat_ws('” “', list_extract(read_tokens, 1), list_extract(read_tokens, 2), list_extract(read_tokens, 3)) || '”'
             end,
             case
                 when len(written) > 0
-                    then 'promotes “' || array_to_string(list_slice(written, 1, 3), '” “') || '”' || coherence
+                    then 'promotes “' || concat_ws('” “', list_extract(written, 1), list_extract(written, 2), list_extract(written, 3)) || '”' || coherence
             end,
             activity,
             cluster

@@ -40,6 +40,25 @@ STATEMENTS = (
     " (1 + neuron) / 201, neuron % 3, any_value(run_id) from store.activity group by all",
     "insert into store.massive_activations select set_id, corpus_id, layer, -9, 1, 0, 0, 0.5, 8, 2, 0, 1, 0.001,"
     " 0.5, 0.75, any_value(run_id) from store.activity group by all",
+    "insert into store.contrasts select set_id, corpus_id, 'two sets', 'a.txt', 'b.txt', 'last', 2, 1, 200, 0, 9,"
+    " 3, 20, 0.5, 1, any_value(run_id) from store.activity group by all",
+    "insert into store.contrast_prompts select set_id, corpus_id, 'two sets', side, number, 'x' || number, 3,"
+    " any_value(run_id) from store.activity cross join (values ('a', 1), ('a', 2), ('b', 1)) as sides(side, number)"
+    " group by all",
+    "insert into store.contrast_neurons select set_id, corpus_id, 'two sets', layer, neuron, neuron / 8, -0.5,"
+    f" neuron - 0.5, 1 / (neuron + 1), 1 / (neuron + 1), run_id from {_NEURONS} as neurons",
+    "insert into store.universality select one.set_id, other.set_id, one.corpus_id, one.layer, one.neuron, other.layer,"
+    f" other.neuron, 0.75 - one.neuron / 64, 0.125, one.run_id from {_NEURONS} as one inner join {_NEURONS} as other"
+    " on other.corpus_id = one.corpus_id and other.set_id <> one.set_id and other.layer = 0 and other.neuron = 1",
+    "insert into store.explanations select 'e' || set_id || '-' || layer || '-' || neuron, set_id, layer, neuron,"
+    " 'positive', 'neuron', 'someone', 'names of months', null, timestamp '2026-01-01 00:00:00'"
+    f" from {_NEURONS} as neurons where neuron < 2",
+    "insert into store.explanation_judgements select explanation_id || '-' || number || condition, explanation_id,"
+    " model_id, 'judge', 'detection', condition, part, number, 0, is_true, answer, 'p', 'c',"
+    " timestamp '2026-01-01 00:00:00' from store.explanations cross join (values ('explanation'), ('borrowed'),"
+    " ('random text'), ('shuffled')) as conditions(condition) cross join (values (1, 'strongest', true, true),"
+    " (2, 'lower', true, false), (3, 'inactive', false, false), (4, 'inactive', false, null)) as"
+    " answers(number, part, is_true, answer)",
     "update store.neuron_facts as facts set contribution_max = contributions.contribution_max"
     " from store.contributions as contributions where contributions.set_id = facts.set_id"
     " and contributions.corpus_id = facts.corpus_id and contributions.layer = facts.layer"
