@@ -86,7 +86,7 @@ select
             '; ',
             idleness,
             case
-                when len(triggers) > 0
+                when list_extract(triggers, 1) is not null
                     then triggering || concat_ws('” “', list_extract(triggers, 1), list_extract(triggers, 2), list_extract(triggers, 3)) || holding
             end,
             positions,
@@ -94,11 +94,11 @@ select
             entropy,
             counts,
             case
-                when len(read_tokens) > 0
+                when list_extract(read_tokens, 1) is not null
                     then 'reads “' || concat_ws('” “', list_extract(read_tokens, 1), list_extract(read_tokens, 2), list_extract(read_tokens, 3)) || '”'
             end,
             case
-                when len(written) > 0
+                when list_extract(written, 1) is not null
                     then 'promotes “' || concat_ws('” “', list_extract(written, 1), list_extract(written, 2), list_extract(written, 3)) || '”' || coherence
             end,
             activity,
