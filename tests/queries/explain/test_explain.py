@@ -267,7 +267,8 @@ def test_texts_of_an_endpoint_are_shown_as_texts(door: neurothek.Neurothek, chat
     chat.explanation = lambda prompt: HOSTILE
     assert run(door, chat, "--where", PLANTED, "--yes").exit_code == 0
     for command in (["neuron", f"{MODEL}/L0N0"], ["search", "--explained", "script"]):
-        result = CliRunner().invoke(neurothek.main, [*command, "--warehouse", str(door.path)], catch_exceptions=False)
+        runner = CliRunner(env={"COLUMNS": "300"})
+        result = runner.invoke(neurothek.main, [*command, "--warehouse", str(door.path)], catch_exceptions=False)
         assert result.exit_code == 0
         assert "<script>" in result.stdout
         assert not {"\x1b", "\x07", "\u202e"} & set(result.stdout)
