@@ -1,5 +1,6 @@
 """Random vectors like a layer's value vectors, or its keys: what neurons are compared with ([G] 4.1)."""
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -28,3 +29,12 @@ def random_vectors(
     if either_sign:
         return (exact.square().mean(0).sqrt() * noise).float()
     return (exact.mean(0) + exact.std(0, correction=0) * noise).float()
+
+
+def percentiles(values: Float[np.ndarray, " n"], null: Float[np.ndarray, " random"]) -> Float[np.ndarray, " n"]:
+    """[n] share of the null's numbers below each value, in percent, equal ones counting half; nan where undefined."""
+    null = np.sort(null[~np.isnan(null)])
+    if not len(null):
+        return np.full(len(values), np.nan)
+    below = np.searchsorted(null, values, side="left") + np.searchsorted(null, values, side="right")
+    return np.where(np.isnan(values), np.nan, 50 * below / len(null))

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurothek.ingest.corpora.corpus import Corpus
+from neurothek.ingest.lens.random_vectors import percentiles
 from neurothek.ingest.lens.scorer import Scorer, ScorerOptions
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -79,12 +80,10 @@ class Coherence:
 def judged(coherence: np.ndarray, null: np.ndarray) -> Judged:
     """[n] and [n_random] coherences -> how the former stand among the latter; nan where either is not defined."""
     null = np.sort(null[~np.isnan(null)])
-    missing = np.isnan(coherence) | (len(null) == 0)
-    below = np.searchsorted(null, coherence, side="left") + np.searchsorted(null, coherence, side="right")
     # Of equal numbers the mean, and with it the spread, may be off by a last bit.
     spread = null.std() if len(null) and null[0] < null[-1] else 0.0
     z = (coherence - null.mean()) / spread if spread > 0 else np.full(len(coherence), np.nan)
-    return Judged(coherence, z, np.where(missing, np.nan, 100 * below / (2 * max(1, len(null)))))
+    return Judged(coherence, z, percentiles(coherence, null))
 
 
 def _eligible(tokenizer: Tokenizer, corpus: Corpus) -> np.ndarray:

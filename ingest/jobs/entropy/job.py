@@ -17,7 +17,7 @@ from neurothek.catalog.tables.table import Table
 from neurothek.catalog.tables.traits import ENTROPY, N_RANDOM
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.random_vectors import percentiles, random_vectors
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.transformer import Norm, Transformer
 from neurothek.ingest.numerics.unit_vectors import SHORTEST
@@ -114,15 +114,6 @@ def _log_counts(vocabulary: Vocabulary, corpus: Corpus) -> Float[np.ndarray, " v
     counts[rows["token_id"].to_numpy()] = rows["n_occurrences"].to_numpy()
     logs: np.ndarray = np.log1p(counts[vocabulary.ids])
     return logs
-
-
-def percentiles(values: Float[np.ndarray, " n"], null: Float[np.ndarray, " random"]) -> Float[np.ndarray, " n"]:
-    """[n] share of the null's numbers below each value, in percent, equal ones counting half; nan where undefined."""
-    null = np.sort(null[~np.isnan(null)])
-    if not len(null):
-        return np.full(len(values), np.nan)
-    below = np.searchsorted(null, values, side="left") + np.searchsorted(null, values, side="right")
-    return np.where(np.isnan(values), np.nan, 50 * below / len(null))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.ingest.jobs.entropy.job import percentiles
-from neurothek.ingest.lens.random_vectors import random_vectors
+from neurothek.ingest.lens.random_vectors import percentiles, random_vectors
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.models.transformer import open_transformer
