@@ -48,7 +48,8 @@ _OF_SMOOTH: Mapping[str, str] = {**JOBS, "activity": "how active each neuron is,
 _INTERVENING = ("interventions", "neuron_effects")
 """Measured by a command of their own, which the page on interventions tells."""
 
-_OF_PAIRS, _LISTS = ("counterparts", "universality"), "projections"
+_OF_LISTS, _LISTS = "counterparts", "projections"
+_OF_PAIRS = (_OF_LISTS, "universality")
 _OF_SIGNS = "poles"
 """Only for models whose activations can be below 0."""
 
@@ -149,8 +150,12 @@ def _say_missing(
 
 def _say_pair(ran: pl.DataFrame, missing: Sequence[Measured], model: str, others: Sequence[str]) -> None:
     other = to_pair_with(ran, model, others)
-    jobs = [job.name for job in missing if job.name in _OF_PAIRS]
-    if other is not None and jobs:
+    if other is None:
+        return
+    # Activations are compared on a text that both read.
+    texts = [set(ran.filter(model=one).get_column("corpus").drop_nulls()) for one in (model, other)]
+    jobs = [job.name for job in missing if job.name in _OF_PAIRS and (job.name == _OF_LISTS or texts[0] & texts[1])]
+    if jobs:
         show_command(*(command_line("ingest", model, other, "--job", job) for job in jobs))
 
 
