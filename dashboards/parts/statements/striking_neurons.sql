@@ -149,7 +149,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where selective_domain is not null and not hardly_matters
+        where selective_domain is not null and domain_entropy is not null and not hardly_matters
         order by domain_entropy, layer, neuron
         limit $n
     )
@@ -165,7 +165,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where is_entropy_neuron
+        where is_entropy_neuron and null_share is not null
         order by null_share desc, layer, neuron
         limit $n
     )
@@ -181,7 +181,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where is_frequency_neuron
+        where is_frequency_neuron and count_correlation is not null
         order by abs(count_correlation) desc, layer, neuron
         limit $n
     )
