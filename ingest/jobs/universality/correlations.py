@@ -50,22 +50,23 @@ def write_activations(
     """
     streams, spreads = MemoryStreams(), []
     folder.mkdir(parents=True, exist_ok=True)
-    with torch.inference_mode():
-        for layer in range(transformer.shape.n_layers if n_layers is None else n_layers):
-            with transformer.block(layer) as block, staged(_activations(folder, layer)) as path:
-                shape = (transformer.shape.d_ffn, text.n_counted)
-                held = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-                start = 0
-                for batch in batches(text, range(text.n_sequences), batch_tokens=batch_tokens):
-                    output = block(transformer.embed(batch.tokens) if layer == 0 else streams.load(batch))
-                    streams.save(batch, output.stream)
-                    for coefficients, length in zip(output.coefficients, batch.lengths, strict=True):
-                        counted = coefficients[batch.first_counted : length].float().cpu().numpy()
-                        held[:, start : start + len(counted)] = counted.T
-                        start += len(counted)
-                spreads.append(standardize_(held))
-                held.flush()
-                del held
+    for layer in range(transformer.shape.n_layers if n_layers is None else n_layers):
+        # The weights leave outside of inference: theirs are no tensors of one.
+        activations = staged(_activations(folder, layer))
+        with transformer.block(layer) as block, activations as path, torch.inference_mode():
+            shape = (transformer.shape.d_ffn, text.n_counted)
+            held = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+            start = 0
+            for batch in batches(text, range(text.n_sequences), batch_tokens=batch_tokens):
+                output = block(transformer.embed(batch.tokens) if layer == 0 else streams.load(batch))
+                streams.save(batch, output.stream)
+                for coefficients, length in zip(output.coefficients, batch.lengths, strict=True):
+                    counted = coefficients[batch.first_counted : length].float().cpu().numpy()
+                    held[:, start : start + len(counted)] = counted.T
+                    start += len(counted)
+            spreads.append(standardize_(held))
+            held.flush()
+            del held
     return np.stack(spreads)
 
 
