@@ -77,8 +77,9 @@ class Backend(Protocol):
         *,
         set: float = 0.0,  # noqa: A002 - as Python callers name it
         position: int | None = None,
+        continuation: int = 0,
     ) -> SwitchPage:
-        """What the next token becomes when one neuron is set to a value, and when random ones are."""
+        """What the next tokens become when one neuron is set to a value, and when random ones are."""
 
 
 _BACKENDS: list[Backend] = []

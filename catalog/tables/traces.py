@@ -178,6 +178,13 @@ SWITCH_SETS = FrameSchema(
     nullable=frozenset({"layer", "neuron", "coefficient"}),
 )
 
+SWITCH_TEXTS = FrameSchema(
+    name="switch_texts",
+    key=("kind",),
+    columns={"kind": TEXT, "text": TEXT, "n_tokens": INTEGER},
+)
+"""What a model writes after a prompt: `untouched`, `changed`, and `random`, with others of median divergence."""
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -269,6 +276,7 @@ class Switched:
     # rows of SWITCH_TOKENS: the tokens whose probability changes most, of the neuron and of the median one; tokens
     # whose probability stays what it is are none of them
     changes: pl.DataFrame
+    texts: pl.DataFrame  # rows of SWITCH_TEXTS; none where no text was asked for
 
 
 @dataclass(frozen=True)
@@ -290,3 +298,4 @@ class SwitchedTogether:
     sets: pl.DataFrame
     # the tokens whose probability changes most with all together: rows of SWITCH_TOKENS, whose neuron is 0
     changes: pl.DataFrame
+    texts: pl.DataFrame  # rows of SWITCH_TEXTS, `changed` with all together; none where no text was asked for

@@ -6,7 +6,7 @@ from typing import TypeVar
 import streamlit as st
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import Unavailable
+from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.memory import State, state
 from neurothek.queries.trace.grid import AlongPage, GridPage
@@ -15,6 +15,9 @@ from neurothek.queries.trace.trace import Lens, TracePage
 
 MOST_POSITIONS = 40
 """Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""
+
+CONTINUATION = 20
+"""Tokens that a model writes with a neuron switched, where its context has room for them."""
 
 MOST_RAISING = 30
 """Neurons of all layers that raise a token, which a page lists."""
@@ -55,7 +58,7 @@ def trace_of(
 
 
 def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
-    """The next token when one neuron of a model is set to a value."""
+    """The next token, and what follows it, when one neuron of a model is set to a value."""
     return _answered(model, lambda: _switch(state(), model, neuron, prompt, value=value, position=position))
 
 
@@ -124,7 +127,14 @@ def _trace(
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
 def _switch(state: State, model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
-    return backend().switch(model, prompt, neuron, set=value, position=position)
+    def ask(continuation: int) -> SwitchPage:
+        return backend().switch(model, prompt, neuron, set=value, position=position, continuation=continuation)
+
+    try:
+        return ask(CONTINUATION)
+    except LimitExceeded:
+        # The prompt fills the model's context, or is too long for it.
+        return ask(0)
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)

@@ -140,6 +140,18 @@ def show_switch(page: SwitchPage) -> None:
         st.altair_chart(chart, width="stretch", key="divergence")
         st.caption("Ticks: random neurons of its layer, set likewise; spot: this neuron.")
     _changes(page)
+    _texts(page)
+
+
+def _texts(page: SwitchPage) -> None:
+    """What the model writes then, beside what it writes untouched and with the random neuron of median divergence."""
+    if page.texts.is_empty():
+        return
+    with title_row("switch_texts"):
+        st.markdown("**What the model writes**")
+        show_files("switch_texts", page.texts)
+    st.html(table_html(page.texts.drop("n_tokens")))
+    st.caption("The most probable token at each step.")
 
 
 def _changes(page: SwitchPage) -> None:

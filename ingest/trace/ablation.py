@@ -11,10 +11,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from neurothek.catalog.problems import Invalid, Unsupported
+from neurothek.catalog.problems import Invalid, LimitExceeded, Unsupported
 from neurothek.catalog.tables.interventions import LEAST_SETS
-from neurothek.catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
+from neurothek.catalog.tables.traces import (
+    SWITCH_NEURONS,
+    SWITCH_SETS,
+    SWITCH_TEXTS,
+    SWITCH_TOKENS,
+    Switched,
+    SwitchedTogether,
+)
 from neurothek.ingest.errors import no_value_before_gates
+from neurothek.ingest.interventions.continued import Writing
+from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Change, Transformer
@@ -54,6 +63,7 @@ def ablated(
     firing: Sequence[int] = (),
     n_random: int = 20,
     seed: int = 0,
+    continuation: int = 0,
 ) -> Switched:
     """The next token of a prompt with a neuron set to a value, and with each of some random ones set to it ([ours]).
 
@@ -68,12 +78,14 @@ def ablated(
         firing: neurons of the layer that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random neurons; fewer where there are fewer.
         seed: of their draw.
+        continuation: how many tokens the model writes then, the most probable ones; 0: none.
     """
     shape = transformer.shape
     require_possible(transformer, ablation)
     candidates = _candidates(ablation, firing, shape.d_ffn)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
+    _require_room(place, continuation, shape.context_length)
     neurons = [ablation.neuron, *_drawn(candidates, ablation, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
     changes = [{ablation.layer: replace(ablation, neuron=neuron).change(transformer.device)} for neuron in neurons]
@@ -81,6 +93,8 @@ def ablated(
     lens = Lens.of(transformer, tokenizer)
     log_probabilities = _log_probabilities(lens, streams.streams, ablation.value)
     beside = _Beside(lens.vocabulary.ids, neurons, log_probabilities, streams.coefficients[ablation.layer])
+    median = beside.median()
+    compared = {"changed": changes[0], "random": changes[median]}
     top = int(log_probabilities[0].argmax())
     return Switched(
         tokens=tokenizer.texts(ids),
@@ -93,9 +107,10 @@ def ablated(
         probability=float(log_probabilities[0][top].exp()),
         n_candidates=len(candidates),
         percentile=beside.percentile(),
-        median_neuron=neurons[beside.median()],
+        median_neuron=neurons[median],
         neurons=SWITCH_NEURONS.check(beside.neurons_frame()),
-        changes=SWITCH_TOKENS.check(pl.concat([beside.changes_frame(0), beside.changes_frame(beside.median())])),
+        changes=SWITCH_TOKENS.check(pl.concat([beside.changes_frame(0), beside.changes_frame(median)])),
+        texts=_texts(transformer, tokenizer, ids[: place + 1], compared, continuation),
     )
 
 
@@ -109,6 +124,7 @@ def ablated_together(
     firing: Mapping[int, Sequence[int]],
     n_random: int = 20,
     seed: int = 0,
+    continuation: int = 0,
 ) -> SwitchedTogether:
     """The next token of a prompt with some neurons set to a value: each alone, all together, and random sets ([ours]).
 
@@ -121,6 +137,7 @@ def ablated_together(
         firing: by layer neurons that fire on some text, among which the random ones are drawn; none: among all.
         n_random: how many random sets, each of as many neurons of each layer.
         seed: of their draw.
+        continuation: how many tokens the model writes with all together changed; 0: none.
     """
     shape, first = transformer.shape, ablations[0]
     require_possible(transformer, first)
@@ -130,6 +147,7 @@ def ablated_together(
     drawn = _random_sets(chosen, firing, shape.d_ffn, n_random=n_random, seed=seed)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
+    _require_room(place, continuation, shape.context_length)
     sets = [*({one.layer: [one.neuron]} for one in ablations), chosen, *drawn]
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
     streams = last_streams(transformer, ids[: place + 1], changes)
@@ -139,6 +157,8 @@ def ablated_together(
     beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), log_probabilities, torch.zeros(len(sets)))
     coefficients = [float(streams.coefficients[one.layer][one.neuron]) for one in ablations]
     top, n, kl = int(log_probabilities[0].argmax()), len(ablations), beside.divergences
+    drawn_by_kl = _descending(kl, n + 1)
+    compared = {"changed": changes[n], "random": changes[drawn_by_kl[(len(drawn_by_kl) - 1) // 2]]}
     rows = _set_rows(lens, log_probabilities, kl, n_alone=n)
     for row, one, m in zip(rows, ablations, coefficients, strict=False):
         row |= {"layer": one.layer, "neuron": one.neuron, "coefficient": m}
@@ -152,6 +172,7 @@ def ablated_together(
         percentile=percentile_of(kl[n], kl[n + 1 :]),
         sets=SWITCH_SETS.check(pl.DataFrame(rows, schema=dict(SWITCH_SETS.columns))),
         changes=SWITCH_TOKENS.check(beside.changes_frame(n).with_columns(neuron=pl.lit(0, pl.Int32))),
+        texts=_texts(transformer, tokenizer, ids[: place + 1], compared, continuation),
     )
 
 
@@ -168,8 +189,7 @@ def _set_rows(
     """
     token = int(log_probabilities[0].argmax())
     rows: list[dict[str, Any]] = []
-    by_size = sorted(range(n_alone + 1, len(kl)), key=lambda at: (-kl[at], at))
-    for at in (*range(n_alone + 1), *by_size):
+    for at in (*range(n_alone + 1), *_descending(kl, n_alone + 1)):
         after = log_probabilities[at + 1]
         now = int(after.argmax())
         row: dict[str, Any] = {
@@ -179,6 +199,51 @@ def _set_rows(
         row |= {"kl": kl[at], "probability_of_token": float(after[token].exp())}
         rows.append(row | {"token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())})
     return rows
+
+
+def _descending(kl: Sequence[float], first: int) -> list[int]:
+    """Places from `first` on, the largest divergence first."""
+    return sorted(range(first, len(kl)), key=lambda at: (-kl[at], at))
+
+
+def _texts(
+    transformer: Transformer,
+    tokenizer: Tokenizer,
+    ids: Int[np.ndarray, " time"],
+    compared: Mapping[str, Mapping[int, Change]],
+    length: int,
+) -> pl.DataFrame:
+    """Rows of SWITCH_TEXTS: what the model writes after some ids, untouched and with each set of changes.
+
+    Args:
+        transformer: the model.
+        tokenizer: its tokenizer.
+        ids: what it has read.
+        compared: by the kind of its row what is changed, by layer.
+        length: how many tokens it writes at most, the most probable ones; 0: no row.
+    """
+    rows: list[tuple[str, str, int]] = []
+    if length:
+        asked: dict[str, Mapping[int, Change]] = {"untouched": {}, **compared}
+        for kind, changes in asked.items():
+            prompt = PromptIds((ids,), ())
+            (written,) = continue_prompts(transformer, tokenizer, prompt, Writing(length), changes=changes)
+            rows.append((kind, written.text, written.n_tokens))
+    return SWITCH_TEXTS.check(pl.DataFrame(rows, schema=dict(SWITCH_TEXTS.columns), orient="row"))
+
+
+def _require_room(place: int, continuation: int, context_length: int) -> None:
+    """Refuse to write more than the model's context holds after a position."""
+    room = context_length - place - 1
+    if continuation > room:
+        raise LimitExceeded(
+            f"{continuation} tokens cannot be written after position {place}: the model's context of {context_length}"
+            f" has room for {room}",
+            "ask for fewer, or shorten the prompt",
+            what="tokens",
+            needed=continuation,
+            limit=room,
+        )
 
 
 def _random_sets(

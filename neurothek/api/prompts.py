@@ -266,6 +266,7 @@ def switch(
     position: int | None = None,
     n_random: int = 20,
     seed: int = 0,
+    continuation: int = 0,
     weights: str | Path | None = None,
     allow_pickle: bool = False,
 ) -> "SwitchPage":
@@ -283,11 +284,14 @@ def switch(
         position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
         n_random: how many random neurons to compare it with.
         seed: seed of the random draw.
+        continuation: how many tokens the model then writes, the most probable ones, beside what it writes untouched
+            and with the random neuron of median divergence set likewise.
         weights: folder of the weights, if they have moved.
         allow_pickle: whether pickled weights may be read.
 
     Returns:
-        An answer with the polars frames `neurons` and `changes`; both include the random neurons.
+        An answer with the polars frames `neurons` and `changes`, which both include the random neurons, and `texts`,
+        which is empty without `continuation`.
 
     Raises:
         NeurothekError: there is no such model or neuron, its weights are not available, the prompt does not fit, or
@@ -299,8 +303,11 @@ def switch(
         (21, 20)
         >>> page.changes.group_by("address").len()["len"].unique().to_list()
         [10]
+        >>> page = warehouse.switch("mini-opt-0.7m", "The river is near the", "L2N17", continuation=5)
+        >>> page.texts["changed"].to_list()[:2]
+        ['(nothing)', 'mini-opt-0.7m/L2N17']
     """
-    _require_switch(value=set, n_random=n_random, seed=seed)
+    _require_switch(value=set, n_random=n_random, seed=seed, continuation=continuation)
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.queries.trace.switch import firing_beside, neuron_of, switch_page
 
@@ -315,7 +322,16 @@ def switch(
 
     change = Ablation(address.layer, address.neuron, float(set), is_before=pre)
     with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-        result = ablated(*opened, prompt, change, position=position, firing=firing, n_random=n_random, seed=seed)
+        result = ablated(
+            *opened,
+            prompt,
+            change,
+            position=position,
+            firing=firing,
+            n_random=n_random,
+            seed=seed,
+            continuation=continuation,
+        )
     with base.reader() as connection:
         return switch_page(connection, chosen, result)
 
@@ -331,6 +347,7 @@ def switch_together(
     position: int | None = None,
     n_random: int = 20,
     seed: int = 0,
+    continuation: int = 0,
     weights: str | Path | None = None,
     allow_pickle: bool = False,
 ) -> "TogetherPage":
@@ -347,11 +364,13 @@ def switch_together(
         position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
         n_random: how many random sets to compare them with.
         seed: seed of the random draw.
+        continuation: how many tokens the model writes with all together, the most probable ones, beside what it writes
+            untouched and with the random set of median divergence.
         weights: folder of the weights, if they have moved.
         allow_pickle: whether pickled weights may be read.
 
     Returns:
-        An answer with the polars frames `sets` and `changes`.
+        An answer with the polars frames `sets` and `changes`, and `texts`, which is empty without `continuation`.
 
     Raises:
         NeurothekError: there is no such model or neuron, its weights are not available, the prompt does not fit, or
@@ -362,7 +381,7 @@ def switch_together(
         >>> page.sets["kind"].to_list()[:4]
         ['alone', 'alone', 'together', 'random']
     """
-    _require_switch(value=set, n_random=n_random, seed=seed)
+    _require_switch(value=set, n_random=n_random, seed=seed, continuation=continuation)
     if not neurons:
         raise bad_argument("neurons", neurons, "give one address or more")
     from neurothek.ingest.planning.first_look import require_weights
@@ -379,7 +398,14 @@ def switch_together(
     changes = [Ablation(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
     with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
         result = ablated_together(
-            *opened, prompt, changes, position=position, firing=firing, n_random=n_random, seed=seed
+            *opened,
+            prompt,
+            changes,
+            position=position,
+            firing=firing,
+            n_random=n_random,
+            seed=seed,
+            continuation=continuation,
         )
     with base.reader() as connection:
         return together_page(connection, chosen, result)
@@ -439,7 +465,7 @@ def require_prompt(prompt: str, position: int | None = None) -> None:
         raise bad_argument("position", position, f"the prompt has at most {longest} positions, counted from 0")
 
 
-def _require_switch(*, value: float, n_random: int, seed: int) -> None:
+def _require_switch(*, value: float, n_random: int, seed: int, continuation: int = 0) -> None:
     """Refuse numbers out of range."""
     # Nan is in no range either.
     if not -_LARGEST <= value <= _LARGEST:
@@ -448,3 +474,5 @@ def _require_switch(*, value: float, n_random: int, seed: int) -> None:
         raise bad_argument("n_random", n_random, f"give 1 to {_MOST_RANDOM:,}")
     if not 0 <= seed <= _LARGEST_SEED:
         raise bad_argument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")
+    if continuation < 0:
+        raise bad_argument("continuation", continuation, "give 0 or more tokens")

@@ -260,6 +260,13 @@ def _piped() -> Iterator[str]:
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the random draw."
 )
+@click.option(
+    "--continuation",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Tokens that the untouched and the changed model write after the prompt.",
+)
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
 @click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @format_option
@@ -276,6 +283,7 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
     position: int | None,
     n_random: int,
     seed: int,
+    continuation: int,
     weights: str | None,
     allow_pickle: bool,
     output_format: Format,
@@ -283,8 +291,9 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
     """Switch neurons of MODEL off, or set them to a value, and show what it then predicts after PROMPT.
 
     An ADDRESS is that of a neuron, such as L3N17. The answer shows the prediction before and after, for each neuron
-    alone and for all together, beside random neurons of the same layers that are set in the same way. The command runs
-    the model, using the weights that were measured.
+    alone and for all together, beside random neurons of the same layers that are set in the same way. With
+    --continuation it also shows what the model writes after the prompt, untouched and changed. The command runs the
+    model, using the weights that were measured.
     """
     ask = warehouse.switch if len(addresses) == 1 else warehouse.switch_together
     page = ask(
@@ -296,6 +305,7 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
         position=position,
         n_random=n_random,
         seed=seed,
+        continuation=continuation,
         weights=weights,
         allow_pickle=allow_pickle,
     )

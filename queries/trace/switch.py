@@ -10,7 +10,7 @@ import polars as pl
 
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.interventions import LEAST_SETS
-from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
+from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Switched, SwitchedTogether
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed, records
@@ -53,6 +53,8 @@ SET_COLUMNS: Mapping[str, pl.DataType] = {
     "probability": DOUBLE,
     "probability_of_token": DOUBLE,
 }
+TEXT_COLUMNS: Mapping[str, pl.DataType] = {"changed": TEXT, "text": TEXT, "n_tokens": INTEGER}
+_NOTHING, _ALL, _RANDOM_SET = "(nothing)", "all of them", "random set of median divergence"
 _CHANGES = ("token", "probability_before", "probability_after", "change")
 
 
@@ -70,6 +72,8 @@ class SwitchPage(TabularAnswer):
             the next token, nats, `token` what is predicted then.
         changes: the tokens whose probability changes most, of the neuron and of the random one of median divergence,
             with the columns of `CHANGE_COLUMNS`.
+        texts: what the model writes after the position, untouched, with the neuron and with that random one, with the
+            columns of `TEXT_COLUMNS`; empty where no continuation was asked for.
     """
 
     model: str
@@ -78,6 +82,7 @@ class SwitchPage(TabularAnswer):
     token: str
     neurons: pl.DataFrame
     changes: pl.DataFrame
+    texts: pl.DataFrame
 
     @property
     def median_address(self) -> str:
@@ -121,15 +126,16 @@ class SwitchPage(TabularAnswer):
             Section("next token", self._predicted(), self._remark()),
             Section(f"what changes most with {self.address}", self._changes(self.address)),
             Section(f"what changes most with the {title}", self._changes(self.median_address)),
+            *_written(self.texts, self.switched),
         ]
 
     def _predicted(self) -> pl.DataFrame:
         done = self.switched
         row, median = self._row(self.address), self._row(self.median_address)
         rows = [
-            ("(nothing)", self.token, done.probability, None, None),
+            (_NOTHING, self.token, done.probability, None, None),
             (self.address, row["token"], row["probability"], row["kl"], done.percentile),
-            (f"{self.median_address} (random)", median["token"], median["probability"], median["kl"], None),
+            (_random(self.median_address), median["token"], median["probability"], median["kl"], None),
         ]
         return pl.DataFrame(rows, schema=["changed", "token", "probability", "kl", "percentile"], orient="row")
 
@@ -148,7 +154,7 @@ class SwitchPage(TabularAnswer):
         return self.neurons.row(by_predicate=pl.col("address") == address, named=True)
 
     def data(self) -> dict[str, Any]:
-        """The switch for programs: `neurons`, `changes`, and `switch` with the rest."""
+        """The switch for programs: `neurons`, `changes`, `texts`, and `switch` with the rest."""
         done = self.switched
         facts = {
             "model": self.model,
@@ -162,7 +168,7 @@ class SwitchPage(TabularAnswer):
             "percentile": done.percentile,
             "median_address": self.median_address,
         }
-        return {"switch": facts, "neurons": self.neurons, "changes": self.changes}
+        return {"switch": facts, "neurons": self.neurons, "changes": self.changes, "texts": self.texts}
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,6 +184,8 @@ class TogetherPage(TabularAnswer):
             divergence KL(untouched || changed) of the next token, nats, `token` what is predicted then,
             `probability_of_token` that of the untouched model's token.
         changes: the tokens whose probability changes most with all together.
+        texts: what the model writes after the position, untouched, with all together and with the random set of median
+            divergence, with the columns of `TEXT_COLUMNS`; empty where no continuation was asked for.
     """
 
     model: str
@@ -185,6 +193,7 @@ class TogetherPage(TabularAnswer):
     token: str
     sets: pl.DataFrame
     changes: pl.DataFrame
+    texts: pl.DataFrame
 
     @property
     def summary(self) -> str:
@@ -209,10 +218,10 @@ class TogetherPage(TabularAnswer):
         n_random = self.sets.filter(kind="random").height
         single = self.sets.head(self.sets.height - n_random)
         median = self.sets.filter(kind="random").row((n_random - 1) // 2, named=True)
-        rows = [("(nothing)", None, self.token, self.switched.probability, self.switched.probability, 0.0)]
+        rows = [(_NOTHING, None, self.token, self.switched.probability, self.switched.probability, 0.0)]
         rows += [
             (
-                row["address"] or ("all of them" if row["kind"] == "together" else "random set of median divergence"),
+                row["address"] or (_ALL if row["kind"] == "together" else _RANDOM_SET),
                 *(row[name] for name in ("coefficient", "token", "probability", "probability_of_token", "kl")),
             )
             for row in (*single.to_dicts(), median)
@@ -227,10 +236,11 @@ class TogetherPage(TabularAnswer):
         return [
             Section("next token", pl.DataFrame(rows, schema=schema, orient="row"), remark),
             Section("what changes most with all of them", self.changes.select(_CHANGES)),
+            *_written(self.texts, self.switched),
         ]
 
     def data(self) -> dict[str, Any]:
-        """The switches for programs: `sets`, `changes`, and `switch` with the rest."""
+        """The switches for programs: `sets`, `changes`, `texts`, and `switch` with the rest."""
         done = self.switched
         facts = {
             "model": self.model,
@@ -242,7 +252,20 @@ class TogetherPage(TabularAnswer):
             "probability": done.probability,
             "percentile": done.percentile,
         }
-        return {"switch": facts, "sets": self.sets, "changes": self.changes}
+        return {"switch": facts, "sets": self.sets, "changes": self.changes, "texts": self.texts}
+
+
+def _written(texts: pl.DataFrame, switched: Switched | SwitchedTogether) -> list[Section]:
+    """What the model writes, if that was asked for."""
+    if texts.is_empty():
+        return []
+    after = quoted_end(switched.tokens[: switched.position + 1])
+    remark = "the most probable token at each step; n_tokens: fewer than asked for where the model ends the text"
+    return [Section(f"what the model writes after {after}", texts, remark)]
+
+
+def _random(address: str) -> str:
+    return f"{address} (random)"
 
 
 def _among(percentile: float | None, others: str, median: float) -> str:
@@ -272,13 +295,15 @@ def switch_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, switch
     """Join what the model predicted with the texts of its tokens."""
     ids = {switched.token, *switched.neurons["token_id"], *switched.changes["token_id"]}
     texts = texts_of(connection, model.tokenizer_id, ids)
+    address, median = (f"{model.name}/L{switched.layer}N{n}" for n in (switched.neuron, switched.median_neuron))
     return SwitchPage(
         model=model.name,
-        address=f"{model.name}/L{switched.layer}N{switched.neuron}",
+        address=address,
         switched=switched,
         token=texts[switched.token],
         neurons=_switched_frame(switched.neurons.to_dicts(), model, switched, texts, SWITCHED_COLUMNS),
         changes=_switched_frame(switched.changes.to_dicts(), model, switched, texts, CHANGE_COLUMNS),
+        texts=_text_frame(switched.texts, {"untouched": _NOTHING, "changed": address, "random": _random(median)}),
     )
 
 
@@ -300,7 +325,14 @@ def together_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, swit
         token=texts[switched.token],
         sets=framed(sets, SET_COLUMNS),
         changes=framed(changes, CHANGE_COLUMNS).drop("address", "is_random"),
+        texts=_text_frame(switched.texts, {"untouched": _NOTHING, "changed": _ALL, "random": _RANDOM_SET}),
     )
+
+
+def _text_frame(texts: pl.DataFrame, changed: Mapping[str, str]) -> pl.DataFrame:
+    """What was written, with what was changed in the place of its kind."""
+    named = texts.with_columns(changed=pl.col("kind").replace_strict(changed, return_dtype=TEXT))
+    return named.select(pl.col(name).cast(dtype) for name, dtype in TEXT_COLUMNS.items())
 
 
 def _switched_frame(

@@ -1,6 +1,6 @@
 """One neuron's switch against transformers' own models whose weights were edited by hand, and planted neurons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -292,3 +292,71 @@ def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_val
         assert pair == pytest.approx([float(np.exp(one[row["token_id"]])) for one in (before, after)], rel=5e-3)
     with pytest.raises(Unsupported, match="has no other neuron"):
         ablated_together(*model, PROMPT, [Ablation(0, n, 0.0) for n in range(D_FFN)], firing={})
+
+
+def test_what_is_written_then_is_what_transformers_own_model_says_token_by_token(folder: Path, model: Opened) -> None:
+    """A plain loop over the whole text again for each token, with the columns set by hand; no keys are remembered."""
+    reference = PlainStreams(folder)
+    tokenizer = reference.plain.tokenizer
+    start = [*reference.plain.bos, *tokenizer(PROMPT, add_special_tokens=False).input_ids][:6]
+    n_written = 7
+
+    def written(changed: Mapping[int, Sequence[int]]) -> str:
+        def become(columns: Sequence[int]) -> Callable[[object, tuple[Tensor]], tuple[Tensor]]:
+            def hook(_: object, given: tuple[Tensor]) -> tuple[Tensor]:
+                own = given[0].clone()
+                own[..., list(columns)] = 4.0
+                return (own,)
+
+            return hook
+
+        handles = [
+            reference.body.values(layer).register_forward_pre_hook(become(columns))
+            for layer, columns in changed.items()
+        ]
+        ids = list(start)
+        for _ in range(n_written):
+            now = int(reference.own_logits(ids).argmax())
+            if now == tokenizer.eos_token_id:
+                break
+            ids.append(now)
+        for handle in handles:
+            handle.remove()
+        before, whole = (str(tokenizer.decode(one, skip_special_tokens=True)) for one in (start, ids))
+        return whole.removeprefix(before)
+
+    asked = {"position": len(start) - 1, "continuation": n_written}
+    alone = ablated(*model, PROMPT, Ablation(LAYER, NEURON, 4.0), n_random=5, **asked)  # type: ignore[arg-type]  # options of the call
+    texts = dict(alone.texts.select("kind", "text").iter_rows())
+    assert texts == {
+        "untouched": written({}),
+        "changed": written({LAYER: [NEURON]}),
+        "random": written({LAYER: [alone.median_neuron]}),
+    }
+    several = [Ablation(0, 3, 4.0), Ablation(2, 7, 4.0), Ablation(2, 9, 4.0)]
+    together = ablated_together(*model, PROMPT, several, firing={}, n_random=5, **asked)  # type: ignore[arg-type]  # options of the call
+    texts = dict(together.texts.select("kind", "text").iter_rows())
+    assert texts["untouched"] == written({})
+    assert texts["changed"] == written({0: [3], 2: [7, 9]})
+    assert ablated(*model, PROMPT, Ablation(LAYER, NEURON, 4.0), n_random=1).texts.is_empty()
+
+
+def test_a_neuron_that_writes_a_token_is_what_the_model_writes(planted: Opened) -> None:
+    token = planted[1].texts(np.array([TOKEN]))[0]
+    on = ablated(*planted, PROMPT, Ablation(1, NEURON, 30.0), continuation=4)
+    texts = dict(on.texts.select("kind", "text").iter_rows())
+    assert texts["changed"] == token * 4
+    assert token not in texts["untouched"] + texts["random"]
+    # A dead one says what the untouched model says.
+    off = ablated(*planted, PROMPT, Ablation(1, DEAD, 0.0), continuation=4)
+    assert off.texts.filter(kind="changed")["text"].item() == texts["untouched"]
+
+
+def test_no_more_is_written_than_the_context_holds(model: Opened) -> None:
+    room = model[0].shape.context_length - 4
+    full = ablated(*model, PROMPT, Ablation(0, 0, 0.0), position=3, continuation=room, n_random=1)
+    assert full.texts["n_tokens"].max() <= room  # type: ignore[operator]  # a number
+    with pytest.raises(
+        LimitExceeded, match=rf"{room + 1} tokens cannot be written after position 3: .* room for {room}"
+    ):
+        ablated(*model, PROMPT, Ablation(0, 0, 0.0), position=3, continuation=room + 1, n_random=1)

@@ -10,7 +10,7 @@ import neurothek
 from neurothek import Neurothek, main
 from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
 from neurothek.catalog.spelling import visible
-from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
+from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS, TEXT_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
 
@@ -152,3 +152,22 @@ def test_the_command_shows_before_and_after_of_each_neuron_and_of_all(door: Neur
     assert "other/L0N1 is not a neuron of tiny" in refused.output + str(refused.exception)
     with pytest.raises(Invalid, match="neurons"):
         door.switch_together("tiny", PROMPT)
+
+
+def test_what_the_model_writes_is_shown_beside_the_untouched_and_a_random_one(door: Neurothek) -> None:
+    assert door.switch("tiny", PROMPT, "L1N3").texts.is_empty()
+    page = door.switch("tiny", PROMPT, "L1N3", set=9, continuation=3)
+    assert dict(page.texts.schema) == dict(TEXT_COLUMNS)
+    assert page.texts["changed"].to_list() == ["(nothing)", page.address, f"{page.median_address} (random)"]
+    assert page.texts["text"].to_list() == page.switched.texts["text"].to_list()
+    together = door.switch_together("tiny", PROMPT, "L1N3", "L0N4", set=9, continuation=3)
+    assert together.texts["changed"].to_list() == ["(nothing)", "all of them", "random set of median divergence"]
+    asked = ["switch", "tiny", PROMPT, "L1N3", "--set", "9", "--warehouse", str(door.path)]
+    plain, written = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--continuation", "3"]))
+    assert "what the model writes" not in plain.stdout
+    assert "what the model writes after “</s>one two three”" in written.stdout
+    assert f"{page.median_address} (random)" in written.stdout.split("what the model writes")[1]
+    said = json.loads(CliRunner().invoke(main, [*asked, "--continuation", "3", "--format", "json"]).stdout)
+    assert [row["text"] for row in said["texts"]] == page.texts["text"].to_list()
+    with pytest.raises(Invalid, match="give 0 or more tokens"):
+        door.switch("tiny", PROMPT, "L1N3", continuation=-1)
