@@ -224,8 +224,8 @@ def _texts(
     """
     rows: list[tuple[str, str, int]] = []
     if length:
-        asked: dict[str, Mapping[int, Change]] = {"untouched": {}, **compared}
-        for kind, changes in asked.items():
+        variants: dict[str, Mapping[int, Change]] = {"untouched": {}, **compared}
+        for kind, changes in variants.items():
             prompt = PromptIds((ids,), ())
             (written,) = continue_prompts(transformer, tokenizer, prompt, Writing(length), changes=changes)
             rows.append((kind, written.text, written.n_tokens))
