@@ -118,7 +118,8 @@ def selectivities(
     p = np.stack([_at_most(entropies[:, number], null) for number in range(1 + N_CONTROLS)])
     columns = {
         "domain_share": (shares[np.arange(len(first)), 0, first], is_active),
-        "entropy": (np.clip(entropies[:, 0], 0, 1), has_entropy),
+        # Of one domain alone the sum is -0.
+        "entropy": (np.clip(entropies[:, 0], 0, 1) + 0.0, has_entropy),
         "p": (p[0], has_entropy),
         "n_shuffled_selective": ((p[1:] <= SELECTIVE).sum(0), has_entropy),
     }

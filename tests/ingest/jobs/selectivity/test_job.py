@@ -146,6 +146,7 @@ def test_a_planted_neuron_is_selective_and_shuffled_text_has_hardly_any() -> Non
     rows = folded(job_of(text, 400), made, chunks=[range(60)], batch_tokens=500).to_dicts()
     row = rows[planted]
     assert (row["domain"], row["domain_share"], row["entropy"]) == ("b", 1.0, 0.0)
+    assert not np.signbit(row["entropy"])
     assert row["p"] == pytest.approx(1 / 201)
     assert row["n_shuffled_selective"] <= 1
     # All the others know nothing of domains: about one in a hundred is called so.
