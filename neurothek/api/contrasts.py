@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from neurothek.catalog.arguments import bad_argument, validated
-from neurothek.catalog.progress import Progress
+from neurothek.catalog.progress import Progress, Silent
 from neurothek.queries.errors.unfit_options import not_measured
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def contrast(
         force: replace a contrast of this name.
         weights: folder of the weights, if they have moved.
         allow_pickle: whether pickled weights may be read.
-        progress: receives progress reports, where it is kept.
+        progress: receives progress reports.
 
     Returns:
         An answer with the polars frame `neurons`, one row per neuron of the model.
@@ -95,7 +95,7 @@ def contrast(
         from neurothek.ingest.trace.open_models import OPEN_MODELS
 
         with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-            measured = measured_contrast(*opened, asked_for)
+            measured = measured_contrast(*opened, asked_for, progress=progress or Silent())
         described = {
             "prompts_a": asked_for.a.label,
             "prompts_b": asked_for.b.label,
@@ -136,8 +136,10 @@ def _prompt_set(option: str, given: str | Path | Sequence[str]) -> "PromptSet":
         raise bad_argument(option, prompts[0], f"give {_LEAST_PROMPTS} or more", why="one prompt alone has no spread")
     if not isinstance(given, str | Path):
         return PromptSet("texts", prompts)
-    is_set = isinstance(given, str) and given.startswith("builtin:")
-    return PromptSet(str(given) if is_set else Path(given).name, prompts)
+    if isinstance(given, str) and given.startswith("builtin:"):
+        return PromptSet(given, prompts)
+    # What a shell hands over in the place of a file has a number for a name.
+    return PromptSet(Path(given).name if Path(given).is_file() else "pipe", prompts)
 
 
 _LEAST_PROMPTS = 2

@@ -1,5 +1,6 @@
 """Runs of a model on a prompt; its weights stay in memory for the next answer, those of several models up to 2 GiB."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,24 +112,33 @@ def trace(
 
 
 def open_for_prompts(
-    base: "Neurothek", model: str, *, weights: str | Path | None = None, allow_pickle: bool = False
+    base: "Neurothek",
+    model: str,
+    *,
+    tokens: Sequence[str] = (),
+    weights: str | Path | None = None,
+    allow_pickle: bool = False,
 ) -> None:
-    """Open a model for the prompts that follow, so that what is wrong with it is known before the first.
+    """Open a model for the prompts that follow, so that what is wrong with what is asked is known before the first.
 
     Args:
         base: the warehouse.
         model: name of the model.
+        tokens: texts of tokens that are asked about at each prompt.
         weights: folder of the weights, if they have moved.
         allow_pickle: whether pickled weights may be read.
 
     Raises:
-        NeurothekError: there is no such model, or its weights are not available.
+        NeurothekError: there is no such model or token, or its weights are not available.
     """
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.queries.names.models import choose_model
+    from neurothek.queries.trace.trace import token_of
 
     with base.reader() as connection:
         chosen = choose_model(connection, model)
+        for text in tokens:
+            token_of(connection, chosen, text)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.open_models import OPEN_MODELS
 

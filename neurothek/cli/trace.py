@@ -124,6 +124,8 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
         _refuse_beside_attribution(
             token=token is not None, lens=lens == "mat", top=source is ParameterSource.COMMANDLINE
         )
+        if raising == 0:
+            raise click.UsageError("--raising 0 leaves nothing to show of --toward or --instead; give 1 or more")
     if sort is not None and (sort in _ATTRIBUTION_ORDERS) != is_attribution:
         raise click.UsageError(f"--sort {sort} is {'for' if not is_attribution else 'not for'} --toward or --instead")
 
@@ -136,7 +138,7 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
                 toward=toward,
                 instead=instead,
                 position=position,
-                top=max(1, raising),
+                top=raising,
                 sort="direct" if sort == "direct" else "relevance",
                 ablate=effects,
                 **files,
@@ -161,7 +163,8 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
             raise click.UsageError(f"--interactive prints tables or json, not {output_format}")
         from neurothek.api.prompts import open_for_prompts
 
-        open_for_prompts(warehouse, model, weights=weights, allow_pickle=allow_pickle)
+        tokens = [text for text in (token, toward, instead) if text is not None]
+        open_for_prompts(warehouse, model, tokens=tokens, weights=weights, allow_pickle=allow_pickle)
         click.get_current_context().exit(_converse(prompt, answer))
     if prompt is None:
         raise click.UsageError("Missing argument 'PROMPT'; --interactive reads prompts line by line")

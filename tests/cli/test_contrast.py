@@ -1,11 +1,14 @@
 """The command `contrast`: what it prints, and what a script gets of it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import neurothek
+from neurothek.catalog.progress import Silent
 from neurothek.cli.main import main
 from tests.support import ingests
 
@@ -60,3 +63,24 @@ def test_few_prompts_say_that_chance_does_as_well(path: Path, tmp_path: Path) ->
         (tmp_path / name).write_text("\n".join(words))
     printed = run(path, "--a", str(tmp_path / "a.txt"), "--b", str(tmp_path / "b.txt"))
     assert "labelled in only 10 ways" in printed
+
+
+def test_a_pipe_is_called_so_and_progress_is_reported_layer_by_layer(path: Path, tmp_path: Path) -> None:
+    """A shell hands over /dev/fd/63 for `<(command)`."""
+    (tmp_path / "b.txt").write_text("bus\nsea\nriver\n")
+    read, write = os.pipe()
+    os.write(write, b"one\ntwo\nthree\n")
+    os.close(write)
+    steps: list[tuple[str, int]] = []
+
+    class Watcher(Silent):
+        def start(self, label: str, total: int) -> None:
+            steps.append((label, total))
+
+        def advance(self, amount: int = 1, note: str = "") -> None:
+            steps.append(("step", amount))
+
+    page = neurothek.open(path).contrast("opt", f"/dev/fd/{read}", tmp_path / "b.txt", progress=Watcher())
+    os.close(read)
+    assert (page.contrast["prompts_a"], page.contrast["prompts_b"]) == ("pipe", "b.txt")
+    assert steps == [("contrast", 2), ("step", 1), ("step", 1)]

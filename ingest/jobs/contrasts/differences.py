@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.tables.contrasts import CONTRAST_NEURONS, SIGNIFICANT, Contrasted
 from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.forward import prompt_pass
@@ -37,6 +38,7 @@ def contrasted(
     positions: Positions,
     n_shuffles: int = N_SHUFFLES,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Contrasted:
     """How far the activations of every neuron on two sets of prompts lie apart, beside shuffled labels (CNA).
 
@@ -52,7 +54,10 @@ def contrasted(
         positions: `last` for activations at that position, `all` for their mean over a prompt's own tokens.
         n_shuffles: how often labels are shuffled.
         seed: of the shuffles.
+        progress: receives progress reports, a step a layer; None: nothing does.
     """
+    watcher = progress or Silent()
+    watcher.start("contrast", transformer.shape.n_layers)
     weights = difference_weights(shuffled_labels(len(a), len(b), n_shuffles + N_CONTROLS, seed=seed))
     # All in torch: what threads of another library's products do next to its own takes half of the time.
     tallied = torch.zeros(0, dtype=torch.int64)
@@ -64,6 +69,8 @@ def contrasted(
             tallied = _added(tallied, bins[:, 1 : 1 + n_shuffles].flatten().bincount())
             of_controls.append(bins[:, 1 + n_shuffles :].to(torch.int32))
             of_layers.append(torch.stack([activations[: len(a)].mean(0), activations[len(a) :].mean(0), z[:, 0]]))
+            watcher.advance()
+    watcher.finish()
     mean_a, mean_b, z_true = torch.cat(of_layers, dim=1)
     is_tested = ~z_true.isnan()
     above = _at_least(tallied)

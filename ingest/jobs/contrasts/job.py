@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from neurothek.catalog.problems import Conflict
+from neurothek.catalog.progress import Progress
 from neurothek.catalog.tables.contrasts import CONTRAST_NEURONS, CONTRAST_PROMPTS, CONTRASTS, Contrasted
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.corpora.prompts import whole_prompts
@@ -25,7 +26,12 @@ _SIDES = ("a", "b")
 
 
 def measured_contrast(
-    transformer: Transformer, tokenizer: Tokenizer, contrast: Contrast, *, seed: int = 0
+    transformer: Transformer,
+    tokenizer: Tokenizer,
+    contrast: Contrast,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Contrasted:
     """Run two sets of prompts through a model, and see which neurons tell them apart.
 
@@ -34,6 +40,7 @@ def measured_contrast(
         tokenizer: its tokenizer.
         contrast: the prompts, and where activations are taken.
         seed: of the shuffles.
+        progress: receives progress reports, a step a layer; None: nothing does.
 
     Raises:
         NeurothekError: a prompt has no token, or more than the model reads.
@@ -49,7 +56,7 @@ def measured_contrast(
         )
         for side, prompts in zip(_SIDES, (contrast.a, contrast.b), strict=True)
     )
-    return contrasted(transformer, a, b, positions=contrast.positions, seed=seed)
+    return contrasted(transformer, a, b, positions=contrast.positions, seed=seed, progress=progress)
 
 
 @dataclass(frozen=True)

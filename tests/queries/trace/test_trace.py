@@ -196,6 +196,9 @@ def test_weights_are_read_once_for_all_prompts(door: Neurothek, monkeypatch: pyt
         (("tinny", "--interactive"), "there is no model tinny"),
         (("tiny", "--interactive", "--weights", "/nowhere/at/all"), "not usable at '/nowhere/at/all'"),
         (("tiny", "--interactive", "--format", "csv"), "--interactive prints tables or json, not csv"),
+        (("tiny", "--interactive", "--token", "xyzzy"), "no token is exactly 'xyzzy'"),
+        (("tiny", "--interactive", "--toward", "xyzzy"), "no token is exactly 'xyzzy'"),
+        (("tiny", "--interactive", "--toward", "·one", "--instead", "xyzzy"), "no token is exactly 'xyzzy'"),
         (("tiny",), "--interactive reads prompts line by line"),
     ],
 )

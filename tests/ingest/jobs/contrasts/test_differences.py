@@ -47,7 +47,7 @@ class Opened:
     def contrast(
         self, a: Sequence[str], b: Sequence[str], positions: Literal["last", "all"] = "last", **settings: int
     ) -> Contrasted:
-        return contrasted(self.transformer, self.prompts(a), self.prompts(b), positions=positions, **settings)
+        return contrasted(self.transformer, self.prompts(a), self.prompts(b), positions=positions, **settings)  # type: ignore[arg-type]  # numbers of it
 
 
 def opened(folder: Path) -> Opened:
