@@ -1,6 +1,6 @@
 """Mean activations on two sets of prompts, how far they lie apart, and how far they do under shuffled labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -78,20 +78,21 @@ def contrasted(
     p[is_tested] = above[_bins(z_true[is_tested]).clamp(max=len(tallied))]
     q[is_tested] = benjamini_hochberg(p[is_tested])
     shuffled = [benjamini_hochberg(above[bins.long().clamp(max=len(tallied))]) for bins in torch.cat(of_controls).T]
-    layers, numbers = addresses(FfnNeurons(transformer))
     measured = {"mean_a": mean_a, "mean_b": mean_b, "z": z_true, "p": p, "q": q}
-    columns = {"layer": layers, "neuron": numbers, **{name: column.numpy() for name, column in measured.items()}}
     return Contrasted(
         n_tokens_a=tuple(prompt.n_prefix for prompt in a),
         n_tokens_b=tuple(prompt.n_prefix for prompt in b),
-        neurons=pl.DataFrame(
-            [
-                pl.Series(name, column, CONTRAST_NEURONS.schema[name], nan_to_null=True)
-                for name, column in columns.items()
-            ]
-        ),
+        neurons=_neurons(transformer, measured),
         n_significant_shuffled=tuple(int((of_one <= SIGNIFICANT).sum()) for of_one in shuffled),
     )
+
+
+def _neurons(transformer: Transformer, measured: Mapping[str, Float[Tensor, " units"]]) -> pl.DataFrame:
+    """Rows of CONTRAST_NEURONS but for the contrast's name and the run; null is what nan was."""
+    layers, numbers = addresses(FfnNeurons(transformer))
+    columns = {"layer": layers, "neuron": numbers, **{name: column.numpy() for name, column in measured.items()}}
+    schema = CONTRAST_NEURONS.schema
+    return pl.DataFrame([pl.Series(name, column, schema[name], nan_to_null=True) for name, column in columns.items()])
 
 
 def shuffled_labels(n_a: int, n_b: int, n_shuffles: int, *, seed: int) -> Bool[np.ndarray, "labelings prompts"]:
