@@ -46,6 +46,7 @@ class IngestOptions(TypedDict, total=False):
     validate: int | None
     baselines: bool
     positions: int
+    scored: int
     neighbours: int
     clusters: int | Sequence[int]
     device: Device

@@ -17,6 +17,7 @@ DEFAULT_CONTINUATION = 20
 LONGEST_SEQUENCE = 2_048
 DEFAULT_NEIGHBOURS = 20
 DEFAULT_POSITIONS = 15_000
+DEFAULT_SCORED = 50
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -163,6 +164,7 @@ class IngestRequest:
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
         positions: positions of the text that the job universality compares activations at, the first of every domain.
+        scored: neurons of each layer that the job output_scores turns up.
         neighbours: nearest tokens that the job projections keeps of each token; 0: none.
         clusters: numbers of clusters to ask for; none: the two of `neurothek.ingest.jobs.clusters.job.default_sizes`.
         device: where to compute.
@@ -241,6 +243,13 @@ class IngestRequest:
         least=2,
         metavar="N",
         help="Positions of the corpus that the job universality compares activations at.",
+    )
+    scored: int = _option(
+        DEFAULT_SCORED,
+        "--scored",
+        least=1,
+        metavar="N",
+        help="Neurons of each layer that the job output_scores turns up.",
     )
     neighbours: int = _option(
         DEFAULT_NEIGHBOURS,

@@ -62,6 +62,7 @@ TAMPERING = {
     "clusters": "cluster_id = cluster_id + 1",
     "neighbours": "other_neuron = other_neuron + 1",
     "counterparts": "overlap = overlap * 0.99",
+    "output_scores": "output_score = output_score + 0.01",
     "universality": "null_correlation = null_correlation + 0.01",
     "controls": "score_mean = score_mean + 0.01",
     "norm_overlaps": "n = n + 50",

@@ -3,5 +3,5 @@
 FIRST = 28
 """The earliest that is read; what came before it was one."""
 
-VERSION = 36
+VERSION = 37
 """The one that this release reads and writes."""

@@ -37,6 +37,7 @@ JOBS: Mapping[str, Entry] = {
     "selectivity": Entry("neurothek.ingest.jobs.selectivity.job:SelectivityJob"),
     "massive": Entry("neurothek.ingest.jobs.massive.job:MassiveJob"),
     "entropy": Entry("neurothek.ingest.jobs.entropy.job:EntropyJob"),
+    "output_scores": Entry("neurothek.ingest.jobs.output_scores.job:OutputScoresJob", tokenizes=True),
     "events": Entry("neurothek.ingest.jobs.events.job:EventsJob", tokenizes=True),
     "shortcuts": Entry("neurothek.ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True, tokenizes=True),
     "exits": Entry("neurothek.ingest.jobs.exits.job:ExitsJob", fits_masked=True, tokenizes=True),

@@ -43,6 +43,8 @@ class Purpose(IntEnum):
     """Which sequences of a text are taken for each domain's, by shuffle."""
     ROTATION = 16
     """A rotation of a layer's activations, by layer and 1 + group; of 0, which neurons are rotated together."""
+    OUTPUT_SCORES = 17
+    """Neurons of a layer that are turned up, and others beside them, by layer."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

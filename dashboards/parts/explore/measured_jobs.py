@@ -34,6 +34,7 @@ JOBS: Mapping[str, str] = {
     "controls": "random vectors to compare with",
     "counterparts": "the nearest neurons in other models",
     "universality": "the neurons of other models that are active where each neuron is",
+    "output_scores": "whether the model says what neurons promote once they are turned up",
     "events": "which neurons decide predictions, and where these settle",
     "shortcuts": "accuracy of a linear map in place of the later layers",
     "exits": "the earliest layer at which a prediction can be read",

@@ -35,12 +35,13 @@ MADE_ELSEWHERE = {
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),
     "traits_by_model",
     *("universality", "universality_by_layer"),
+    "output_scores",
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,
 test_input_output classes, tests/queries/steering interventions, tests/ingest/jobs/contrasts contrasts,
 tests/queries/explain explanations,
-and the folders beside it entropy, selectivity, massive activations and universality."""
+and the folders beside it entropy, selectivity, massive activations, universality and output scores."""
 
 
 NEEDS_TEXT = {

@@ -1,0 +1,55 @@
+-- One row per model, layer and sampled neuron: whether the model says what the neuron promotes once it is turned up.
+-- Why: a neuron that promotes tokens by its value vector need not bring them out: later layers may undo it. Those with a high
+-- output score steer; those with a high input score read what they promote, and few have both. The neuron is set to ten times
+-- its largest activation at the last position of "In my experience,". From: store.output_scores, which
+-- `neurothek ingest MODEL --job output_scores` fills for `--scored` random neurons of each layer, and input_scores. Source: Arad et
+-- al. 2025; the prompt, the sample and the controls are this project's.
+-- key: model, layer, neuron
+-- columns:
+--   model: Name of the model.
+--   corpus: The shown corpus, on which activations were measured.
+--   layer: Layer, 0-based.
+--   neuron: Neuron within the layer, 0-based.
+--   address: Address of the neuron, e.g. opt-125m/L3N1702.
+--   depth: (layer + 0.5) / n_layers.
+--   pole: Sign of the activation at which it is set, the strongest: positive where the model is not gated.
+--   rank_best: How many tokens are more probable than the most probable of the 20 that it promotes.
+--   max_probability: Probability of that one.
+--   output_score: (1 - rank_best / W) * max_probability, W the unmasked vocabulary.
+--   untouched_score: The same of the same tokens in the model as it is.
+--   other_score: The same as output_score of the tokens that a random other neuron of the layer promotes; null in a layer of one.
+--   input_score: Share of its strongest contexts of that sign whose token is among the 20; null before contexts were measured.
+--   input_other_score: The same over the lists of the layer's other neurons.
+with shown as (
+    select
+        model_id,
+        corpus_id,
+        model,
+        corpus,
+    from measured_corpora
+    where is_shown
+)
+select
+    shown.model,
+    shown.corpus,
+    scores.layer,
+    scores.neuron,
+    shown.model || '/L' || cast(scores.layer as varchar) || 'N' || cast(scores.neuron as varchar) as address,
+    (cast(scores.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+    scores.pole,
+    scores.rank_best,
+    scores.max_probability,
+    scores.output_score,
+    scores.untouched_score,
+    scores.other_score,
+    input_scores.input_score,
+    input_scores.other_score as input_other_score,
+from store.output_scores as scores
+inner join shown on shown.model_id = scores.set_id and shown.corpus_id = scores.corpus_id
+inner join store.models as models on models.model_id = scores.set_id
+left join input_scores
+    on
+        input_scores.model = shown.model
+        and input_scores.layer = scores.layer
+        and input_scores.neuron = scores.neuron
+        and input_scores.pole = scores.pole
