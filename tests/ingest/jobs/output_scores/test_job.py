@@ -1,4 +1,4 @@
-"""The job `output_scores` on small models: rows against hooks and loops, a planted neuron, and one that says nothing."""
+"""The job `output_scores` on small models: rows against hooks, a planted neuron, and one that says nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def plain(folder: Path, kind: Kind, row: dict[str, Any]) -> dict[str, float]:
     def listed(neuron: int, sign: int) -> list[int]:
         weight = model.get_submodule(SECOND[kind].format(row["layer"])).weight.detach().double().numpy()
         vector = weight[neuron] if kind == "gpt2" else weight[:, neuron]
-        return np.argsort(-sign * (embedding @ vector), kind="stable")[:20].tolist()
+        return [int(at) for at in np.argsort(-sign * (embedding @ vector), kind="stable")[:20]]
 
     def said(*, is_set: bool) -> np.ndarray:
         def replaced(_: object, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
