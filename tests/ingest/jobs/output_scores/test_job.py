@@ -118,7 +118,7 @@ def test_a_planted_neuron_says_its_token_and_one_whose_vector_is_zero_changes_no
         values = tensors["model.decoder.layers.1.fc2.weight"]
         embedding = tensors["model.decoder.embed_tokens.weight"]
         embedding[50] = 3 * embedding[50]
-        values[:, 4] = 100 * embedding[50]
+        values[:, 4] = 0.5 * embedding[50]
         values[:, 5] = 0
         for neuron in (4, 5):
             tensors["model.decoder.layers.1.fc1.weight"][neuron] = 0
