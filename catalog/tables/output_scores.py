@@ -1,5 +1,7 @@
 """The table of output scores: how far a model says what a neuron promotes once the neuron is turned up."""
 
+import polars as pl
+
 from neurothek.catalog.tables.table import (
     BIG,
     CORPUS,
@@ -14,6 +16,9 @@ from neurothek.catalog.tables.table import (
     Column,
     Table,
 )
+
+N_OTHERS = 50
+"""Other neurons of a layer whose tokens are held against a neuron's own, at most."""
 
 OUTPUT_SCORES = Table(
     "output_scores",
@@ -32,19 +37,31 @@ OUTPUT_SCORES = Table(
         ),
         "value": Column(FLOAT, "What it is set to: ten times its largest activation of that sign on the corpus."),
         "rank_best": Column(
-            BIG, "How many tokens are more probable than the most probable of those that it promotes; 0: none."
+            BIG,
+            "How many tokens are more probable than the most probable of those that it promotes; 0: none; null where "
+            "the model so changed says no number, like the columns after it but untouched_score and n_others.",
+            nullable=True,
         ),
-        "max_probability": Column(DOUBLE, "Probability of that one."),
-        "output_score": Column(DOUBLE, "(1 - rank_best / W) * max_probability, W the unmasked vocabulary."),
+        "max_probability": Column(DOUBLE, "Probability of that one.", nullable=True),
+        "output_score": Column(
+            DOUBLE, "(1 - rank_best / W) * max_probability, W the unmasked vocabulary.", nullable=True
+        ),
         "untouched_score": Column(DOUBLE, "The same of the same tokens in the model as it is."),
-        "other_neuron": Column(
-            INTEGER, "A random neuron of the layer; null where no other is ever active.", nullable=True
+        "n_others": Column(
+            INTEGER,
+            f"Random other neurons of its layer that are ever active: {N_OTHERS}, one less, or all there are.",
         ),
         "other_score": Column(
             DOUBLE,
-            "The same as output_score of the tokens that this one promotes, at the sign of its largest activation; "
-            "null likewise.",
+            "Mean of the output scores of the tokens that these promote, each at the sign of its largest activation, "
+            "with this neuron set; null where there are none.",
             nullable=True,
+        ),
+        "other_percentile": Column(
+            DOUBLE,
+            "Share of them with a smaller one, in percent; equal ones count half; null likewise.",
+            nullable=True,
+            step=100 / pl.col("n_others"),
         ),
         "run_id": RUN,
     },

@@ -13,11 +13,13 @@
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   depth: (layer + 0.5) / n_layers.
 --   pole: Sign of the activation at which it is set, the strongest: positive where the model is not gated.
---   rank_best: How many tokens are more probable than the most probable of the 20 that it promotes.
+--   rank_best: How many tokens are more probable than the most probable of the 20 that it promotes; null where the model so changed says no number.
 --   max_probability: Probability of that one.
 --   output_score: (1 - rank_best / W) * max_probability, W the unmasked vocabulary.
 --   untouched_score: The same of the same tokens in the model as it is.
---   other_score: The same as output_score of the tokens that a random other neuron of the layer promotes; null in a layer of one.
+--   n_others: Random other neurons of the layer, at most 50.
+--   other_score: Mean of the same score over the tokens that these promote, with this neuron set; null where there are none.
+--   other_percentile: Share of them with a smaller one, in percent, equal ones counting half: above 95 by chance in one of twenty.
 --   input_score: Share of its strongest contexts of that sign whose token is among the 20; null before contexts were measured.
 --   input_other_score: The same over the lists of the layer's other neurons.
 with shown as (
@@ -41,7 +43,9 @@ select
     scores.max_probability,
     scores.output_score,
     scores.untouched_score,
+    scores.n_others,
     scores.other_score,
+    scores.other_percentile,
     input_scores.input_score,
     input_scores.other_score as input_other_score,
 from store.output_scores as scores

@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from neurothek.catalog.tables.output_scores import OUTPUT_SCORES
+from neurothek.catalog.tables.output_scores import N_OTHERS, OUTPUT_SCORES
 from neurothek.catalog.tables.table import Table
+from neurothek.ingest.errors import empty_prompt
 from neurothek.ingest.jobs.activity.job import ActivityJob
 from neurothek.ingest.jobs.job import Files, JobContext, MeasureShard, PassJob, ReadBack
-from neurothek.ingest.lens.logit_lens import Lens
+from neurothek.ingest.lens.logit_lens import Lens, top_rows
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.request import DEFAULT_SCORED, IngestRequest
@@ -32,8 +33,11 @@ TIMES = 10
 N_LISTED = 20
 """Tokens that a neuron promotes most."""
 
-_SLICE = 1 << 24
+_SLICE = 1 << 22
 """Logits that are looked at at once."""
+
+_TOKENS = 2_048
+"""Positions that a block is given at once."""
 
 _EXTREMES = """
     select layer, neuron, max(activation_max) as most, min(activation_min) as least
@@ -96,18 +100,39 @@ class OutputScoresJob(PassJob):
         transformer, shape = self.context.transformer, self.context.shape
         weights = transformer.blocks_bytes(is_resident=is_resident)
         table = 4 * shape.vocab_size * shape.d_model
-        n_ids = (1 + len(PROMPT.encode())) * min(self.n_neurons, shape.d_ffn)
-        working = n_ids * (10 * shape.d_model + 4 * shape.d_ffn) * 4
+        n_ids = len(self.prompt_ids) * min(self.n_neurons, shape.d_ffn)
+        streams = 3 * n_ids * shape.d_model * 4
+        working = max(_TOKENS, len(self.prompt_ids)) * (10 * shape.d_model + 4 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4
-        return weights + 3 * table + working + values + 4 * max(_SLICE, shape.vocab_size) * 8
+        # In float64, twice, and sorted with places.
+        logits = 5 * max(_SLICE, shape.vocab_size) * 8
+        return weights + 3 * table + streams + working + values + logits
 
     def files(self) -> Files | None:
         """It keeps none."""
         return None
 
     def extent(self) -> str | None:
-        """How many neurons are turned up."""
-        return f"{min(self.n_neurons, self.context.shape.d_ffn):,} neurons a layer"
+        """How many neurons are turned up, and what running the layers above them comes to."""
+        shape = self.context.shape
+        n = min(self.n_neurons, shape.d_ffn)
+        n_tokens = n * len(self.prompt_ids) * (shape.n_layers + 1) // 2
+        return f"{n:,} neurons a layer, as much as reading {n_tokens:,} tokens"
+
+    @cached_property
+    def prompt_ids(self) -> list[int]:
+        """Ids of the prompt, as many as the model reads."""
+        tokenizer = self.context.tokenizer
+        bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
+        ids = [*bos, *tokenizer.encode([PROMPT])[0].tolist()][: self.context.shape.context_length]
+        if not ids:
+            raise empty_prompt(PROMPT)
+        return ids
+
+
+def pieces(tensor: Shaped[Tensor, "rows ..."], n: int) -> list[Tensor]:
+    """A tensor's rows, at most `n` at a time."""
+    return [tensor[start : start + n] for start in range(0, len(tensor), n)]
 
 
 def promoted(
@@ -123,18 +148,25 @@ def promoted(
         rows: the unmasked rows of the unembedding.
     """
     turned = vectors * torch.from_numpy(signs).to(vectors)[:, None]
-    # In slices, as only the first are wanted; ties by id, which is the order of rows.
     at_once = max(1, _SLICE // len(rows))
-    lists = [
-        (turned[start : start + at_once] @ rows.T).sort(dim=1, descending=True, stable=True).indices[:, :N_LISTED]
-        for start in range(0, len(turned), at_once)
-    ]
-    return torch.cat(lists)
+    return torch.cat([top_rows(part @ rows.T, N_LISTED) for part in pieces(turned, at_once)])
 
 
-def last_logits(
+def skewed(
+    vectors: Float[Tensor, "neurons d_model"], rows: Float[Tensor, "vocab d_model"]
+) -> Int[np.ndarray, " neurons"]:
+    """[neurons] sign of the skewness of each value vector's scores; 1 where there is none."""
+    signs = [1] * len(vectors)
+    for place, vector in enumerate(vectors):
+        scores = (rows @ vector).double()
+        if (scores - scores.mean()).pow(3).sum() < 0:
+            signs[place] = -1
+    return np.array(signs, dtype=np.int64)
+
+
+def last_streams(
     transformer: Transformer,
-    streams: Sequence[Float[Tensor, "1 time d_model"]],
+    entered: Float[Tensor, "1 time d_model"],
     layer: int,
     neurons: Sequence[int],
     values: Sequence[float],
@@ -143,38 +175,57 @@ def last_logits(
 
     Args:
         transformer: the model.
-        streams: what enters each of its blocks.
+        entered: what enters the neurons' block.
         layer: the layer of the neurons.
         neurons: the neurons.
         values: what each is set to.
     """
-    entered = streams[layer]
-    last, device = entered.shape[1] - 1, entered.device
+    n_positions, device = entered.shape[1], entered.device
+    at_last = range(n_positions - 1, n_positions)
     left = []
+    # Not in inference: weights that are let go of are no tensors of one.
     with transformer.block(layer) as block:
         for neuron, value in zip(neurons, values, strict=True):
-            at_last = range(last, last + 1)
             change = Change(
                 torch.tensor([neuron], device=device), torch.tensor([value], device=device), positions=at_last
             )
             with block.changed(change):
                 left.append(block(entered).stream)
-    stream = torch.cat(left)
+    parts = pieces(torch.cat(left), max(1, _TOKENS // n_positions))
     for above in range(layer + 1, transformer.shape.n_layers):
         with transformer.block(above) as block:
-            stream = block(stream).stream
-    return stream[:, -1]
+            parts = [block(part).stream for part in parts]
+    return torch.cat([part[:, -1] for part in parts])
 
 
-def scored(
-    log_probabilities: Float[Tensor, "rows vocab"], lists: Int[Tensor, "rows listed"]
-) -> tuple[Int[np.ndarray, " rows"], Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
-    """([rows], [rows], [rows]) rank of the most probable listed token from 0, its probability, and the output score."""
-    best = log_probabilities.gather(1, lists).amax(dim=1)
-    ranks = (log_probabilities > best[:, None]).sum(dim=1)
+@dataclass(frozen=True)
+class Scores:
+    """[rows lists] of lists of tokens in predictions; not a number where a prediction is none."""
+
+    ranks: Int[np.ndarray, "rows lists"]  # tokens more probable than the most probable listed one
+    probabilities: Float[np.ndarray, "rows lists"]  # of that one
+    output: Float[np.ndarray, "rows lists"]  # (1 - rank / vocabulary) * probability
+
+
+def scored(log_probabilities: Float[Tensor, "rows vocab"], best: Float[Tensor, "rows lists"]) -> Scores:
+    """Scores of lists whose most probable tokens are `best`."""
+    n_tokens = log_probabilities.shape[1]
+    ordered = log_probabilities.sort(dim=1).values
+    ranks = n_tokens - torch.searchsorted(ordered, best.contiguous(), right=True)
     probabilities = best.exp()
-    scores = (1 - ranks / log_probabilities.shape[1]) * probabilities
-    return ranks.cpu().numpy(), probabilities.cpu().numpy(), scores.cpu().numpy()
+    output = (1 - ranks / n_tokens) * probabilities
+    return Scores(*(numbers.cpu().numpy() for numbers in (ranks, probabilities, output)))
+
+
+def beside(
+    own: Float[np.ndarray, " rows"], others: Float[np.ndarray, "rows lists"], is_other: Bool[np.ndarray, "rows lists"]
+) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
+    """([rows], [rows]) mean of each row's other scores, and the percentage below its own, equal ones counting half."""
+    n = np.maximum(is_other.sum(1), 1)
+    below = (others < own[:, None]) + 0.5 * (others == own[:, None])
+    means, percentiles = (np.where(is_other, one, 0).sum(1) / n for one in (others, 100 * below))
+    is_told = is_other.any(1) & ~np.isnan(own)
+    return np.where(is_told, means, np.nan), np.where(is_told, percentiles, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,74 +240,109 @@ class _Layers:
 
     @cached_property
     def extremes(self) -> pl.DataFrame:
-        """The neurons that are ever active, with their activation of largest size."""
+        """The neurons that are ever active, with their largest activation of either sign."""
         assert self.job.context.runs is not None
         rows = self.job.context.runs.rows(_EXTREMES, ActivityJob.name)
-        is_negative = pl.lit(value=self.job.context.shape.is_gated) & (-pl.col("least") > pl.col("most"))
-        strongest = pl.when(is_negative).then("least").otherwise("most")
-        return rows.select("layer", "neuron", strongest=strongest, is_negative=is_negative).filter(
-            pl.when("is_negative").then(pl.col("strongest") < 0).otherwise(pl.col("strongest") > 0)
+        return rows.filter(
+            pl.max_horizontal("most", -pl.col("least") if self.job.context.shape.is_gated else "most") > 0
         )
 
     @cached_property
     def streams(self) -> list[Float[Tensor, "1 time d_model"]]:
         """[1 time d_model] what enters each block as the model is, and what leaves the last one."""
-        context = self.job.context
-        bos = [] if context.tokenizer.bos_id is None else [context.tokenizer.bos_id]
-        ids = torch.tensor([[*bos, *context.tokenizer.encode([PROMPT])[0].tolist()]])
-        with torch.inference_mode():
-            streams = [context.transformer.embed(ids.to(context.transformer.device))]
-            for layer in range(context.shape.n_layers):
-                with context.transformer.block(layer) as block:
-                    streams.append(block(streams[-1]).stream)
+        transformer = self.job.context.transformer
+        ids = torch.tensor([self.job.prompt_ids], device=transformer.device)
+        streams = [transformer.embed(ids)]
+        for layer in range(transformer.shape.n_layers):
+            with transformer.block(layer) as block:
+                streams.append(block(streams[-1]).stream)
         return streams
 
     def rows(self, layer: int) -> pl.DataFrame:
         """Rows of one layer."""
         active = self.extremes.filter(layer=layer)
-        n = min(self.job.n_neurons, active.height)
-        if n == 0:
+        if active.is_empty():
             return OUTPUT_SCORES.empty()
-        draw = random_stream(self.job.seed, Purpose.OUTPUT_SCORES, layer)
-        places = np.sort(draw.choice(active.height, size=n, replace=False))
-        # Any other, each as likely: as many places on as are drawn.
-        steps = draw.integers(1, max(2, active.height), size=n)
-        others = (places + steps) % active.height
-        with torch.inference_mode():
-            vectors = self.job.context.units.write_vectors(layer)
-            signs = np.where(active["is_negative"].to_numpy(), -1, 1)
-            neurons = active["neuron"].to_numpy()
-            lists, other_lists = (
-                promoted(vectors[torch.from_numpy(neurons[at].astype(np.int64))], signs[at], self.lens.vocabulary.rows)
-                for at in (places, others)
-            )
-            values = (TIMES * active["strongest"].to_numpy()[places]).tolist()
-            transformer = self.job.context.transformer
-            last = last_logits(transformer, self.streams, layer, neurons[places].tolist(), values)
-            untouched = self._log_probabilities(self.streams[-1][:, -1])
-            parts = []
-            at_once = max(1, _SLICE // len(self.lens.vocabulary.ids))
-            for start in range(0, n, at_once):
-                rows = slice(start, start + at_once)
-                log_probabilities = self._log_probabilities(last[rows])
-                ranks, probabilities, scores = scored(log_probabilities, lists[rows])
-                before = scored(untouched.expand(len(log_probabilities), -1), lists[rows])[2]
-                parts.append((ranks, probabilities, scores, before, scored(log_probabilities, other_lists[rows])[2]))
-        ranks, probabilities, scores, before, beside = map(np.concatenate, zip(*parts, strict=True))
-        is_alone = pl.Series([active.height == 1] * n)
+        seed = self.job.seed
+        # More of them are these and others; those beside them are the same, however many are asked for.
+        places = np.sort(_drawn(seed, layer, 0, active.height)[: self.job.n_neurons])
+        others = np.sort(_drawn(seed, layer, 1, active.height)[:N_OTHERS])
+        neurons = active["neuron"].to_numpy()
+        vectors = self.job.context.units.write_vectors(layer)
+        signs = self._signs(active, vectors)
+        lists, other_lists = (
+            promoted(vectors[torch.from_numpy(neurons[at]).to(vectors.device).long()], signs[at], self._rows)
+            for at in (places, others)
+        )
+        strongest = np.where(signs < 0, active["least"].to_numpy(), active["most"].to_numpy())
+        values = (TIMES * strongest[places]).tolist()
+        last = last_streams(self.job.context.transformer, self.streams[layer], layer, neurons[places].tolist(), values)
+        own, other_scores = self._scored(last, lists, other_lists)
+        is_other = neurons[places][:, None] != neurons[others]
+        other_means, percentiles = beside(own.output[:, 0], other_scores, is_other)
+        is_number = ~np.isnan(own.output[:, 0])
         columns = {
-            "layer": [layer] * n,
+            "layer": [layer] * len(places),
             "neuron": neurons[places],
             "pole": np.where(signs[places] < 0, "negative", "positive"),
             "value": values,
-            "rank_best": ranks,
-            "max_probability": probabilities,
-            "output_score": scores,
-            "untouched_score": before,
-            "other_neuron": pl.Series(neurons[others]).set(is_alone, None),
-            "other_score": pl.Series(beside).set(is_alone, None),
+            "rank_best": pl.Series(own.ranks[:, 0]).set(pl.Series(~is_number), None),
+            "max_probability": pl.Series(own.probabilities[:, 0], nan_to_null=True),
+            "output_score": pl.Series(own.output[:, 0], nan_to_null=True),
+            "untouched_score": self._untouched(lists),
+            "n_others": is_other.sum(1),
+            "other_score": pl.Series(other_means, nan_to_null=True),
+            "other_percentile": pl.Series(percentiles, nan_to_null=True),
         }
         return pl.DataFrame(columns).cast(pl.Schema(OUTPUT_SCORES.schema))
 
+    @property
+    def _rows(self) -> Float[Tensor, "vocab d_model"]:
+        return self.lens.vocabulary.rows
+
+    def _signs(self, active: pl.DataFrame, vectors: Float[Tensor, "d_ffn d_model"]) -> Int[np.ndarray, " active"]:
+        """[active] sign of each neuron's largest activation; of two equal ones that of its scores' skewness."""
+        signs = np.ones(active.height, dtype=np.int64)
+        if not self.job.context.shape.is_gated:
+            return signs
+        surplus = (active["most"] + active["least"]).to_numpy()
+        signs[surplus < 0] = -1
+        (tied,) = np.nonzero(surplus == 0)
+        at = torch.from_numpy(active["neuron"].to_numpy()[tied]).to(vectors.device).long()
+        signs[tied] = skewed(vectors[at], self._rows)
+        return signs
+
+    def _scored(
+        self,
+        last: Float[Tensor, "neurons d_model"],
+        lists: Int[Tensor, "neurons listed"],
+        other_lists: Int[Tensor, "others listed"],
+    ) -> tuple[Scores, Float[np.ndarray, "neurons others"]]:
+        """Scores of each neuron's own list, and the output scores of the lists of others."""
+        parts = []
+        at_once = max(1, _SLICE // len(self._rows))
+        for streams, own in zip(pieces(last, at_once), pieces(lists, at_once), strict=True):
+            log_probabilities = self._log_probabilities(streams)
+            best = log_probabilities.gather(1, own).amax(dim=1, keepdim=True)
+            best_others = log_probabilities[:, other_lists].amax(dim=2)
+            parts.append(scored(log_probabilities, torch.cat([best, best_others], dim=1)))
+        ranks, probabilities, output = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("ranks", "probabilities", "output")
+        )
+        return Scores(ranks[:, :1], probabilities[:, :1], output[:, :1]), output[:, 1:]
+
+    def _untouched(self, lists: Int[Tensor, "neurons listed"]) -> Float[np.ndarray, " neurons"]:
+        """[neurons] output score of each list in the model as it is."""
+        log_probabilities = self._log_probabilities(self.streams[-1][:, -1])
+        scores: np.ndarray = scored(log_probabilities, log_probabilities[0][lists].amax(dim=1)[None]).output[0]
+        return scores
+
     def _log_probabilities(self, streams: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows vocab"]:
-        return self.lens.logits(streams).double().log_softmax(1)
+        with torch.inference_mode():
+            return self.lens.logits(streams).double().log_softmax(1)
+
+
+def _drawn(seed: int, layer: int, of: int, n: int) -> Int[np.ndarray, " n"]:
+    """[n] places in a random order."""
+    order: np.ndarray = random_stream(seed, Purpose.OUTPUT_SCORES, layer, of).permutation(n)
+    return order

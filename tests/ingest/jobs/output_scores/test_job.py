@@ -1,5 +1,6 @@
 """The job `output_scores` on small models: rows against hooks, a planted neuron, and one that says nothing."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
 from neurothek.catalog.upkeep.verification import Remeasured, agreement
-from neurothek.ingest.jobs.output_scores.job import PROMPT
+from neurothek.ingest.jobs.output_scores.job import PROMPT, beside, scored, skewed
 from neurothek.ingest.models.tokenizer import load
 from neurothek.ingest.pipeline.verify import remeasure
 from tests.support import ingests, models
@@ -30,6 +31,7 @@ SECOND = {
 
 
 def measured(folder: Path, kind: Kind, edit: Any = None, **fields: Any) -> Warehouse:  # noqa: ANN401 - an edit of tensors
+    folder.mkdir(exist_ok=True)
     corpora = ingests.write_corpus(folder)
     models.build(folder / "tiny", kind, d_ffn=D_FFN, n_layers=N_LAYERS, d_model=16)
     if edit is not None:
@@ -74,11 +76,19 @@ def plain(folder: Path, kind: Kind, row: dict[str, Any]) -> dict[str, float]:
         return rank, probabilities[best], (1 - rank / len(logits)) * probabilities[best]
 
     sign = 1 if row["pole"] == "positive" else -1
-    rank, probability, output = score(said(is_set=True), listed(row["neuron"], sign))
-    untouched = score(said(is_set=False), listed(row["neuron"], sign))[2]
-    found = {"rank_best": rank, "max_probability": probability, "output_score": output, "untouched_score": untouched}
-    other_sign = row["other_sign"]
-    return found | {"other_score": score(said(is_set=True), listed(row["other_neuron"], other_sign))[2]}
+    changed, untouched = said(is_set=True), said(is_set=False)
+    rank, probability, output = score(changed, listed(row["neuron"], sign))
+    beside = [score(changed, listed(*other))[2] for other in row["others"]]
+    smaller = sum(one < output * (1 - 1e-6) for one in beside)
+    equal = sum(abs(one - output) <= output * 1e-6 for one in beside)
+    return {
+        "rank_best": rank,
+        "max_probability": probability,
+        "output_score": output,
+        "untouched_score": score(untouched, listed(row["neuron"], sign))[2],
+        "other_score": sum(beside) / len(beside),
+        "other_percentile": 100 * (smaller + equal / 2) / len(beside),
+    }
 
 
 @pytest.mark.parametrize("kind", ["opt", "gpt2", "llama"])
@@ -96,14 +106,16 @@ def test_rows_are_those_of_a_model_with_one_activation_replaced(kind: Kind, tmp_
         expected = dict(
             connection.execute("select (neuron, pole), input_score from input_scores where layer = 0").fetchall()
         )
+    signs = {place: -1 if kind == "llama" and -least > most else 1 for place, (most, least) in extremes.items()}
+    ever = [place for place, (most, least) in extremes.items() if max(most, -least if kind == "llama" else most) > 0]
     for row in rows:
         most, least = extremes[row["layer"], row["neuron"]]
-        is_negative = kind == "llama" and -least > most
-        assert (row["pole"] == "negative") == is_negative
-        assert row["value"] == pytest.approx(10 * (least if is_negative else most), rel=1e-6)
-        most, least = extremes[row["layer"], row["other_neuron"]]
-        row["other_sign"] = -1 if kind == "llama" and -least > most else 1
-        assert row["other_neuron"] != row["neuron"]
+        assert row["pole"] == ("negative" if signs[row["layer"], row["neuron"]] < 0 else "positive")
+        assert row["value"] == pytest.approx(10 * (least if row["pole"] == "negative" else most), rel=1e-6)
+        # Of so few neurons all others stand beside one.
+        others = [place for place in ever if place[0] == row["layer"] and place[1] != row["neuron"]]
+        row["others"] = [(neuron, signs[layer, neuron]) for layer, neuron in others]
+        assert row["n_others"] == len(others)
         for name, value in plain(tmp_path / "tiny", kind, row).items():
             # Logits in float32 differ in the sixth figure.
             assert row[name] == pytest.approx(value, rel=1e-4, abs=1e-9), name
@@ -132,9 +144,74 @@ def test_a_planted_neuron_says_its_token_and_one_whose_vector_is_zero_changes_no
     assert rows[4]["output_score"] > 0.9
     assert rows[4]["rank_best"] == 0
     assert rows[4]["untouched_score"] < 0.9
+    # Nobody says more; those that list the token, too, say the same, and the others next to nothing.
+    assert rows[4]["other_percentile"] > 80
+    listing = 2 * (1 - rows[4]["other_percentile"] / 100)
+    assert rows[4]["other_score"] == pytest.approx(listing * rows[4]["output_score"], abs=0.01)
     assert rows[5]["output_score"] == pytest.approx(rows[5]["untouched_score"], rel=1e-6)
     assert 6 not in rows
-    assert {row["other_neuron"] for row in rows.values()} <= rows.keys()
+    assert {row["n_others"] for row in rows.values()} == {len(rows) - 1}
+
+
+def test_where_vectors_are_shuffled_no_neuron_says_more_of_its_own_tokens_than_of_others(tmp_path: Path) -> None:
+    """Random vectors in a stream as wide as theirs are small: percentiles of 80 are spread as by chance."""
+
+    def small(tensors: dict[str, torch.Tensor]) -> None:
+        # Set to ten times its largest, a neuron of a random model still moves the stream by little.
+        for layer in range(N_LAYERS):
+            tensors[f"model.decoder.layers.{layer}.fc2.weight"] *= 1e-3
+
+    warehouse = measured(tmp_path, "opt", small, scored=D_FFN)
+    percentiles = ingests.table(warehouse, "output_scores")["other_percentile"].to_numpy()
+    assert len(percentiles) > 30
+    # Six standard errors of the mean of so many numbers that are uniform from 0 to 100.
+    assert abs(percentiles.mean() - 50) < 6 * 100 / np.sqrt(12 * len(percentiles))
+    assert (percentiles > 95).mean() < 0.2
+
+
+def test_scores_are_as_counted_by_loops() -> None:
+    draw = np.random.default_rng(3)
+    for n_tokens in (1, 2, 7, 40):
+        # Many are equal.
+        logits = torch.from_numpy(draw.integers(-3, 3, (5, n_tokens)).astype(np.float64)).log_softmax(1)
+        best = torch.from_numpy(draw.choice(logits[0].numpy(), (5, 3)))
+        found = scored(logits, best)
+        for row in range(5):
+            for place in range(3):
+                rank = sum(1 for one in logits[row].tolist() if one > float(best[row, place]))
+                probability = math.exp(float(best[row, place]))
+                assert found.ranks[row, place] == rank
+                assert found.probabilities[row, place] == pytest.approx(probability)
+                assert found.output[row, place] == pytest.approx((1 - rank / n_tokens) * probability)
+
+
+def test_a_percentage_counts_half_of_equal_ones_and_leaves_the_neuron_itself_out() -> None:
+    own = np.array([0.5, 0.5, np.nan, 0.5])
+    others = np.array([[0.1, 0.5, 0.9, 0.5], [0.1, 0.2, 0.3, 9], [0.1, 0.1, 0.1, 0.1], [1, 1, 1, 1]])
+    is_other = np.array([[True, True, True, False], [True, True, True, False], [True] * 4, [False] * 4])
+    means, percentages = beside(own, others, is_other)
+    assert means.tolist() == pytest.approx([0.5, 0.2, np.nan, np.nan], nan_ok=True)
+    assert percentages.tolist() == pytest.approx([50, 100, np.nan, np.nan], nan_ok=True)
+
+
+def test_of_equal_extremes_the_skewness_of_its_scores_says_which_sign_a_neuron_has() -> None:
+    rows = torch.tensor([[1.0, 0], [1, 0], [1, 0], [-9, 0], [0, 0]])
+    vectors = torch.tensor([[1.0, 0], [-1, 0], [0, 1]])
+    assert skewed(vectors, rows).tolist() == [-1, 1, 1]
+
+
+def test_a_neuron_that_the_number_format_cannot_hold_has_no_score(tmp_path: Path) -> None:
+    def plant(tensors: dict[str, torch.Tensor]) -> None:
+        tensors["model.decoder.layers.1.fc2.weight"][:, 4] = 6e4
+        tensors["model.decoder.layers.1.fc1.weight"][4] = 0
+        tensors["model.decoder.layers.1.fc1.bias"][4] = 1
+
+    warehouse = measured(tmp_path, "opt", plant, scored=D_FFN, dtype="float16")
+    rows = {row["neuron"]: row for row in ingests.table(warehouse, "output_scores", "layer = 1").to_dicts()}
+    lacking = ("rank_best", "max_probability", "output_score", "other_score", "other_percentile")
+    assert [rows[4][name] for name in lacking] == [None] * len(lacking)
+    assert all(row["output_score"] is not None for neuron, row in rows.items() if neuron != 4)
+    assert check(warehouse) == []
 
 
 def test_the_sample_grows_with_the_number_and_is_verified(tmp_path: Path) -> None:
@@ -144,10 +221,15 @@ def test_the_sample_grows_with_the_number_and_is_verified(tmp_path: Path) -> Non
         for part in remeasure(warehouse, "tiny", weights=None, n_shards=2, progress=Silent())
         if isinstance(part, Remeasured) and part.job == "output_scores"
     ]
+    few = ingests.table(warehouse, "output_scores").to_dicts()
+    more = ingests.table(measured(tmp_path / "more", "llama", scored=7), "output_scores").to_dicts()
+    same = ("layer", "neuron", "pole", "n_others")
+    assert {tuple(row[name] for name in same) for row in few} < {tuple(row[name] for name in same) for row in more}
+    assert len(more) == 2 * 7
     with warehouse.reader() as connection:
         judged = [agreement(connection, part) for part in parts]
     assert (sum(one.n_rows for one in judged), sum(one.n_different for one in judged)) == (2 * 4, 0)
     with warehouse.writer() as connection:
-        connection.execute("update store.output_scores set other_score = other_score + 0.1 where layer = 0")
+        connection.execute("update store.output_scores set output_score = output_score + 0.1 where layer = 0")
     with warehouse.reader() as connection:
         assert sum(agreement(connection, part).n_different for part in parts) == 4
