@@ -27,6 +27,7 @@ class Allotted:
     sweep: SweepPlan | None  # how the text is swept; None if it is not
     weights: WeightsPlan | None  # what jobs that read weights take where no text is swept; None if one is
     passes_stream: bool  # whether jobs with a pass of their own read weights layer by layer
+    passes_bytes: int  # memory that the largest of them takes
 
     @property
     def is_tight(self) -> bool:
@@ -47,10 +48,10 @@ def budget_of(work: ModelWork) -> Budget:
 def allot(prepared: Prepared) -> Allotted:
     """How the budgets of memory and disk are kept, by whatever jobs are left to measure."""
     work, agenda, budget = prepared.work, prepared.agenda, budget_of(prepared.work)
-    passes_stream = _passes_stream([job for job, _ in agenda.passes], work.staging, budget)
+    passes = _passes([job for job, _ in agenda.passes], work.staging, budget)
     weights = [job.name for job, _ in agenda.weights]
     if prepared.corpus is None or not agenda.texts:
-        return Allotted(None, plan_weights(work.transformer.shape, weights, budget=budget), passes_stream)
+        return Allotted(None, plan_weights(work.transformer.shape, weights, budget=budget), *passes)
     chosen = plan_sweep(
         work.transformer,
         prepared.corpus,
@@ -62,11 +63,11 @@ def allot(prepared: Prepared) -> Allotted:
         free_bytes=budget.free_bytes,
         is_of_gpu=budget.is_of_gpu,
     )
-    return Allotted(chosen, None, passes_stream)
+    return Allotted(chosen, None, *passes)
 
 
-def _passes_stream(jobs: Sequence[PassJob], staging: Path, budget: Budget) -> bool:
-    """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory."""
+def _passes(jobs: Sequence[PassJob], staging: Path, budget: Budget) -> tuple[bool, int]:
+    """Whether jobs with a pass of their own read weights layer by layer to keep to the memory, and what they take."""
     for job in jobs:
         job.shards()
     files = [files.at_once for job in jobs if (files := job.files()) is not None]
@@ -83,7 +84,8 @@ def _passes_stream(jobs: Sequence[PassJob], staging: Path, budget: Budget) -> bo
             instead=" or make --batch-tokens smaller",
             is_of_gpu=budget.is_of_gpu,
         )
-    return resident > budget.memory_bytes
+    is_streamed = resident > budget.memory_bytes
+    return is_streamed, streamed if is_streamed else resident
 
 
 # Of one transaction, and of what it writes: measured on the models that ship with the package.
@@ -106,6 +108,7 @@ class ModelPlan:
         n_tokens: counted positions of the text, without each sequence's BOS, as the end report says; None likewise.
         sweep: how it would be read; None likewise.
         weights: what jobs that read only weights take, where no text is swept; None if one is.
+        passes_bytes: memory of the largest of the jobs with a pass of their own, which are measured one after another.
         forward_flops: of one pass over the text, without the vocabulary head.
         trial: what the estimate of hours rests on; None likewise.
         hours: how long loading, tokenizing, the sweep, the projections and publishing would take; None where neither
@@ -130,6 +133,7 @@ class ModelPlan:
     n_tokens: int | None
     sweep: SweepPlan | None
     weights: WeightsPlan | None
+    passes_bytes: int
     forward_flops: int
     trial: Trial | None
     hours: float | None
@@ -164,7 +168,7 @@ class ModelPlan:
         return [*anew, *([("up to date", ", ".join(self.up_to_date))] if self.up_to_date else [])]
 
     def _takes(self) -> list[tuple[str, str]]:
-        return [("sentences", f"{job}: {words}") for job, words in self.extents.items()]
+        return [("extent", f"{job}: {words}") for job, words in self.extents.items()]
 
     def _files(self) -> list[tuple[str, str]]:
         return [
@@ -176,7 +180,10 @@ class ModelPlan:
         takes = self.sweep or self.weights
         assert takes is not None
         entries = [
-            ("memory", f"up to {in_gb(takes.memory_bytes)} of {in_gb(self.memory_bytes)} allowed"),
+            (
+                "memory",
+                f"up to {in_gb(max(takes.memory_bytes, self.passes_bytes))} of {in_gb(self.memory_bytes)} allowed",
+            ),
             (
                 "disk",
                 f"up to {in_gb(takes.disk_bytes)} under {self.staging}, where {in_gb(self.free_bytes)} are free",
@@ -261,6 +268,7 @@ def _described(
         n_tokens=corpus.n_counted if corpus and sweep else None,
         sweep=sweep,
         weights=allotted.weights,
+        passes_bytes=allotted.passes_bytes,
         forward_flops=flops,
         trial=trial,
         hours=None if estimate is None else estimate.hours,

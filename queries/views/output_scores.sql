@@ -19,7 +19,7 @@
 --   untouched_score: The same of the same tokens in the model as it is.
 --   n_others: Random other neurons of the layer, at most 50.
 --   other_score: Mean of the same score over the tokens that these promote, with this neuron set; null where there are none.
---   other_percentile: Share of them with a smaller one, in percent, equal ones counting half: above 95 by chance in one of twenty.
+--   other_percentile: Share of them with a smaller one, in percent, equal ones counting half: 95 or more by chance at 3 of 51 neurons.
 --   input_score: Share of its strongest contexts of that sign whose token is among the 20; null before contexts were measured.
 --   input_other_score: The same over the lists of the layer's other neurons.
 with shown as (

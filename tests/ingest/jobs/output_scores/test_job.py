@@ -166,7 +166,8 @@ def test_where_vectors_are_shuffled_no_neuron_says_more_of_its_own_tokens_than_o
     assert len(percentiles) > 30
     # Six standard errors of the mean of so many numbers that are uniform from 0 to 100.
     assert abs(percentiles.mean() - 50) < 6 * 100 / np.sqrt(12 * len(percentiles))
-    assert (percentiles > 95).mean() < 0.2
+    # By chance 6%, of 40 neurons that share lists.
+    assert (percentiles >= 95).mean() < 0.2
 
 
 def test_scores_are_as_counted_by_loops() -> None:
