@@ -60,8 +60,8 @@ class OutputScoresJob(PassJob):
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "OutputScoresJob":
-        """As many as were asked for."""
-        return cls(context, n_neurons=request.scored)
+        """As many as were asked for, or as a layer has."""
+        return cls(context, n_neurons=min(request.scored, context.shape.d_ffn))
 
     @staticmethod
     def options(parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - a run's own
@@ -100,7 +100,7 @@ class OutputScoresJob(PassJob):
         transformer, shape = self.context.transformer, self.context.shape
         weights = transformer.blocks_bytes(is_resident=is_resident)
         table = 4 * shape.vocab_size * shape.d_model
-        n_ids = len(self.prompt_ids) * min(self.n_neurons, shape.d_ffn)
+        n_ids = len(self.prompt_ids) * self.n_neurons
         streams = 3 * n_ids * shape.d_model * 4
         working = max(_TOKENS, len(self.prompt_ids)) * (10 * shape.d_model + 4 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4
@@ -115,7 +115,7 @@ class OutputScoresJob(PassJob):
     def extent(self) -> str | None:
         """How many neurons are turned up, and what running the layers above them comes to."""
         shape = self.context.shape
-        n = min(self.n_neurons, shape.d_ffn)
+        n = self.n_neurons
         n_tokens = n * len(self.prompt_ids) * (shape.n_layers + 1) // 2
         return f"{n:,} neurons a layer, as much as reading {n_tokens:,} tokens"
 
