@@ -345,7 +345,9 @@ select
     selectivity.entropy as domain_entropy,
     case when selectivity.p <= (select largest_p from thresholds) then selectivity.domain end as selective_domain,
     answers.trigger_tokens,
-    readers.read_tokens
+    readers.read_tokens,
+    turned_up.output_score,
+    turned_up.other_percentile as output_percentile
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -370,4 +372,7 @@ left join entropies on entropies.layer = grid.layer and entropies.neuron = grid.
 left join store.selectivity as selectivity
     on selectivity.set_id = $model_id and selectivity.corpus_id = (select corpus_id from shown)
     and selectivity.layer = grid.layer and selectivity.neuron = grid.neuron
+left join store.output_scores as turned_up
+    on turned_up.set_id = $model_id and turned_up.corpus_id = (select corpus_id from shown)
+    and turned_up.layer = grid.layer and turned_up.neuron = grid.neuron
 order by grid.layer, grid.neuron;

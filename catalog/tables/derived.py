@@ -119,6 +119,16 @@ from (
 where measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
 """
 
+_FILL_OUTPUT_SCORE, _FILL_OUTPUT_PERCENTILE = (
+    f"""\
+update store.neuron_facts as facts set {name} = measured.{of}
+from store.output_scores as measured
+where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
+    and measured.layer = facts.layer and measured.neuron = facts.neuron
+"""
+    for name, of in (("output_score", "output_score"), ("output_percentile", "other_percentile"))
+)
+
 NEURON_FACTS = Table(
     "neuron_facts",
     "One flat row per neuron of the shown corpus, rebuilt by every publish and pin: what the view neurons reads.",
@@ -307,6 +317,21 @@ NEURON_FACTS = Table(
             nullable=True,
             since=34,
             filling=_FILL_READ_TOKENS,
+        ),
+        "output_score": Column(
+            DOUBLE,
+            "(1 - rank / W) * probability of the most probable token that it promotes, once it is set to ten times its "
+            "largest activation; null where the job output_scores did not draw it.",
+            nullable=True,
+            since=38,
+            filling=_FILL_OUTPUT_SCORE,
+        ),
+        "output_percentile": Column(
+            DOUBLE,
+            "Percent of the lists of other neurons of its layer whose score is then smaller; null likewise.",
+            nullable=True,
+            since=38,
+            filling=_FILL_OUTPUT_PERCENTILE,
         ),
     },
 )

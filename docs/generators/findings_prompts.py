@@ -1,8 +1,8 @@
 """What prompts and traits show of SmolLM2, in findings.md: `python -m docs.generators.findings_prompts PATH`.
 
 In the warehouse the file of `make real` was measured with `neurothek ingest smollm2-135m=FOLDER --tokens 15000` by the
-jobs projections, activity, contexts, entropy, selectivity and massive. Contrasts are kept in it; the last block tells
-of all interventions that it has. Names of blocks after the path write these alone.
+jobs projections, activity, contexts, entropy, selectivity, massive and output_scores. Contrasts are kept in it; the
+block "costs" tells of all interventions that it has. Names of blocks after the path write these alone.
 """
 
 import statistics
@@ -128,6 +128,7 @@ def main(path: str, *names: str) -> None:
                 "entropy": findings_traits.entropy,
                 "massive": findings_traits.massive,
                 "costs": findings_traits.costs,
+                "readers": findings_traits.readers,
             }.items()
         },
     }

@@ -1,5 +1,7 @@
 """The blocks of the findings page on what sets neurons of a real model apart, and what they are worth."""
 
+import polars as pl
+
 from docs.generators.findings_real import table
 from neurothek import Neurothek
 
@@ -40,6 +42,21 @@ select address, input_largest, output_channel, output_largest, output_ratio, out
 from massive_activations
 where model = $model and is_massive
 order by layer
+"""
+
+_READERS = """
+select
+    1 + least(floor(3 * depth), 2)::int as part,
+    input_score,
+    output_score,
+    other_score,
+    untouched_score,
+    is_reader,
+    least(n_contexts * input_other_score, 1) as reader_chance,
+    is_writer,
+    (1 + floor(n_others * 0.05)) / (n_others + 1) as writer_chance,
+from output_scores
+where model = $model and is_reader is not null and is_writer is not null
 """
 
 _COSTS = """
@@ -106,6 +123,37 @@ def massive(warehouse: Neurothek, model: str) -> str:
     ]
     header = ("neuron", "coefficient", "channel", "output", "times the mean", "position", "weight", "its share")
     return table(header, rows)
+
+
+def readers(warehouse: Neurothek, model: str) -> str:
+    """A row a third of the layers: neurons that read what they promote, that write it, and how both go together."""
+    neurons = warehouse.sql(_READERS, {"model": model})
+    parts = neurons.group_by("part").agg(
+        n=pl.len(),
+        reader=pl.col("is_reader").mean(),
+        reader_chance=pl.col("reader_chance").mean(),
+        writer=pl.col("is_writer").mean(),
+        writer_chance=pl.col("writer_chance").mean(),
+        both=(pl.col("is_reader") & pl.col("is_writer")).mean(),
+        output=pl.col("output_score").mean(),
+        other=pl.col("other_score").mean(),
+        untouched=pl.col("untouched_score").mean(),
+        correlation=pl.corr("input_score", "output_score", method="spearman"),
+    )
+    rows = [
+        [
+            _PARTS[row["part"] - 1],
+            f"{row['n']:,}",
+            f"{row['reader']:.1%} ({row['reader_chance']:.1%})",
+            f"{row['writer']:.1%} ({row['writer_chance']:.1%})",
+            f"{row['both']:.1%}",
+            f"{row['correlation']:.2f}",
+            *(f"{row[name]:.4f}" for name in ("output", "other", "untouched")),
+        ]
+        for row in parts.sort("part").to_dicts()
+    ]
+    header = ("layers", "neurons", "readers (chance: at most)", "writers (chance)", "both", "rank correlation")
+    return table((*header, "output score", "other lists", "untouched"), rows)
 
 
 def costs(warehouse: Neurothek, model: str) -> str:

@@ -214,7 +214,7 @@ class NeuronPage(TabularAnswer):
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
         relatives = f"{self.relatives.sentence()} {self.relatives.universal()}".strip()
-        more = (self.reads.sentence(), self._building(), self.changed.sentence(), relatives, lacking)
+        more = (self.reads.sentence(), self._building(), self.changed.sentence(), self._turned_up(), relatives, lacking)
         return " ".join(part for part in (*sentences, *more) if part)
 
     def _firing(self) -> str:
@@ -255,6 +255,14 @@ class NeuronPage(TabularAnswer):
         if self.facts["is_provably_dead"]:
             return f"No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
         return ""
+
+    def _turned_up(self) -> str:
+        score, percentile = self.facts["output_score"], self.facts["output_percentile"]
+        if score is None:
+            return ""
+        beside = "" if percentile is None else f", more than {percentile:.0f}% of other neurons' lists"
+        turned_up = "Once it is set to ten times its largest activation"
+        return f"{turned_up}, the tokens that it promotes have output score {score:.2g}{beside}."
 
     def _kind(self) -> str:
         kind, strength = self.facts["position_kind"], self.facts["position_strength"]

@@ -73,6 +73,8 @@
 --   selective_domain: The domain it is active in most, where its entropy is below the first percentile of shuffled domains; else null.
 --   trigger_tokens: Texts of the first three tokens that trigger it most; null before n-grams were counted.
 --   read_tokens: Texts of the first three tokens that its key, or its gate, reads; null before the job keys ran.
+--   output_score: How far the model says what it promotes once it is turned up; null where the job output_scores did not draw it. See output_scores, which has its input score, too.
+--   output_percentile: Percent of the lists of other neurons of its layer that the model then says less of; null likewise.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -128,6 +130,8 @@ measured as (
         facts.selective_domain,
         facts.trigger_tokens,
         facts.read_tokens,
+        facts.output_score,
+        facts.output_percentile,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -246,6 +250,8 @@ select
     measured.selective_domain,
     measured.trigger_tokens,
     measured.read_tokens,
+    measured.output_score,
+    measured.output_percentile,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

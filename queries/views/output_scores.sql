@@ -20,9 +20,16 @@
 --   n_others: Random other neurons of the layer, at most 50.
 --   other_score: Mean of the same score over the tokens that these promote, with this neuron set; null where there are none.
 --   other_percentile: Share of them with a smaller one, in percent, equal ones counting half: 95 or more by chance at 3 of 51 neurons.
---   input_score: Share of its strongest contexts of that sign whose token is among the 20; null before contexts were measured.
---   input_other_score: The same over the lists of the layer's other neurons.
-with shown as (
+--   n_contexts: Its strongest contexts of that sign; null before contexts were measured, like the columns after it.
+--   input_score: Share of its strongest contexts of that sign whose token is among the 20.
+--   input_other_score: Mean of the same over the lists of the layer's other neurons.
+--   is_reader: Its input score is above that mean.
+--   is_writer: Its output score is above untouched_score, and its percentile at least 95; null where it has no percentile.
+with thresholds as (
+    select
+        cast(95 as double) as least_percentile,
+),
+shown as (
     select
         model_id,
         corpus_id,
@@ -46,9 +53,16 @@ select
     scores.n_others,
     scores.other_score,
     scores.other_percentile,
+    input_scores.n_contexts,
     input_scores.input_score,
     input_scores.other_score as input_other_score,
+    input_scores.input_score > input_scores.other_score as is_reader,
+    case
+        when scores.other_percentile is not null
+            then scores.output_score > scores.untouched_score and scores.other_percentile >= thresholds.least_percentile
+    end as is_writer,
 from store.output_scores as scores
+cross join thresholds
 inner join shown on shown.model_id = scores.set_id and shown.corpus_id = scores.corpus_id
 inner join store.models as models on models.model_id = scores.set_id
 left join input_scores

@@ -1,7 +1,8 @@
--- One row per model: how many of its neurons are for one domain, move no logit, or follow token frequency, each beside chance.
--- Why: whether larger models have more of them. Models without the jobs selectivity, entropy and massive have nulls, and those
--- without any of them no row. From: selectivity, entropy_neurons and massive_activations. Sources: Tang et al. 2024, Stolfo et al.
--- 2024, Gurnee et al. 2024, Sun et al. 2024, Yu et al. 2024; the baselines are this project's.
+-- One row per model: how many of its neurons are for one domain, move no logit, follow token frequency, or write what they promote, each beside chance.
+-- Why: whether larger models have more of them. Models without the jobs selectivity, entropy, massive and output_scores have nulls,
+-- and those without any of them no row. From: selectivity, entropy_neurons, massive_activations and store.output_scores. Sources: Tang
+-- et al. 2024, Stolfo et al. 2024, Gurnee et al. 2024, Sun et al. 2024, Yu et al. 2024, Arad et al. 2025; the baselines are this
+-- project's.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -17,10 +18,14 @@
 --   n_frequency_neurons: Neurons whose scores follow token counts more than those of all random vectors, and which are so long.
 --   n_massive_layers: Layers whose FFN adds a number of at least 1000 times the mean size.
 --   n_super_weights: Those of them in which one weight makes at least half of it.
+--   n_scored: Neurons that were turned up.
+--   writer_share: Share of them whose own tokens the model then says more than untouched, and than at least 95% of the lists of 50 others.
+--   writer_chance: Share above so many lists if all were alike: about 3 of 51.
 --   corpus: The shown corpus.
 with thresholds as (
     select
         cast(100 as double) as above_all,
+        cast(95 as double) as least_percentile,
 ),
 selective as (
     select
@@ -57,6 +62,24 @@ massive as (
         sum(case when is_super_weight then cast(1 as bigint) else cast(0 as bigint) end) as n_super_weights,
     from massive_activations
     group by model
+),
+turned_up as (
+    select
+        scores.set_id,
+        scores.corpus_id,
+        count(*) as n_scored,
+        avg(
+            case
+                when scores.output_score > scores.untouched_score and scores.other_percentile >= thresholds.least_percentile
+                    then cast(1 as double)
+                else cast(0 as double)
+            end
+        ) as writer_share,
+        avg((1 + floor(scores.n_others * (100 - thresholds.least_percentile) / 100)) / (scores.n_others + 1)) as writer_chance,
+    from store.output_scores as scores
+    cross join thresholds
+    where scores.other_percentile is not null
+    group by scores.set_id, scores.corpus_id
 )
 select
     models.name as model,
@@ -72,10 +95,14 @@ select
     cast(entropies.n_frequency_neurons as bigint) as n_frequency_neurons,
     cast(massive.n_massive_layers as bigint) as n_massive_layers,
     cast(massive.n_super_weights as bigint) as n_super_weights,
+    turned_up.n_scored,
+    turned_up.writer_share,
+    turned_up.writer_chance,
     measured_corpora.corpus,
 from store.models as models
 left join selective on selective.model = models.name
 left join entropies on entropies.model = models.name
 left join massive on massive.model = models.name
 left join measured_corpora on measured_corpora.model_id = models.model_id and measured_corpora.is_shown
-where coalesce(selective.n_tested, entropies.n_neurons, massive.n_massive_layers) is not null
+left join turned_up on turned_up.set_id = models.model_id and turned_up.corpus_id = measured_corpora.corpus_id
+where coalesce(selective.n_tested, entropies.n_neurons, massive.n_massive_layers, turned_up.n_scored) is not null

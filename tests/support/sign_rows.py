@@ -50,6 +50,9 @@ STATEMENTS = (
     "insert into store.universality select one.set_id, other.set_id, one.corpus_id, one.layer, one.neuron, other.layer,"
     f" other.neuron, 0.75 - one.neuron / 64, 0.125, one.run_id from {_NEURONS} as one inner join {_NEURONS} as other"
     " on other.corpus_id = one.corpus_id and other.set_id <> one.set_id and other.layer = 0 and other.neuron = 1",
+    "insert into store.output_scores select set_id, corpus_id, layer, neuron, case when neuron % 2 = 0 then 'positive'"
+    " else 'negative' end, case when neuron % 2 = 0 then 20 else -20 end, neuron % 3, 0.5 / (1 + neuron),"
+    f" 0.25 / (1 + neuron), 0.125, 50, 0.0625, 100 - neuron % 5 * 25, run_id from {_NEURONS} as neurons",
     "insert into store.explanations select 'e' || set_id || '-' || layer || '-' || neuron, set_id, layer, neuron,"
     " 'positive', 'neuron', 'someone', 'names of months', null, timestamp '2026-01-01 00:00:00'"
     f" from {_NEURONS} as neurons where neuron < 2",
@@ -63,6 +66,9 @@ STATEMENTS = (
     " from store.contributions as contributions where contributions.set_id = facts.set_id"
     " and contributions.corpus_id = facts.corpus_id and contributions.layer = facts.layer"
     " and contributions.neuron = facts.neuron",
+    "update store.neuron_facts as facts set output_score = scores.output_score,"
+    " output_percentile = scores.other_percentile from store.output_scores as scores where scores.set_id = facts.set_id"
+    " and scores.corpus_id = facts.corpus_id and scores.layer = facts.layer and scores.neuron = facts.neuron",
 )
 
 

@@ -53,6 +53,12 @@ left join store.selectivity as selectivity
         and selectivity.corpus_id = facts.corpus_id
         and selectivity.layer = facts.layer
         and selectivity.neuron = facts.neuron
+left join store.output_scores as turned_up
+    on
+        turned_up.set_id = facts.set_id
+        and turned_up.corpus_id = facts.corpus_id
+        and turned_up.layer = facts.layer
+        and turned_up.neuron = facts.neuron
 left join store.neuron_effects as effects
     on
         effects.set_id = facts.set_id
@@ -84,6 +90,8 @@ where
     or (facts.is_frequency_neuron and entropy.count_correlation_percentile < 100)
     or facts.domain_entropy is distinct from selectivity.entropy
     or facts.selective_domain is distinct from case when selectivity.p <= 0.01 then selectivity.domain end
+    or facts.output_score is distinct from turned_up.output_score
+    or facts.output_percentile is distinct from turned_up.other_percentile
     or (facts.effective_frequency is null) <> (fired.effective_frequency is null)
     -- Sums of doubles by several threads differ in their last digits.
     or abs(facts.effective_frequency - fired.effective_frequency) > 1e-9

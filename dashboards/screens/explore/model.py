@@ -4,8 +4,9 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
-from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter, within
 from neurothek.dashboards.parts.explore.headlines import model_headline
 from neurothek.dashboards.parts.explore.layer_bars import FREQUENCY_BINS_OF_LAYERS, layers_html
 from neurothek.dashboards.parts.explore.map_of_neurons import pick_colour, show_map
@@ -13,7 +14,15 @@ from neurothek.dashboards.parts.explore.measured_jobs import show_measured
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
-from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, data_on, show_source, title_row
+from neurothek.dashboards.widgets.figures import (
+    Data,
+    data_of,
+    data_of_query,
+    data_on,
+    show_figure,
+    show_source,
+    title_row,
+)
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
 from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
@@ -28,6 +37,8 @@ LISTED = (
     *("address", "frequency", "effective_frequency", "is_dead", "is_negligible", "kurtosis", "value_norm"),
     *("activation_min", "activation_max", "pole", "top_tokens"),
 )
+SCORES = ("address", "input_score", "input_other_score", "output_score", "untouched_score", "other_percentile", "pole")
+INPUT_SCORE, OUTPUT_SCORE = spread.Number("input_score", is_log=False), spread.Number("output_score", is_log=True)
 BARS = "Lengths are relative to the largest of their column. Click a layer to open it."
 
 
@@ -49,7 +60,10 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     st.subheader("Measured jobs", anchor=False)
     show_measured(connection, model.name, corpus)
     st.caption(plain(summary(connection, model.name)))
-    if _wants_spread():
+    with Reading(connection, [model.name], corpus) as reader:
+        if _is_scored(reader, model.name) and _wants("Readers and writers", "readers"):
+            _readers_and_writers(reader, model.name)
+    if _wants("Distribution of any number over its neurons", "spread"):
         _spread(connection, model, corpus)
 
 
@@ -91,12 +105,55 @@ def _examples(layers: pl.DataFrame) -> int | None:
     return None if counts.is_empty() else int(counts[0])
 
 
-def _wants_spread() -> bool:
-    is_wanted = st.toggle(
-        "Distribution of any number over its neurons", value=address_value("spread") == "yes", key="spread"
-    )
-    remember(spread="yes" if is_wanted else None)
+def _wants(label: str, key: str) -> bool:
+    """Whether a part of the page that takes a while was asked for."""
+    is_wanted = st.toggle(label, value=address_value(key) == "yes", key=key)
+    remember(**{key: "yes" if is_wanted else None})
     return is_wanted
+
+
+_SCORED = "select count(output_score) > 0 as is_scored from neurons where model = $model"
+
+
+def _is_scored(reader: Reading, name: str) -> bool:
+    return bool(data_of_query(reader, "is_scored", _SCORED, {"model": name}).frame.item())
+
+
+def _readers_and_writers(reader: Reading, name: str) -> None:
+    data = data_of(reader, "readers_and_writers", {"model": name})
+    if data.frame.is_empty():
+        st.caption("Input scores need the strongest contexts of these neurons, which were not measured on this corpus.")
+        return
+    neurons = data.frame
+    drawn = spread.sample(neurons)
+    selected = show_figure(
+        "Readers and writers",
+        lambda theme: spread.scatter(drawn, INPUT_SCORE, OUTPUT_SCORE, ACCENT[theme]),
+        f"{told_of_readers(neurons)} Each point is a neuron; drag a rectangle to list those inside it.",
+        data,
+        source="Source: Arad et al. 2025; what is compared with chance is this project's.",
+        own_legend=True,
+        selects=True,
+    )
+    rectangle = selected.get("chosen") or {}
+    chosen = within(neurons, rectangle) if rectangle else neurons.filter("is_reader", "is_writer")
+    kind = "inside it" if rectangle else "that read and write their tokens"
+    st.subheader(f"{chosen.height:,} neurons {kind}", anchor=False)
+    tables.link_to_neurons(chosen, SCORES, key="readers-neurons", height=280)
+
+
+def told_of_readers(neurons: pl.DataFrame) -> str:
+    """How many neurons read their tokens, write them, and do both.
+
+    Args:
+        neurons: rows with is_reader and is_writer.
+    """
+    readers, writers = neurons.get_column("is_reader"), neurons.get_column("is_writer")
+    return (
+        f"Of {neurons.height:,} neurons {readers.sum():,} are strongest at tokens that they promote more often than the"
+        f" lists of other neurons are. Once turned up, {writers.sum():,} make the model say theirs, more than 95% of"
+        f" other lists, as 6% would by chance; {(readers & writers).sum():,} do both."
+    )
 
 
 def _spread(connection: duckdb.DuckDBPyConnection, model: KnownModel, corpus: str | None) -> None:

@@ -387,6 +387,8 @@ MORE_DAMAGE = {
         "update store.neuron_facts set is_frequency_neuron = true",
         "update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",
         "update store.neuron_facts set effect_on_loss = 1 where rowid = 0",
+        "update store.neuron_facts set output_score = output_score / 2 where output_score is not null",
+        "update store.neuron_facts set output_percentile = 50.5 where output_score is not null",
     ),
     "tables are no prose": tuple(
         f"""update store.corpora set recipe = replace(recipe, '.txt"', '{end}"')"""

@@ -118,6 +118,9 @@ def test_traits_stand_beside_chance_where_they_were_measured(full_path: Path, tm
             assert row["selective_share"] == printed["selective"]
             assert (row["n_super_weights"], row["n_massive_layers"]) == (printed["super weights"], printed["massive"])
             assert (row["n_super_weights"], row["shuffled_share"] > 0) == (row["n_massive_layers"], True)
+            assert (row["writer_share"], row["writer_chance"]) == (printed["writers"], printed["writers by chance"])
+            assert row["writer_chance"] == pytest.approx(3 / 51)
         connection.execute("delete from store.entropy")
         section = next(one for one in compare(connection, ["tiny-1m"]).sections() if one.title == "traits of neurons")
-        assert section.frame.columns == ["model", "selective", "shuffled", "massive", "super weights"]
+        writers = ["writers", "writers by chance"]
+        assert section.frame.columns == ["model", "selective", "shuffled", "massive", "super weights", *writers]

@@ -35,7 +35,7 @@ MADE_ELSEWHERE = {
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),
     "traits_by_model",
     *("universality", "universality_by_layer"),
-    "output_scores",
+    *("output_scores", "readers_and_writers_by_layer"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
 test_shortcut_views shortcuts, test_exit_views exits, test_pole_views poles, test_read_agreement reads,

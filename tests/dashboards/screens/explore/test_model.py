@@ -16,6 +16,7 @@ from neurothek.dashboards.charts.maps.neuron_map import cells_of_a_row
 from neurothek.dashboards.parts.explore.measured_jobs import JOBS
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.statements import filled
+from tests.support import sign_rows
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -144,3 +145,25 @@ def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Pa
     (chips,) = [element.proto.body for element in opened.get("html") if "nt-chips" in element.proto.body]
     absent = set(re.findall(r'<span class="nt-chip nt-absent"[^>]*>([^<]+)</span>', chips))
     assert absent == {name.replace("_", " ") for name in JOBS} - {"projections", "poles"}
+
+
+def test_readers_and_writers_are_drawn_where_they_were_measured(page: Opener, full_path: Path, tmp_path: Path) -> None:
+    assert "Readers and writers" not in [one.label for one in page(full_path, "model", model="gelu-1m").toggle]
+    path = tmp_path / "w.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        sign_rows.insert(connection)
+        query = "from output_scores where model = 'gelu-1m' and is_reader is not null and is_writer is not null"
+        rows = connection.sql(query).pl().to_dicts()
+    assert "are strongest at tokens" not in text(page(path, "model", model="gelu-1m"))
+    opened = page(path, "model", model="gelu-1m", readers="yes")
+    assert [error.message for error in opened.exception] == []
+    readers, writers = (sum(row[name] for row in rows) for name in ("is_reader", "is_writer"))
+    both = sum(row["is_reader"] and row["is_writer"] for row in rows)
+    assert writers > 0
+    shown = text(opened)
+    assert f"Of {len(rows)} neurons {readers} are strongest at tokens that they promote more often" in shown
+    assert f"Once turned up, {writers} make the model say theirs" in shown
+    assert f"by chance; {both} do both." in shown
+    assert f"{both} neurons that read and write their tokens" in "".join(one.value for one in opened.subheader)
+    assert "from output_scores" in "".join(str(one.value) for one in opened.code)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
 
+import neurothek
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
@@ -199,6 +201,72 @@ def test_of_equal_extremes_the_skewness_of_its_scores_says_which_sign_a_neuron_h
     rows = torch.tensor([[1.0, 0], [1, 0], [1, 0], [-9, 0], [0, 0]])
     vectors = torch.tensor([[1.0, 0], [-1, 0], [0, 1]])
     assert skewed(vectors, rows).tolist() == [-1, 1, 1]
+
+
+def test_layers_sum_up_readers_and_writers_as_counted_by_loops(tmp_path: Path) -> None:
+    warehouse = measured(tmp_path, "llama", scored=D_FFN - 3)
+    with warehouse.reader() as connection:
+        rows = connection.sql("from output_scores").pl().to_dicts()
+        layers = connection.sql("from readers_and_writers_by_layer order by layer").pl().to_dicts()
+        facts = connection.sql("select layer, neuron, output_score, output_percentile from neurons").fetchall()
+    assert [layer["layer"] for layer in layers] == [0, 1]
+    for layer in layers:
+        found = [row for row in rows if row["layer"] == layer["layer"] and row["input_score"] is not None]
+        n = len(found)
+        assert [row["is_reader"] for row in found] == [row["input_score"] > row["input_other_score"] for row in found]
+        readers = [row["input_score"] > row["input_other_score"] for row in found]
+        writers = [row["output_score"] > row["untouched_score"] and row["other_percentile"] >= 95 for row in found]
+        chances = [
+            sum(1 for above in range(row["n_others"] + 1) if 100 * above <= 5 * row["n_others"]) / (row["n_others"] + 1)
+            for row in found
+        ]
+        expected = {
+            "n_neurons": n,
+            "reader_share": sum(readers) / n,
+            "reader_chance": sum(min(1, row["n_contexts"] * row["input_other_score"]) for row in found) / n,
+            "writer_share": sum(writers) / n,
+            "writer_chance": sum(chances) / n,
+            "both_share": sum(map(all, zip(readers, writers, strict=True))) / n,
+            "output_other_score": sum(row["other_score"] for row in found) / n,
+        } | {name: sum(row[name] for row in found) / n for name in ("input_score", "output_score", "untouched_score")}
+        assert n == D_FFN - 3
+        assert {name: layer[name] for name in expected} == pytest.approx(expected)
+        pairs = [(row["input_score"], row["output_score"]) for row in found]
+        is_flat = len({pair[0] for pair in pairs}) == 1
+        correlation = None if is_flat else spearmanr(*zip(*pairs, strict=True)).statistic
+        assert layer["rank_correlation"] == pytest.approx(correlation)
+    of_rows = {(row["layer"], row["neuron"]): (row["output_score"], row["other_percentile"]) for row in rows}
+    assert {fact[:2]: fact[2:] for fact in facts if fact[2] is not None} == of_rows
+    with warehouse.writer() as connection:
+        # Neurons that are all alike have no order.
+        connection.execute("update store.output_scores set output_score = 0.5 where layer = 1")
+    with warehouse.reader() as connection:
+        (alike,) = connection.sql(
+            "select rank_correlation from readers_and_writers_by_layer where layer = 1"
+        ).fetchall()
+    assert alike == (None,)
+
+
+def test_a_planted_neuron_that_reads_and_writes_a_word_is_told_as_both(tmp_path: Path) -> None:
+    def plant(tensors: dict[str, torch.Tensor]) -> None:
+        # In the last layer nothing comes after it but the final norm; the block before adds little.
+        embedding = tensors["model.decoder.embed_tokens.weight"]
+        embedding[token] = 2 * embedding[token]
+        key = 20 * embedding[token] / tensors["model.decoder.layers.1.final_layer_norm.weight"]
+        tensors["model.decoder.layers.1.fc1.weight"][4] = key
+        tensors["model.decoder.layers.1.fc2.weight"][:, 4] = 0.1 * embedding[token]
+
+    token = int(load(models.build(tmp_path / "words", "opt", d_model=16)).encode([" river"])[0][-1])
+    warehouse = measured(tmp_path, "opt", plant, scored=D_FFN)
+    with warehouse.reader() as connection:
+        (row,) = connection.sql("from output_scores where layer = 1 and neuron = 4").pl().to_dicts()
+        (layer,) = connection.sql("from readers_and_writers_by_layer where layer = 1").pl().to_dicts()
+    assert row["input_score"] > 0.5 > row["input_other_score"]
+    assert row["output_score"] > 0.5 > row["untouched_score"]
+    page = neurothek.open(warehouse.path).neuron(row["address"])
+    shown = f"output score {row['output_score']:.2g}, more than {row['other_percentile']:.0f}% of other neurons' lists"
+    assert shown in page.summary
+    assert layer["reader_share"] >= 1 / layer["n_neurons"]
 
 
 def test_a_neuron_that_the_number_format_cannot_hold_has_no_score(tmp_path: Path) -> None:
