@@ -164,7 +164,7 @@ def skewed(
     return np.array(signs, dtype=np.int64)
 
 
-def last_streams(
+def turned_up_streams(
     transformer: Transformer,
     entered: Float[Tensor, "1 time d_model"],
     layer: int,
@@ -199,7 +199,7 @@ def last_streams(
 
 
 @dataclass(frozen=True)
-class Scores:
+class ListScores:
     """[rows lists] of lists of tokens in predictions; not a number where a prediction is none."""
 
     ranks: Int[np.ndarray, "rows lists"]  # tokens more probable than the most probable listed one
@@ -207,24 +207,26 @@ class Scores:
     output: Float[np.ndarray, "rows lists"]  # (1 - rank / vocabulary) * probability
 
 
-def scored(log_probabilities: Float[Tensor, "rows vocab"], best: Float[Tensor, "rows lists"]) -> Scores:
+def scored(log_probabilities: Float[Tensor, "rows vocab"], best: Float[Tensor, "rows lists"]) -> ListScores:
     """Scores of lists whose most probable tokens are `best`."""
     n_tokens = log_probabilities.shape[1]
     ordered = log_probabilities.sort(dim=1).values
     ranks = n_tokens - torch.searchsorted(ordered, best.contiguous(), right=True)
     probabilities = best.exp()
     output = (1 - ranks / n_tokens) * probabilities
-    return Scores(*(numbers.cpu().numpy() for numbers in (ranks, probabilities, output)))
+    return ListScores(*(numbers.cpu().numpy() for numbers in (ranks, probabilities, output)))
 
 
 def beside(
-    own: Float[np.ndarray, " rows"], others: Float[np.ndarray, "rows lists"], is_other: Bool[np.ndarray, "rows lists"]
+    own_scores: Float[np.ndarray, " rows"],
+    others: Float[np.ndarray, "rows lists"],
+    is_other: Bool[np.ndarray, "rows lists"],
 ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
     """([rows], [rows]) mean of each row's other scores, and the percentage below its own, equal ones counting half."""
     n = np.maximum(is_other.sum(1), 1)
-    below = (others < own[:, None]) + 0.5 * (others == own[:, None])
+    below = (others < own_scores[:, None]) + 0.5 * (others == own_scores[:, None])
     means, percentiles = (np.where(is_other, one, 0).sum(1) / n for one in (others, 100 * below))
-    is_told = is_other.any(1) & ~np.isnan(own)
+    is_told = is_other.any(1) & ~np.isnan(own_scores)
     return np.where(is_told, means, np.nan), np.where(is_told, percentiles, np.nan)
 
 
@@ -276,19 +278,21 @@ class _Layers:
         )
         strongest = np.where(signs < 0, active["least"].to_numpy(), active["most"].to_numpy())
         values = (TIMES * strongest[places]).tolist()
-        last = last_streams(self.job.context.transformer, self.streams[layer], layer, neurons[places].tolist(), values)
-        own, other_scores = self._scored(last, lists, other_lists)
+        last = turned_up_streams(
+            self.job.context.transformer, self.streams[layer], layer, neurons[places].tolist(), values
+        )
+        scores, other_scores = self._scored(last, lists, other_lists)
         is_other = neurons[places][:, None] != neurons[others]
-        other_means, percentiles = beside(own.output[:, 0], other_scores, is_other)
-        is_number = ~np.isnan(own.output[:, 0])
+        other_means, percentiles = beside(scores.output[:, 0], other_scores, is_other)
+        is_number = ~np.isnan(scores.output[:, 0])
         columns = {
             "layer": [layer] * len(places),
             "neuron": neurons[places],
             "pole": np.where(signs[places] < 0, "negative", "positive"),
             "value": values,
-            "rank_best": pl.Series(own.ranks[:, 0]).set(pl.Series(~is_number), None),
-            "max_probability": pl.Series(own.probabilities[:, 0], nan_to_null=True),
-            "output_score": pl.Series(own.output[:, 0], nan_to_null=True),
+            "rank_best": pl.Series(scores.ranks[:, 0]).set(pl.Series(~is_number), None),
+            "max_probability": pl.Series(scores.probabilities[:, 0], nan_to_null=True),
+            "output_score": pl.Series(scores.output[:, 0], nan_to_null=True),
             "untouched_score": self._untouched(lists),
             "n_others": is_other.sum(1),
             "other_score": pl.Series(other_means, nan_to_null=True),
@@ -317,19 +321,19 @@ class _Layers:
         last: Float[Tensor, "neurons d_model"],
         lists: Int[Tensor, "neurons listed"],
         other_lists: Int[Tensor, "others listed"],
-    ) -> tuple[Scores, Float[np.ndarray, "neurons others"]]:
+    ) -> tuple[ListScores, Float[np.ndarray, "neurons others"]]:
         """Scores of each neuron's own list, and the output scores of the lists of others."""
         parts = []
         at_once = max(1, _SLICE // len(self._rows))
-        for streams, own in zip(pieces(last, at_once), pieces(lists, at_once), strict=True):
+        for streams, own_lists in zip(pieces(last, at_once), pieces(lists, at_once), strict=True):
             log_probabilities = self._log_probabilities(streams)
-            best = log_probabilities.gather(1, own).amax(dim=1, keepdim=True)
+            best = log_probabilities.gather(1, own_lists).amax(dim=1, keepdim=True)
             best_others = log_probabilities[:, other_lists].amax(dim=2)
             parts.append(scored(log_probabilities, torch.cat([best, best_others], dim=1)))
         ranks, probabilities, output = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("ranks", "probabilities", "output")
         )
-        return Scores(ranks[:, :1], probabilities[:, :1], output[:, :1]), output[:, 1:]
+        return ListScores(ranks[:, :1], probabilities[:, :1], output[:, :1]), output[:, 1:]
 
     def _untouched(self, lists: Int[Tensor, "neurons listed"]) -> Float[np.ndarray, " neurons"]:
         """[neurons] output score of each list in the model as it is."""
