@@ -597,6 +597,7 @@ SHOWN: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("search", {"triggered_by": "the", "models": "one"}),
     ("search", {"like": "one/L0N3"}),
     ("model", {"model": "one"}),
+    ("model", {"model": "one", "readers": "yes"}),
     ("layer", {"model": "one", "layer": "1"}),
     ("neuron", {"neuron": "one/L0N3"}),
     ("clusters", {"model": "one"}),
