@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from neurothek.catalog.problems import Invalid
 from neurothek.dashboards.widgets.address import address_value, asked_models, asked_number, own_key, remember
 from neurothek.queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
 
@@ -21,6 +22,7 @@ _FOLDED = (
         "match_all",
         "exact",
         "reads",
+        "explained",
         "score",
         "variants",
         "scripts",
@@ -42,11 +44,12 @@ class SearchRequest:
     by_score: bool  # whether exact scores are wanted, from the weights
     side_by_side: bool  # whether each model has a column of its own
     as_table: bool = False  # whether the neurons are wanted as a table to sort
+    explained: bool = False  # whether the words are those of explanations
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was asked for yet."""
-        return not (self.question.is_about_tokens or self.question.triggered_by or self.like)
+        return not (self.explained or self.question.is_about_tokens or self.question.triggered_by or self.like)
 
 
 def ask(models: Sequence[str]) -> SearchRequest:
@@ -90,7 +93,22 @@ def ask(models: Sequence[str]) -> SearchRequest:
         alive=bool(fields["alive"]),
         reads=bool(fields["reads"]),
     )
-    return SearchRequest(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
+    explained = bool(fields["explained"])
+    if explained:
+        _require_words_alone()
+    return SearchRequest(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table, explained)
+
+
+def _require_words_alone() -> None:
+    """Refuse conditions that are about tokens where explanations are asked for, as the command does."""
+    given = [name for name in (*_FOLDED, "side", "concept", "beside") if address_value(name)]
+    for name in given:
+        if name not in ("explained", "models", "limit"):
+            raise Invalid(
+                f"words of explanations cannot be combined with {name.replace('_', ' ')}",
+                "clear that condition, or switch off “In explanations”",
+                option=name,
+            )
 
 
 def words_of(typed: str) -> tuple[str, ...]:
@@ -157,6 +175,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
 
 _SWITCHES = (
     ("Read the words", "reads", "Neurons whose key likes the words' embeddings most, where the job keys ran."),
+    ("In explanations", "explained", "Neurons whose explanations, made with the command explain, hold all words."),
     ("Match every word", "match_all", None),
     ("Exact tokens", "exact", "Case and white space matter; · stands for a space."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),

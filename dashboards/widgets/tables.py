@@ -155,6 +155,7 @@ def _columns() -> dict[str, Any]:
         _of_exits,
         _of_interventions,
         _of_annotations,
+        _of_explanations,
     )
     return {name: column for part in parts for name, column in part().items()}
 
@@ -394,3 +395,17 @@ def _of_annotations() -> dict[str, Any]:
         ),
         "mean_jaccard": _share("tokens", "Mean overlap of the tokens that they mark."),
     }
+
+
+def _of_explanations() -> dict[str, Any]:
+    highest = "The highest of its controls: a score at or below it says nothing of the neuron."
+    scores = {
+        name: _number(name, format="%.2f", help=more)
+        for name, more in (
+            ("detection", "Balanced accuracy of which contexts fit the explanation; by chance 0.5."),
+            ("fuzzing", "Balanced accuracy of which marked tokens fit the explanation; by chance 0.5."),
+            ("intruder", "Share of odd contexts that were named, without the explanation; by chance 0.2."),
+        )
+    }
+    controls = {f"{name}_control": _number("control", format="%.2f", help=highest) for name in scores}
+    return {"explanation": _text("explanation", width="large"), **scores, **controls}

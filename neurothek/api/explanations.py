@@ -27,6 +27,7 @@ def plan_explanations(
     allow_http: bool = False,
     answer_tokens: int = 200,
     timeout: float = 120.0,
+    parallel: int = 4,
     seed: int = 0,
     force: bool = False,
 ) -> "ExplanationPlan":
@@ -34,7 +35,7 @@ def plan_explanations(
 
     Args:
         model: name of the model.
-        endpoint: URL of an OpenAI-compatible server, such as "http://localhost:8000/v1".
+        endpoint: URL of an OpenAI-compatible server, such as "http://localhost:8000/v1"; /v1 may be left out.
         model_name: the language model that explains and judges, by the name that the endpoint knows.
         where: a condition on the view `neurons` that they meet.
         neurons: their addresses.
@@ -44,6 +45,7 @@ def plan_explanations(
         allow_http: whether other machines than this one may be asked without encryption.
         answer_tokens: most tokens of an answer; more for language models that think first.
         timeout: seconds for one whole answer.
+        parallel: calls under way at a time, at most 256; the answers are kept in the same order whatever it is.
         seed: seed of all draws.
         force: whether to ask again for what the warehouse keeps.
 
@@ -60,7 +62,7 @@ def plan_explanations(
         >>> planned.n_explanations
         4
     """
-    from neurothek.queries.explain.endpoint import open_endpoint
+    from neurothek.queries.explain.endpoint import MOST_PARALLEL, open_endpoint
     from neurothek.queries.explain.plans import plan, read_brought
     from neurothek.queries.search.chosen import neurons_named, neurons_where
 
@@ -70,6 +72,7 @@ def plan_explanations(
     for option, value, least, most in (
         ("answer_tokens", answer_tokens, 1, 100_000),
         ("timeout", timeout, 0.01, 3_600),
+        ("parallel", parallel, 1, MOST_PARALLEL),
         ("seed", seed, 0, 2**63 - 1),
     ):
         if not least <= value <= most:
@@ -81,6 +84,7 @@ def plan_explanations(
         allow_http=allow_http,
         timeout_seconds=timeout,
         answer_tokens=answer_tokens,
+        parallel=parallel,
     )
     with base.reader() as connection:
         places: Sequence[tuple[int, int]] = ()
@@ -109,14 +113,18 @@ def explain_neurons(base: "Neurothek", planned: "ExplanationPlan", *, progress: 
         An answer with the polars frames `explanations` and `scores`; `notes` say what failed.
 
     Raises:
+        Unavailable: the endpoint answers nothing at all; then nothing is stored.
         NeurothekError: the warehouse cannot be written, or the model was removed meanwhile.
 
     Example:
         >>> planned = warehouse.plan_explanations(
         ...     "mini-opt-0.7m", endpoint="http://localhost:9", model_name="any", neurons=["mini-opt-0.7m/L1N3"]
         ... )
-        >>> warehouse.explain_neurons(planned).explanations.height  # nobody answers there
-        0
+        >>> try:
+        ...     warehouse.explain_neurons(planned)
+        ... except neurothek.NeurothekError as error:  # nobody answers there
+        ...     print(error.hint)
+        start the server, or correct the host and port of --endpoint
     """
     from neurothek.queries.explain.pages import explanations_page
     from neurothek.queries.explain.plans import ExplanationPlan

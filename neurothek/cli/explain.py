@@ -56,6 +56,13 @@ from neurothek.cli.printing import show_tables
     show_default=True,
     help="Seconds for one whole answer.",
 )
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 256),
+    default=4,
+    show_default=True,
+    help="Calls at a time; a server that answers one after the other is best asked with 1.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of all draws.")
 @click.option("--plan", is_flag=True, help="Print what would be sent, and send nothing.")
 @click.option("--yes", is_flag=True, help="Send the calls without asking.")

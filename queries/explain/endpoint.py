@@ -1,49 +1,60 @@
-"""An OpenAI-compatible chat server: what is sent to it, how long it may take, and what counts as its answer."""
+"""An OpenAI-compatible chat server: where it is, how long it may take, and how several calls at a time share it."""
 
 import email.utils
 import ipaddress
-import json
 import os
 import queue
 import re
+import socket
 import ssl
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from time import sleep
-from typing import Any
+from time import monotonic
+from types import TracebackType
+from typing import Self
 
 import httpx2
 
 from neurothek.catalog.problems import Invalid, Refused
-from neurothek.catalog.spelling import is_text
-
-Messages = Sequence[Mapping[str, str]]
+from neurothek.queries.explain.wire import (
+    Dialect,
+    Failure,
+    Messages,
+    ServerError,
+    answer_text,
+    is_of_the_model,
+    model_names,
+    refusal,
+    server_error,
+)
 
 MOST_BYTES = 2**20
 """Of an answer's body."""
+
+MOST_PARALLEL = 256
 
 _ATTEMPTS = 4
 _BACKOFF_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 60.0
 """A server that wants a longer one is not asked again."""
 
-_AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
-_FOR_GOOD = frozenset({400, 401, 403, 404, 405, 410, 422})
-"""No other question would fare better."""
+_MOST_WAYS = 6
+"""An address, another one, and three settings that a server may not take."""
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_LISTING_SECONDS = 10.0
+_SHOWN_NAMES = 10
+
+_AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-
-@dataclass(frozen=True)
-class Failure:
-    """No answer to one question."""
-
-    why: str  # in a few words, none of them the endpoint's
-    is_final: bool = False  # whether no other question would be answered either
+_IS_IT_ON = "start the server, or correct the host and port of --endpoint"
+_ITS_CERTIFICATE = "name a file that holds its certificate in the environment variable SSL_CERT_FILE"
+_LATER = (
+    "raise --timeout, or lower --parallel: of calls that a server takes one at a time, each waits for those before it"
+)
 
 
 @dataclass(frozen=True)
@@ -55,119 +66,245 @@ class Endpoint:
     key: str = field(default="", repr=False)  # sent to the server as a bearer token; empty: none
     timeout_seconds: float = 120.0  # for one whole answer
     answer_tokens: int = 200  # that an answer may have
+    parallel: int = 4  # calls at a time
+    other_url: str = ""  # on the same server, where nothing is at `url`; empty: none
 
     @property
     def shown_url(self) -> str:
         """The URL without what may hold a secret."""
         return self.url.partition("?")[0]
 
-    def body(self, messages: Messages) -> dict[str, Any]:
-        """One question, as it is sent."""
-        return {
-            "model": self.model,
-            "messages": [dict(message) for message in messages],
-            "temperature": 0,
-            "max_tokens": self.answer_tokens,
-            "stream": False,
-        }
 
-    def answer(self, messages: Messages) -> str | Failure:
-        """What the language model says, or why it says nothing; a server in trouble is asked again a few times."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            outcome = self._within_time(messages)
-            if not isinstance(outcome, _Trouble):
-                return outcome
-            pause = outcome.retry_seconds
-            if pause is None:
-                pause = _BACKOFF_SECONDS * 2 ** (attempt - 1)
-            if attempt == _ATTEMPTS or pause > _LONGEST_WAIT_SECONDS:
-                return Failure(outcome.why)
-            sleep(pause)
-        raise AssertionError("the last attempt returns")
+@dataclass(frozen=True)
+class _Way:
+    """An address and a dialect: what calls use until the server wants others."""
 
-    def _within_time(self, messages: Messages) -> "str | Failure | _Trouble":
-        """One attempt, in a thread that is left alone if the time is over: a server may send a byte a minute."""
-        outcomes: queue.Queue[str | Failure | _Trouble] = queue.Queue()
-        client = httpx2.Client(
-            verify=_certificates(), trust_env=False, follow_redirects=False, timeout=self.timeout_seconds
-        )
-
-        def ask() -> None:
-            try:
-                outcomes.put(self._attempt(client, messages))
-            except httpx2.TimeoutException:
-                outcomes.put(Failure("timeout"))
-            except (httpx2.TransportError, OSError):
-                outcomes.put(_Trouble("no connection"))
-            except (httpx2.HTTPError, httpx2.StreamError, ValueError, RuntimeError):
-                outcomes.put(Failure("unreadable answer"))
-
-        threading.Thread(target=ask, daemon=True, name="explain").start()
-        try:
-            return outcomes.get(timeout=self.timeout_seconds)
-        except queue.Empty:
-            return Failure("timeout")
-        finally:
-            client.close()
-
-    def _attempt(self, client: httpx2.Client, messages: Messages) -> "str | Failure | _Trouble":
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "neurothek"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
-        with client.stream("POST", self.url, json=self.body(messages), headers=headers) as response:
-            if response.is_redirect:
-                return Failure("redirect to another address, which is not followed", is_final=True)
-            if response.status_code in _AGAIN:
-                return _Trouble(f"status {response.status_code}", _retry_after(response.headers.get("Retry-After")))
-            if response.status_code != 200:
-                return Failure(f"status {response.status_code}", is_final=response.status_code in _FOR_GOOD)
-            body = bytearray()
-            for chunk in response.iter_raw():
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    return Failure("answer of more than a megabyte")
-        return self._text(bytes(body))
-
-    def _text(self, body: bytes) -> str | Failure:
-        text = _content(body)
-        if isinstance(text, Failure):
-            return text
-        if self.key and self.key in text:
-            # Whatever a server does with it: it is neither stored nor shown.
-            return Failure("answer that repeats the key")
-        text = _THOUGHT.sub("", text).strip()
-        return text or Failure("answer without a text")
+    url: str
+    dialect: Dialect
 
 
-def _content(body: bytes) -> str | Failure:
-    """The text in the first choice of an answer."""
-    try:
-        answer = json.loads(body)
-        choice = answer["choices"][0]
-        text, reason = choice["message"]["content"], choice.get("finish_reason")
-    except (ValueError, RecursionError):
-        return Failure("answer that is not JSON")
-    except (KeyError, IndexError, TypeError, AttributeError):
-        return Failure("answer without a text")
-    if reason == "length":
-        return Failure("answer cut off at its longest")
-    if not isinstance(text, str) or not is_text(text) or "\0" in text:
-        return Failure("answer without a text")
-    return text
+@dataclass(frozen=True)
+class _Reply:
+    """What a server sends back."""
+
+    status: int
+    body: bytes
+    retry_seconds: float | None = None  # as the server says; None if it does not
 
 
 @dataclass(frozen=True)
 class _Trouble:
     """No answer now, but perhaps soon."""
 
-    why: str
-    retry_seconds: float | None = None  # as the server says; None if it does not
+    failure: Failure
+    retry_seconds: float | None = None
+    is_away: bool = False  # nobody was reached at all
+
+
+class Session:
+    """Calls to an endpoint, from several threads: they share connections, what it takes, and when it wants rest."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._lock = threading.Lock()
+        self._way = _Way(endpoint.url, Dialect())
+        self._idle: list[httpx2.Client] = []
+        self._busy: set[httpx2.Client] = set()
+        self._rest_until = 0.0
+        self._has_answered = False
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Send nothing any more, and wait for nobody: calls under way end without an answer."""
+        self._closed.set()
+        with self._lock:
+            clients = [*self._idle, *self._busy]
+        for client in clients:
+            client.close()
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the server takes, as far as it is known."""
+        return self._way.dialect
+
+    def answer(self, messages: Messages) -> str | Failure:
+        """What the language model says, or why it says nothing; a server in trouble is asked again a few times."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._rest()
+            if self._closed.is_set():
+                break
+            outcome = self._exchange(messages)
+            if not isinstance(outcome, _Trouble):
+                return outcome
+            if outcome.is_away and not self._has_answered:
+                return replace(outcome.failure, is_final=True)
+            pause = outcome.retry_seconds
+            if pause is None:
+                pause = _BACKOFF_SECONDS * 2 ** (attempt - 1)
+            if attempt == _ATTEMPTS or pause > _LONGEST_WAIT_SECONDS:
+                return outcome.failure
+            with self._lock:
+                self._rest_until = max(self._rest_until, monotonic() + pause)
+        return Failure("not sent")
+
+    def _rest(self) -> None:
+        """Leave the server alone for as long as it wants, whichever call it said so to."""
+        while (seconds := self._rest_until - monotonic()) > 0 and not self._closed.is_set():
+            self._pause(seconds)
+
+    def _pause(self, seconds: float) -> None:
+        self._closed.wait(seconds)
+
+    def _exchange(self, messages: Messages) -> str | Failure | _Trouble:
+        """One attempt, in other words or at another address where the server says that it takes no such question."""
+        way = self._way
+        for _ in range(_MOST_WAYS):
+            outcome = self._within_time(way, messages)
+            if not isinstance(outcome, _Reply):
+                return outcome
+            if outcome.status == 200:
+                return self._read(way, outcome)
+            error = server_error(outcome.body)
+            other = self._other_way(way, outcome, error)
+            if other is None:
+                return self._refusal(outcome, error)
+            way = other
+        raise AssertionError("every way is tried once")
+
+    def _read(self, way: _Way, reply: _Reply) -> str | Failure:
+        text = answer_text(reply.body, self._endpoint.key)
+        with self._lock:
+            if not isinstance(text, Failure) or text.is_answered:
+                self._has_answered, self._way = True, way
+            elif not self._has_answered and text.why == "answer that is not JSON":
+                # A page for people: another address than that of the server.
+                text = replace(text, is_final=True)
+        return text
+
+    def _other_way(self, way: _Way, reply: _Reply, error: ServerError) -> _Way | None:
+        is_new = not self._has_answered
+        if reply.status in (404, 405) and is_new and not is_of_the_model(error):
+            return replace(way, url=self._endpoint.other_url) if way.url != self._endpoint.other_url != "" else None
+        other = way.dialect.after(error) if reply.status in (400, 422, 500, 501) else None
+        if other is None and reply.status == 500 and is_new and way.dialect.has_system:
+            # Some say no more of a language model that knows no instructions of the system.
+            other = replace(way.dialect, has_system=False)
+        return None if other is None else replace(way, dialect=other)
+
+    def _refusal(self, reply: _Reply, error: ServerError) -> Failure | _Trouble:
+        failure = refusal(reply.status, error, self._endpoint.key)
+        if failure.why == "no language model of that name":
+            return replace(failure, advice=self._known_models())
+        is_over = failure.is_final or failure.why != f"status {reply.status}"
+        return _Trouble(failure, reply.retry_seconds) if reply.status in _AGAIN and not is_over else failure
+
+    def _known_models(self) -> str:
+        """The names that --model-name may have, if the server tells them."""
+        listing = replace(self._endpoint, timeout_seconds=min(_LISTING_SECONDS, self._endpoint.timeout_seconds))
+        url = self._way.url.partition("?")[0].removesuffix("/chat/completions") + "/models"
+        outcome = self._within_time(_Way(url, Dialect()), None, listing)
+        names = model_names(outcome.body, self._endpoint.key) if isinstance(outcome, _Reply) else []
+        if not names:
+            return "give --model-name as the server's list of models has it"
+        more = f" and {len(names) - _SHOWN_NAMES:,} others" if len(names) > _SHOWN_NAMES else ""
+        return f"give --model-name one of {', '.join(names[:_SHOWN_NAMES])}{more}"
+
+    def _within_time(
+        self, way: _Way, messages: Messages | None, endpoint: Endpoint | None = None
+    ) -> _Reply | Failure | _Trouble:
+        """One request, in a thread that is left alone if the time is over: a server may send a byte a minute."""
+        endpoint = endpoint or self._endpoint
+        outcomes: queue.Queue[_Reply | Failure | _Trouble] = queue.Queue()
+        client, is_used = self._client()
+
+        def ask() -> None:
+            outcomes.put(self._attempt(client, way, messages))
+
+        threading.Thread(target=ask, daemon=True, name="explain-request").start()
+        try:
+            outcome = outcomes.get(timeout=endpoint.timeout_seconds)
+        except queue.Empty:
+            outcome = Failure("timeout", advice=_LATER)
+        is_sound = isinstance(outcome, _Reply)
+        with self._lock:
+            self._busy.discard(client)
+            if is_sound:
+                self._idle.append(client)
+        if not is_sound:
+            client.close()
+        if is_used and isinstance(outcome, _Trouble) and not self._closed.is_set():
+            # The server had hung up meanwhile.
+            return self._within_time(way, messages, endpoint)
+        return outcome
+
+    def _client(self) -> tuple[httpx2.Client, bool]:
+        """A connection, and whether it was used before."""
+        with self._lock:
+            is_used = bool(self._idle)
+            client = self._idle.pop() if is_used else self._new_client()
+            self._busy.add(client)
+        return client, is_used
+
+    def _new_client(self) -> httpx2.Client:
+        seconds = self._endpoint.timeout_seconds
+        return httpx2.Client(verify=_certificates(), trust_env=False, follow_redirects=False, timeout=seconds)
+
+    def _attempt(self, client: httpx2.Client, way: _Way, messages: Messages | None) -> _Reply | Failure | _Trouble:
+        try:
+            return self._request(client, way, messages)
+        except httpx2.TimeoutException:
+            return Failure("timeout", advice=_LATER)
+        except (httpx2.TransportError, OSError) as error:
+            return _unreached(error)
+        except (httpx2.HTTPError, httpx2.StreamError, ValueError, RuntimeError):
+            return Failure("unreadable answer")
+
+    def _request(self, client: httpx2.Client, way: _Way, messages: Messages | None) -> _Reply | Failure:
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "neurothek"}
+        if self._endpoint.key:
+            headers["Authorization"] = f"Bearer {self._endpoint.key}"
+        method, sent = ("GET", None) if messages is None else ("POST", self._body(way, messages))
+        with client.stream(method, way.url, json=sent, headers=headers) as response:
+            if response.is_redirect:
+                return Failure("redirect to another address, which is not followed", is_final=True)
+            body = bytearray()
+            for chunk in response.iter_raw():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    return Failure("answer of more than a megabyte", is_answered=True)
+        return _Reply(response.status_code, bytes(body), _retry_after(response.headers.get("Retry-After")))
+
+    def _body(self, way: _Way, messages: Messages) -> dict[str, object]:
+        return way.dialect.body(self._endpoint.model, messages, self._endpoint.answer_tokens)
+
+
+def _unreached(error: Exception) -> Failure | _Trouble:
+    """Why a server was not reached."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 20:
+        causes.append(cause)
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return Failure("certificate that is not trusted", is_final=True, advice=_ITS_CERTIFICATE)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return Failure("no https at that port", is_final=True, advice="correct the scheme or the port of --endpoint")
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return _Trouble(Failure("no such host", advice=_IS_IT_ON), is_away=True)
+    is_away = isinstance(error, httpx2.ConnectError)
+    return _Trouble(Failure("no connection", advice=_IS_IT_ON), is_away=is_away)
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The certificates that servers are trusted by: longer to load than a question to send."""
-    return httpx2.create_ssl_context(trust_env=False)
+    """The certificates that servers are trusted by, or those that SSL_CERT_FILE names: longer to load than to send."""
+    return httpx2.create_ssl_context()
 
 
 def open_endpoint(
@@ -178,16 +315,18 @@ def open_endpoint(
     allow_http: bool = False,
     timeout_seconds: float = 120.0,
     answer_tokens: int = 200,
+    parallel: int = 4,
 ) -> Endpoint:
     """An endpoint that a person named; nothing is sent yet.
 
     Args:
-        url: of the server, with or without /chat/completions at its end.
+        url: of the server, with or without /v1 and /chat/completions at its end.
         model: name of the language model.
         key_variable: the environment variable that holds the key; where it is not set none is sent.
         allow_http: whether other machines may be asked without encryption.
         timeout_seconds: for one whole answer.
         answer_tokens: that an answer may have.
+        parallel: calls at a time.
     """
     key = _key(key_variable)
     try:
@@ -212,8 +351,19 @@ def open_endpoint(
             what=parts.host,
             why="http to another machine",
         )
-    path = parts.path.rstrip("/")
-    path = path if path.endswith("/chat/completions") else f"{path}/chat/completions"
+    first, *others = _paths(parts.path.rstrip("/"))
+    return Endpoint(
+        str(parts.copy_with(path=first)),
+        _model_name(model),
+        key,
+        timeout_seconds,
+        answer_tokens,
+        parallel,
+        str(parts.copy_with(path=others[0])) if others else "",
+    )
+
+
+def _model_name(model: str) -> str:
     if not model.strip() or not model.isprintable():
         raise Invalid(
             f"{model!r} is not the name of a language model",
@@ -221,7 +371,17 @@ def open_endpoint(
             option="--model-name",
             value=model,
         )
-    return Endpoint(str(parts.copy_with(path=path)), model.strip(), key, timeout_seconds, answer_tokens)
+    return model.strip()
+
+
+def _paths(path: str) -> list[str]:
+    """Where chat completions may be: as was said, or below /v1 where people leave that out."""
+    if path.endswith("/chat/completions"):
+        return [path]
+    if path.endswith("/v1"):
+        return [f"{path}/chat/completions"]
+    both = [f"{path}/chat/completions", f"{path}/v1/chat/completions"]
+    return both if path else both[::-1]
 
 
 def _key(variable: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from neurothek.catalog.tables.explanations import Method, Part, ScoreCondition
-from neurothek.queries.explain.endpoint import Failure, Messages
 from neurothek.queries.explain.material import Context, Material, Subject
+from neurothek.queries.explain.wire import Failure, Messages
 
 BATCH = 5
 """Contexts that a judge is shown at a time."""
@@ -39,6 +39,43 @@ _INTRUDE = (
     "You are given {n} numbered extracts of text. All but one of them have something in common that makes one neuron "
     "of a language model active. Answer with the number of the odd one, from 1 to {n}, and nothing else."
 )
+_SHOWN_CONTEXTS = """\
+ We met on<< Monday>> and again on<< Friday>>.
+Active: " Monday" 10, " Friday" 7
+---
+ The shop is closed on<< Sunday>>, they said
+Active: " Sunday" 8
+---
+Tokens made more probable: " morning", " night"
+The neuron responds to:"""
+_SHOWN_TEXT = "days of the week"
+_SHOWN_EXTRACTS = (
+    "the sky was blue that day",
+    "we walked to the shop and",
+    "he has two sisters, who",
+    "a red car and a green one",
+    "she said that it would rain",
+)
+_SHOWN_MARKED = (
+    "the sky was<< blue>> that day",
+    "a red<< car>> and a green one",
+    "with<< black>> shoes and",
+    "white walls,<< where>> she",
+    "my<< yellow>> hat is",
+)
+_SHOWN_ODD = (
+    "the sky was blue that day",
+    "a red car and a green one",
+    "he has two sisters, who",
+    "with black shoes and",
+    "my yellow hat is",
+)
+_SHOWN_DESCRIPTION = "names of colours"
+_SHOWN_ANSWERS = ((1, 0, 0, 1, 0), (1, 0, 1, 0, 1), 3)
+"""Right answers to made questions, which show small language models the form: one before each question [ours]."""
+
+_WHICH = "Number of the odd one:"
+
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _NUMBER = re.compile(r"(?<![\d.])\d+(?![\d.])")
 
@@ -92,7 +129,7 @@ def explanation_prompt(material: Material) -> Messages:
         blocks.append(f"{_marked(context, context.marks)}\nActive: {active}")
     promoted = ", ".join(map(_token, material.promoted))
     body = "\n---\n".join(blocks) + (f"\n---\nTokens made more probable: {promoted}" if promoted else "")
-    return _messages(_EXPLAIN, body)
+    return _messages(_EXPLAIN, (_SHOWN_CONTEXTS, _SHOWN_TEXT), f"{body}\nThe neuron responds to:")
 
 
 def explanation_of(text: str) -> str | Failure:
@@ -128,7 +165,8 @@ def _detection(material: Material, condition: ScoreCondition, text: str, seed: s
     for examples in _batches(labelled, f"{seed} detection"):
         prompt = _DETECT.format(n=len(examples), example=_example(len(examples)))
         body = _numbered(text, [_plain(one.context) for one in examples])
-        yield JudgeCall("detection", condition, _messages(prompt, body), examples)
+        worked = _worked_example(_SHOWN_EXTRACTS, _SHOWN_ANSWERS[0], len(examples))
+        yield JudgeCall("detection", condition, _messages(prompt, worked, body), examples)
 
 
 def _fuzzing(material: Material, condition: ScoreCondition, text: str, seed: str) -> Iterable[JudgeCall]:
@@ -151,7 +189,8 @@ def _fuzzing(material: Material, condition: ScoreCondition, text: str, seed: str
         for examples in _batches(labelled, f"{seed} fuzzing {half}"):
             prompt = _FUZZ.format(n=len(examples), example=_example(len(examples)))
             extracts = [_marked(one.context, marks[one.context.sequence_id, one.context.first]) for one in examples]
-            yield JudgeCall("fuzzing", condition, _messages(prompt, _numbered(text, extracts)), examples)
+            worked = _worked_example(_SHOWN_MARKED, _SHOWN_ANSWERS[1], len(examples))
+            yield JudgeCall("fuzzing", condition, _messages(prompt, worked, _numbered(text, extracts)), examples)
 
 
 def _intruders(material: Material, condition: ScoreCondition, seed: str) -> Iterable[JudgeCall]:
@@ -164,7 +203,9 @@ def _intruders(material: Material, condition: ScoreCondition, seed: str) -> Iter
         number, shuffled = draw.randint(1, BATCH), draw.randint(1, BATCH)
         extracts.insert(number - 1, context)
         example = Example(context, "inactive", True, "inactive", True)
-        messages = _messages(_INTRUDE.format(n=BATCH), _numbered("", [_plain(one) for one in extracts]))
+        worked = f"{_numbered('', _SHOWN_ODD)}\n{_WHICH}", str(_SHOWN_ANSWERS[2])
+        body = f"{_numbered('', [_plain(one) for one in extracts])}\n{_WHICH}"
+        messages = _messages(_INTRUDE.format(n=BATCH), worked, body)
         yield JudgeCall("intruder", condition, messages, (example,), number, shuffled)
 
 
@@ -179,8 +220,19 @@ def _batches(labelled: Sequence[tuple[Context, Part, bool]], seed: str) -> Itera
     return (tuple(examples[first : first + BATCH]) for first in range(0, len(examples), BATCH))
 
 
-def _messages(prompt: str, body: str) -> Messages:
-    return ({"role": "system", "content": prompt}, {"role": "user", "content": body})
+def _messages(prompt: str, worked: tuple[str, str], body: str) -> Messages:
+    """Instructions, a made question with its answer, and the question."""
+    return (
+        {"role": "system", "content": prompt},
+        {"role": "user", "content": worked[0]},
+        {"role": "assistant", "content": worked[1]},
+        {"role": "user", "content": body},
+    )
+
+
+def _worked_example(extracts: Sequence[str], answers: Sequence[int], n: int) -> tuple[str, str]:
+    """A made question of as many extracts, and its answer."""
+    return _numbered(_SHOWN_DESCRIPTION, extracts[:n]), json.dumps(list(answers[:n]))
 
 
 def _numbered(text: str, extracts: Sequence[str]) -> str:

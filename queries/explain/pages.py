@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.arguments import bad_argument
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.tables.explanations import CONDITIONS, METHODS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import frame_of
@@ -115,6 +116,20 @@ class Explained(TabularAnswer):
                 )
         return pl.DataFrame(rows, schema_overrides={"score": pl.Float64, "low": pl.Float64, "high": pl.Float64})
 
+    def beside_controls(self) -> pl.DataFrame:
+        """A row for each explanation, for a page: its scores, each with the highest of its controls."""
+        rows = []
+        for row in self.explanations.to_dicts():
+            of = {"address": row["address"], "pole": row["pole"], "explanation": one_line(row["text"])}
+            of["explainer"] = one_line(row["explainer"])
+            of["judge"] = None if row["judge"] is None else one_line(row["judge"])
+            for method, controls in CONTROLS.items():
+                of |= {method: row[method], f"{method}_control": _highest(row, method, controls)}
+            rows.append(of)
+        scores = {name: pl.Float64 for method in CONTROLS for name in (method, f"{method}_control")}
+        texts = dict.fromkeys(("address", "pole", "explanation", "explainer", "judge"), pl.String)
+        return pl.DataFrame(rows, schema={**texts, **scores})
+
     def data(self) -> dict[str, Any]:
         """For programs: `explanations`, `scores`, and what is said below."""
         return {"explanations": self.explanations, "scores": self.scores, "remarks": list(self.notes)}
@@ -154,8 +169,12 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def _beside(row: Mapping[str, Any], method: str, controls: Sequence[str]) -> str:
     """A score, and the highest of its controls."""
-    highest = max((value for one in controls if (value := row[f"{method}_{one}"]) is not None), default=None)
+    highest = _highest(row, method, controls)
     return " | ".join("-" if value is None else f"{value:.2f}" for value in (row[method], highest))
+
+
+def _highest(row: Mapping[str, Any], method: str, controls: Sequence[str]) -> float | None:
+    return max((value for one in controls if (value := row[f"{method}_{one}"]) is not None), default=None)
 
 
 @with_its_sql

@@ -21,7 +21,7 @@ from neurothek.catalog.tables.explanations import (
 )
 from neurothek.catalog.tables.poles import POLE_NAMES
 from neurothek.queries.ask.statements import records
-from neurothek.queries.explain.endpoint import Endpoint, Failure, Messages
+from neurothek.queries.explain.endpoint import Endpoint
 from neurothek.queries.explain.judge_calls import (
     LONGEST_TEXT,
     JudgeCall,
@@ -31,6 +31,7 @@ from neurothek.queries.explain.judge_calls import (
     judge_calls,
 )
 from neurothek.queries.explain.material import NeuronPlace, Subject, subjects
+from neurothek.queries.explain.wire import Failure, Messages
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, choose_model, find_neuron
 
 _TEXT_TO_COME = "x" * 300

@@ -20,6 +20,14 @@ REMARK = (
 )
 
 
+SCORES_OF_WORDS = (
+    "Detection and fuzzing: balanced accuracy, by chance 0.5; intruder: share of odd contexts that were named, by "
+    "chance 0.2. Controls: another neuron's text, random words, random contexts, shuffled labels. Paulo et al. 2024; "
+    "controls: this project."
+)
+"""What scores and controls are, below those of a page."""
+
+
 def titled(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Each explanation as a title, and its scores; without any where nobody has judged it yet."""
     for row in rows.to_dicts():

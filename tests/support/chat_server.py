@@ -23,6 +23,10 @@ class Chat:
     # what it does instead of answering, by the number of the request from 0; None: it answers
     instead: Callable[[int], Reply | None] = lambda number: None
     explanation: Callable[[str], str] | None = None  # from a prompt; None: the words that are marked
+    at_once: int = 0  # requests under way
+    most_at_once: int = 0
+    connections: set[tuple[str, int]] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, system: str, user: str) -> str:
         """What a language model that understands words would say."""
@@ -59,21 +63,44 @@ def odd_one(extracts: list[str]) -> int:
 class Handler(BaseHTTPRequestHandler):
     """Answers as the planted rule says, or as a broken server would."""
 
+    protocol_version = "HTTP/1.1"  # connections that are used again
     chat: Chat
+    sent: dict[str, Any]
+    is_under_way = False
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        sent = json.loads(body)
-        number = len(self.chat.requests)
-        self.chat.requests.append(sent)
-        self.chat.keys.append(self.headers.get("Authorization"))
-        system, user = (message["content"] for message in sent["messages"])
-        text = self.chat.answer(system, user)
-        reply = self.chat.instead(number)
-        if reply is None:
-            self.say(text)
-        else:
-            reply(self, text)
+        self.sent = json.loads(body)
+        chat = self.chat
+        with chat.lock:
+            number = len(chat.requests)
+            chat.requests.append(self.sent)
+            chat.keys.append(self.headers.get("Authorization"))
+            chat.connections.add(self.client_address)
+            chat.at_once += 1
+            chat.most_at_once = max(chat.most_at_once, chat.at_once)
+            self.is_under_way = True
+        try:
+            # Instructions stand first, of whatever role; made questions with their answers may follow.
+            contents = [message["content"] for message in self.sent["messages"]]
+            text = chat.answer(contents[0], contents[-1])
+            reply = chat.instead(number)
+            if reply is None:
+                self.say(text)
+            else:
+                reply(self, text)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """Count a request as done: before the client can send the next one."""
+        with self.chat.lock:
+            self.chat.at_once -= self.is_under_way
+            self.is_under_way = False
+
+    def do_GET(self) -> None:
+        models = {"object": "list", "data": [{"id": "stub"}, {"id": "other\x1b[2J"}]}
+        self.send(200 if self.path.endswith("/v1/models") else 404, json.dumps(models).encode())
 
     def say(self, text: Any, *, reason: str = "stop") -> None:  # noqa: ANN401 - also what is no text
         self.send(200, json.dumps({"choices": [{"message": {"content": text}, "finish_reason": reason}]}).encode())
@@ -83,6 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
+        self._end()
         self.end_headers()
         self.wfile.write(body)
 

@@ -40,7 +40,7 @@ from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAdd
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
-from neurothek.queries.views.scored_texts import titled
+from neurothek.queries.views.scored_texts import SCORES_OF_WORDS, titled
 
 _FIRST_NEURON = """\
 -- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act.
@@ -68,11 +68,6 @@ PUSHED = (
 CHANGED = (
     "Increase of the loss when all neurons of each are changed, compared with random sets of the same size. After "
     "Geva et al. 2022, section 6.1; random sets: this project."
-)
-EXPLAINED = (
-    "Detection and fuzzing: balanced accuracy, by chance 0.5; intruder: share of odd contexts that were named, by "
-    "chance 0.2. Controls: another neuron's text, random words, random contexts, shuffled labels. Paulo et al. 2024; "
-    "controls: this project."
 )
 _JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
@@ -241,8 +236,12 @@ def _concepts(page: NeuronPage) -> None:
 
 
 def _explanations(page: NeuronPage) -> None:
-    """Each text with its scores beside their controls, never without."""
+    """Each text with its scores beside their controls, never without; where there is none what was measured of it."""
     if page.explanations.is_empty():
+        if page.label is not None:
+            st.subheader("In one line", anchor=False)
+            st.markdown(plain(page.label))
+            st.caption("A label of what was measured, without a language model: nobody has explained it in words yet.")
         return
     st.subheader("Explanations in words", anchor=False)
     for number, (title, scores) in enumerate(titled(page.explanations)):
@@ -251,7 +250,7 @@ def _explanations(page: NeuronPage) -> None:
             st.caption("Nobody has judged it yet, so that there are no scores.")
         else:
             tables.show_table(scores, key=f"explanations_{number}")
-    st.caption(EXPLAINED)
+    st.caption(SCORES_OF_WORDS)
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     show_source(Data("explanations", filled(NEURON_EXPLANATIONS.strip(), parameters), page.explanations))
 

@@ -20,6 +20,7 @@ from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
 from neurothek.dashboards.widgets.page import heading, show_errors, theme
 from neurothek.queries.ask.statements import records
+from neurothek.queries.explain.pages import explanations_page
 from neurothek.queries.names.models import choose_models, sizes_of
 from neurothek.queries.search.by_likeness import AlikeResult
 from neurothek.queries.search.by_reading import ReadingResult
@@ -27,6 +28,7 @@ from neurothek.queries.search.by_score import ScoredResult
 from neurothek.queries.search.by_trigger import TriggeredResult
 from neurothek.queries.search.by_word import SearchResult
 from neurothek.queries.search.condition import AskedModels, models_asked, variants_hint
+from neurothek.queries.views.scored_texts import SCORES_OF_WORDS
 
 _WORDS_THAT_ARE_TOKENS = """\
 -- Those of some words that are tokens of any tokenizer, in the order in which they are given.
@@ -94,6 +96,9 @@ def show() -> None:
             if request.is_empty:
                 _examples(connection)
                 return
+            if request.explained:
+                _explained(connection, request)
+                return
             scope = models_asked(connection, request.question, reference=(request.like or "").partition("/")[0])
         # The lease ends before weights are read, which may take longer than a publisher should wait.
         if request.by_score:
@@ -103,6 +108,24 @@ def show() -> None:
             _beside(scope, request)
         else:
             _answer(request)
+
+
+def _explained(connection: duckdb.DuckDBPyConnection, request: SearchRequest) -> None:
+    """Explanations that hold the words, those that beat their controls most first; no score without its controls."""
+    question = request.question
+    answer = explanations_page(connection, "explained", question.models, words=question.words)
+    rows = answer.beside_controls().head(question.limit)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        st.markdown(f"**{plain(answer.summary)}**")
+        if not rows.is_empty():
+            download_data("explanations", answer.explanations)
+    if rows.is_empty():
+        st.info("No explanation holds these words; the command explain makes explanations.")
+        return
+    if rows.height < answer.explanations.height:
+        st.caption(f"The first {rows.height:,}.")
+    tables.link_to_neurons(rows, rows.columns, key="explained", height=640)
+    st.caption(plain(SCORES_OF_WORDS))
 
 
 def _examples(connection: duckdb.DuckDBPyConnection) -> None:

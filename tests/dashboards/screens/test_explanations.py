@@ -1,8 +1,10 @@
 """The page of a neuron shows what it is said to respond to, with each score beside its controls, as text."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import neurothek
+from neurothek.dashboards.widgets.html import plain
 from tests.support import planted_contexts
 from tests.support.chat_server import chat_server
 from tests.support.pages import open_page
@@ -31,5 +33,47 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     assert scores["method"].to_list() == ["detection", "fuzzing", "intruder"]
     assert scores["score"].to_list() == [1, 1, 1]
     assert (scores["shuffled"] < 0.8).all()
+    # No score of words without those of its controls.
+    for one in app.dataframe:
+        if "score" in one.value.columns and "method" in one.value.columns:
+            assert {"made-up", "shuffled"} <= set(one.value.columns)
+    assert "In one line" not in [one.value for one in app.subheader]
     page = open_page(door.path, "neuron", neuron=f"{planted_contexts.MODEL}/L0N3")
     assert "Explanations in words" not in [one.value for one in page.subheader]
+    label = door.neuron(f"{planted_contexts.MODEL}/L0N3").label
+    assert ("In one line" in [one.value for one in page.subheader]) == (label is not None)
+    if label is not None:
+        assert plain(label) in [one.value for one in page.markdown]
+
+
+def test_explanations_are_searched_by_their_words(tmp_path: Path) -> None:
+    copy_of("planted-contexts", planted_contexts.create, tmp_path / "w.duckdb")
+    door = neurothek.open(tmp_path / "w.duckdb")
+    model = planted_contexts.MODEL
+    empty = open_page(door.path, "search", words="zebra", explained="yes")
+    assert not empty.exception
+    assert ["No explanation holds these words" in one.value for one in empty.info] == [True]
+    with chat_server() as chat:
+        chat.explanation = lambda prompt: HOSTILE if "<< zebra>>" in prompt else "the words violin"
+        door.explain_neurons(
+            door.plan_explanations(model, endpoint=chat.url, model_name="stub", where="layer = 0 and neuron < 2")
+        )
+    holds: Mapping[str, Collection[int]] = {"ZEBRA": {0}, "zebra violin": (), "violin": {1}, "the words": {0, 1}}
+    for words, neurons in holds.items():
+        page = open_page(door.path, "search", words=words, explained="yes")
+        assert not page.exception
+        assert not page.error
+        found = door.explained(*words.split()).explanations.get_column("address").to_list()
+        assert sorted(found) == [f"{model}/L0N{neuron}" for neuron in neurons]
+        rows = [one.value for one in page.dataframe]
+        assert [list(one["address"]) for one in rows] == ([found] if found else [])
+        for one in rows:
+            for method in ("detection", "fuzzing", "intruder"):
+                assert (one[method] == 1).all()
+                assert (one[f"{method}_control"] < 1).all()
+            assert not any("\x1b" in text for text in one["explanation"])
+    # Without words all explanations; and what is about tokens is not silently left out.
+    assert len(open_page(door.path, "search", explained="yes").dataframe[0].value) == 2
+    assert len(open_page(door.path, "search", explained="yes", limit="1").dataframe[0].value) == 1
+    refused = open_page(door.path, "search", words="zebra", explained="yes", min_count="2")
+    assert ["cannot be combined with min count" in one.value for one in refused.error] == [True]

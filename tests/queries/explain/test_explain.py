@@ -2,8 +2,13 @@
 
 import json
 import math
+import os
+import signal
+import threading
+import time
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +19,9 @@ import neurothek
 from neurothek.catalog.problems import NotFound, NotMeasured, Refused
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.upkeep.checks import broken, of_subject
-from neurothek.queries.explain.endpoint import Endpoint, Failure, Messages
 from neurothek.queries.explain.plans import ExplanationPlan
 from tests.support import plain_intervals, planted_contexts
-from tests.support.chat_server import Chat, Handler, chat_server
+from tests.support.chat_server import Chat, Handler, Reply, chat_server
 from tests.support.planted_contexts import MODEL, WORDS
 from tests.support.templates import copy_of
 
@@ -165,29 +169,157 @@ def _turned(handler: Handler, text: str) -> None:
     handler.say(text.replace("1", "x").replace("0", "1").replace("x", "0") if text.startswith("[") else text)
 
 
+@pytest.mark.parametrize("parallel", [1, 4])
 def test_a_run_that_was_interrupted_asks_only_for_the_rest(
-    door: neurothek.Neurothek, chat: Chat, monkeypatch: pytest.MonkeyPatch
+    door: neurothek.Neurothek, chat: Chat, parallel: int
 ) -> None:
-    plan = planned(door, chat)
-    answer = Endpoint.answer
+    plan = planned(door, chat, parallel=parallel)
 
-    def interrupted(endpoint: Endpoint, messages: Messages) -> str | Failure:
-        if len(chat.requests) == 40:
-            raise KeyboardInterrupt
-        return answer(endpoint, messages)
+    def pressed(handler: Handler, text: str) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+        handler.say(text)
 
-    monkeypatch.setattr(Endpoint, "answer", interrupted)
+    chat.instead = lambda number: pressed if number == 40 else None
     with pytest.raises(KeyboardInterrupt):
         door.explain_neurons(plan)
-    monkeypatch.undo()
+    chat.instead = lambda number: None
+    n_asked = len(chat.requests)
     rest = planned(door, chat)
-    assert rest.n_answered == 40
-    assert rest.n_calls == plan.n_calls - 40
+    # What was under way is lost, and nothing else: nothing is sent any more either.
+    assert n_asked - parallel <= rest.n_answered <= n_asked - 1
+    assert rest.n_calls == plan.n_calls - rest.n_answered
     door.explain_neurons(rest)
-    assert len(chat.requests) == plan.n_calls
+    assert len(chat.requests) == n_asked + rest.n_calls
     assert planned(door, chat).n_calls == 0
     assert scores(door, 1)["fuzzing", "explanation"] == 1
     assert planned(door, chat, force=True).n_calls == plan.n_calls
+
+
+STORED = """
+select e.layer, e.neuron, e.pole, e.subject, e.explainer, e.text, e.prompt_sha256, null as condition, null as method,
+    null as place, null as is_true, null as answer, e.rowid
+from store.explanations as e
+union all
+select e.layer, e.neuron, e.pole, e.subject, e.explainer, e.text, j.prompt_sha256, j.condition, j.method,
+    j.sequence_id * 10_000 + j.position, j.is_true, j.answer, j.rowid
+from store.explanation_judgements as j inner join store.explanations as e using (explanation_id)
+"""
+
+
+def test_the_same_is_stored_however_many_calls_there_are_at_a_time(tmp_path: Path, chat: Chat) -> None:
+    # Some answers late, some of no use: they come in another order than they are asked for.
+    chat.instead = lambda number: _by_prompt
+    stored = []
+    for parallel in (1, 4, 16):
+        copy_of("planted-contexts", planted_contexts.create, tmp_path / f"{parallel}.duckdb")
+        door = neurothek.open(tmp_path / f"{parallel}.duckdb")
+        chat.requests.clear()
+        chat.most_at_once = 0
+        plan = planned(door, chat, parallel=parallel)
+        door.explain_neurons(plan)
+        assert len(chat.requests) == plan.n_calls
+        assert chat.most_at_once <= parallel
+        stored.append(door.sql(f"select * exclude rowid from ({STORED}) order by condition nulls first, rowid").rows())
+    assert stored[0] == stored[1] == stored[2] != []
+    assert any(row[-1] is None and row[-5] is not None for row in stored[0])
+
+
+def _by_prompt(handler: Handler, text: str) -> None:
+    """Late or of no use by what is asked alone."""
+    number = zlib.crc32(json.dumps(handler.sent["messages"]).encode())
+    time.sleep(0.02 * (number % 5 == 0))
+    handler.say("no list" if number % 7 == 0 and text.startswith("[") else text)
+
+
+def test_as_many_calls_are_under_way_as_were_asked_for(door: neurothek.Neurothek, chat: Chat) -> None:
+    # A server that answers when four calls have come: whoever sends one at a time waits for nobody each time.
+    arrived = threading.Condition()
+    n_arrived, alone = 0, []
+
+    def together(handler: Handler, text: str) -> None:
+        nonlocal n_arrived
+        with arrived:
+            number, n_arrived = n_arrived, n_arrived + 1
+            arrived.notify_all()
+            if not arrived.wait_for(lambda: n_arrived > number - number % 4 + 3, timeout=1):
+                alone.append(number)
+        handler.say(text)
+
+    # The first call goes alone.
+    chat.instead = lambda number: together if number else None
+    plan = planned(door, chat, parallel=4)
+    door.explain_neurons(plan)
+    # The last calls for texts, before judges are asked, and the last of all.
+    assert len(alone) <= 6 < plan.n_calls / 20
+    assert chat.most_at_once <= 4
+    chat.most_at_once = 0
+    chat.instead = lambda number: None
+    door.explain_neurons(planned(door, chat, parallel=1, force=True))
+    assert chat.most_at_once == 1
+
+
+def test_every_call_heeds_the_rest_that_one_is_told_of(door: neurothek.Neurothek, chat: Chat) -> None:
+    until = 0.0
+    early = []
+
+    def limited(number: int) -> Reply | None:
+        nonlocal until
+        if number == 20:
+            until = time.monotonic() + 1
+            return lambda handler, _: handler.send(429, b"{}", Retry_After="1")
+        # Those that were under way already have come within a moment.
+        if until - 0.7 < time.monotonic() < until - 0.05:
+            early.append(number)
+        return None
+
+    chat.instead = limited
+    answer = door.explain_neurons(planned(door, chat, parallel=4))
+    assert until
+    assert early == []
+    assert not answer.notes
+
+
+def test_an_endpoint_that_answers_nothing_is_an_error_and_nothing_is_kept(
+    door: neurothek.Neurothek, chat: Chat, tmp_path: Path
+) -> None:
+    (tmp_path / "lines.jsonl").write_text(
+        json.dumps({"address": f"{MODEL}/L0N0", "text": "zebras", "explainer": "anna"})
+    )
+    replies: tuple[tuple[Reply, str], ...] = (
+        (lambda handler, _: handler.send(401, b'{"error": {"message": "wrong key \x1b[2J"}}'), "--key-variable"),
+        (_nonsense_body, "base URL"),
+        (lambda handler, _: handler.send(404, b'{"error": "model \'stub\' not found"}'), "one of"),
+        (lambda handler, _: handler.send(400, b'{"error": {"message": "maximum context length"}}'), "longer context"),
+    )
+    for reply, told in replies:
+        chat.instead = _always(reply)
+        for ways in (("--where", PLANTED), ("--scores-only", str(tmp_path / "lines.jsonl"))):
+            result = run(door, chat, *ways, "--yes")
+            assert result.exit_code == 2
+            assert f"{chat.url}/chat/completions gives no answer of stub: " in result.stderr
+            assert told in result.stderr
+            assert "\x1b" not in result.stderr
+    assert door.sql("select count(*) from store.explanations").item() == 0
+    assert door.sql("select count(*) from store.explanation_judgements").item() == 0
+
+
+def _always(reply: Reply) -> Callable[[int], Reply | None]:
+    return lambda number: reply
+
+
+def test_answers_of_no_use_are_not_paid_for_on_and_on(door: neurothek.Neurothek, chat: Chat) -> None:
+    chat.instead = lambda number: _cut_off
+    lines = [{"address": f"{MODEL}/L0N0", "text": "zebras", "explainer": name} for name in ("anna", "ben")]
+    answer = door.explain_neurons(planned(door, chat, None, scores_only=lines, parallel=1))
+    assert answer.is_stopped
+    assert "stopped: the first 20 answers are of no use, the last one is an answer cut off" in answer.notes[-1]
+    assert "raise --answer-tokens" in answer.notes[-2]
+    assert len(chat.requests) == 20
+
+
+def _cut_off(handler: Handler, text: str) -> None:
+    handler.say(text, reason="length")
 
 
 def test_failures_are_missing_and_are_asked_again(door: neurothek.Neurothek, chat: Chat) -> None:
@@ -214,11 +346,14 @@ def test_an_endpoint_that_fails_for_good_is_not_asked_on(door: neurothek.Neuroth
     result = run(door, chat, "--where", PLANTED, "--yes")
     assert result.exit_code == 1
     assert "stopped: the endpoint answers with status 401" in result.stderr
-    assert len(chat.requests) == 11
+    assert 11 <= len(chat.requests) <= 11 + 3
     assert door.sql("select count(*) from explanations").item() == 3
-    chat.instead = lambda number: _nonsense_body
-    assert run(door, chat, "--where", PLANTED, "--yes").exit_code == 1
-    assert len(chat.requests) == 11 + 5
+    chat.requests.clear()
+    chat.instead = lambda number: _nonsense_body if number else None
+    result = run(door, chat, "--where", PLANTED, "--yes")
+    assert result.exit_code == 1
+    assert "failed 5 times in a row" in result.stderr
+    assert 6 <= len(chat.requests) <= 6 + 3
 
 
 def _nonsense_body(handler: Handler, _: str) -> None:

@@ -95,8 +95,7 @@ def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> N
 
 def test_every_option_of_the_command_has_its_field() -> None:
     source = inspect.getsource(search_fields)
-    # What finds explanations has no page yet.
-    elsewhere = {"words", "layer", "weights", "output_format", "explained"}
+    elsewhere = {"words", "layer", "weights", "output_format"}
     options = {str(option.name) for option in search.params if option.expose_value} - elsewhere
     assert [name for name in options if f'"{name}"' not in source] == []
 
