@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.arguments import bad_argument, expanded, require, validated
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
 
 if TYPE_CHECKING:
@@ -67,8 +68,14 @@ def plan_explanations(
     from neurothek.queries.search.chosen import neurons_named, neurons_where
 
     ways = {"where": where, "neurons": neurons, "scores_only": scores_only}
-    if sum(value is not None for value in ways.values()) != 1:
-        raise bad_argument("where", where, "choose neurons in one way: give where, neurons or scores_only")
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) != 1:
+        raise Invalid(
+            f"neurons are chosen in several ways: {', '.join(given)}" if given else "no neurons are chosen",
+            "choose neurons in one way: give where, neurons or scores_only",
+            option="where",
+            value=given or None,
+        )
     for option, value, least, most in (
         ("answer_tokens", answer_tokens, 1, 100_000),
         ("timeout", timeout, 0.01, 3_600),

@@ -17,7 +17,7 @@ from typing import Self
 
 import httpx2
 
-from neurothek.catalog.problems import Invalid, Refused
+from neurothek.catalog.problems import Invalid, Refused, Unreadable
 from neurothek.queries.explain.wire import (
     Dialect,
     Failure,
@@ -51,6 +51,7 @@ _AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _IS_IT_ON = "start the server, or correct the host and port of --endpoint"
+_IS_IT_SOUND = "see what the server writes of it, and whether it is asked with http or https as it wants"
 _ITS_CERTIFICATE = "name a file that holds its certificate in the environment variable SSL_CERT_FILE"
 _LATER = (
     "raise --timeout, or lower --parallel: of calls that a server takes one at a time, each waits for those before it"
@@ -297,14 +298,24 @@ def _unreached(error: Exception) -> Failure | _Trouble:
         return Failure("no https at that port", is_final=True, advice="correct the scheme or the port of --endpoint")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return _Trouble(Failure("no such host", advice=_IS_IT_ON), is_away=True)
-    is_away = isinstance(error, httpx2.ConnectError)
-    return _Trouble(Failure("no connection", advice=_IS_IT_ON), is_away=is_away)
+    if isinstance(error, httpx2.ConnectError):
+        return _Trouble(Failure("no connection", advice=_IS_IT_ON), is_away=True)
+    return _Trouble(Failure("connection that ends too soon", advice=_IS_IT_SOUND))
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     """The certificates that servers are trusted by, or those that SSL_CERT_FILE names: longer to load than to send."""
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        path, why = os.environ.get("SSL_CERT_FILE", ""), error.strerror or "it holds no certificate"
+        raise Unreadable(
+            f"the certificates in {path or 'SSL_CERT_DIR'} cannot be read: {why}",
+            "name a file of certificates in the environment variable SSL_CERT_FILE, or unset it",
+            path=path,
+            why=why,
+        ) from error
 
 
 def open_endpoint(

@@ -276,16 +276,16 @@ def _take_stored(
 
 def _lend(works: Sequence[Work], stored: Sequence[Mapping[str, Any]], endpoint: Endpoint, seed: int) -> None:
     """Each neuron borrows the text of another one: of this plan, or of those that are explained already."""
+    own: dict[NeuronPlace, list[int]] = {}
     for number, work in enumerate(works):
+        own.setdefault((work.subject.layer, work.subject.neuron), []).append(number)
+    for work in works:
         at = (work.subject.layer, work.subject.neuron)
         draw = random.Random(f"{seed} {at} lend")  # noqa: S311 - not a secret
-        others = [
-            index
-            for index, other in enumerate(works)
-            if index != number and (other.subject.layer, other.subject.neuron) != at
-        ]
-        if others:
-            work.borrowed_from = draw.choice(others)
+        if n_others := len(works) - len(own[at]):
+            index = draw.randrange(n_others)
+            # Of the others, in order: its own are stepped over.
+            work.borrowed_from = index + sum(number - before <= index for before, number in enumerate(own[at]))
             continue
         texts = sorted(
             {

@@ -192,7 +192,7 @@ class _Calls:
 
     def require_any(self) -> None:
         """Raise an error where the endpoint has answered nothing at all: then nothing is kept of it either."""
-        if self.n_answered or not self.stopped:
+        if self.n_answered or not self.n_sent:
             return
         failure = next(one for why, one in self.examples.items() if why != _NOT_SENT)
         raise Unavailable(

@@ -1,15 +1,19 @@
 """A server that fails in every way: one missing answer each, soon, and nothing sent to anybody else."""
 
 import json
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
+import httpx2
 import pytest
 
-from neurothek.catalog.problems import Invalid, Refused
+from neurothek.catalog.problems import Invalid, Refused, Unreadable
 from neurothek.queries.explain import endpoint as module
 from neurothek.queries.explain.endpoint import Endpoint, Session, open_endpoint
 from neurothek.queries.explain.judge_calls import _list_of, _one_number
@@ -95,7 +99,7 @@ def test_an_answer(chat: Chat) -> None:
         (body(b"{}", 401), "status 401"),
         (body(b"{}", 418), "status 418"),
         (body(b"", 307, Location="http://example.org/v1/chat/completions"), "redirect"),
-        (closes, "no connection"),
+        (closes, "ends too soon"),
         (never_ends, "timeout"),
         (never_begins, "timeout"),
     ],
@@ -134,12 +138,32 @@ def test_nobody_listens(pauses: list[float]) -> None:
     )
 
 
+def test_why_a_server_is_not_reached_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for cause, why, advice in (
+        (ssl.SSLCertVerificationError("self-signed"), "certificate that is not trusted", "SSL_CERT_FILE"),
+        (ssl.SSLError("wrong version number"), "no https at that port", "scheme"),
+        (socket.gaierror("unknown"), "no such host", "--endpoint"),
+        (ConnectionRefusedError(), "no connection", "start the server"),
+    ):
+        error = httpx2.ConnectError("no")
+        error.__cause__ = cause
+        outcome = module._unreached(error)
+        failure = outcome if isinstance(outcome, Failure) else outcome.failure
+        assert failure.why == why
+        assert advice in failure.advice
+    module._certificates.cache_clear()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nowhere.pem"))
+    with pytest.raises(Unreadable, match=r"nowhere\.pem cannot be read"):
+        answer_of(open_endpoint("https://127.0.0.1:9", "stub"))
+    module._certificates.cache_clear()
+
+
 def test_a_server_that_goes_may_come_back(pauses: list[float]) -> None:
     with chat_server() as chat:
         session = Session(open_endpoint(chat.url, "stub"))
         assert session.answer(MESSAGES) == "the words zebra"
         chat.instead = lambda number: closes
-        assert session.answer(MESSAGES) == Failure("no connection")
+        assert session.answer(MESSAGES) == Failure("connection that ends too soon")
     with session:
         assert session.answer(MESSAGES) == Failure("no connection")
     assert pauses == [1, 2, 4, 1, 2, 4]

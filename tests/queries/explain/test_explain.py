@@ -19,6 +19,7 @@ import neurothek
 from neurothek.catalog.problems import NotFound, NotMeasured, Refused
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.upkeep.checks import broken, of_subject
+from neurothek.queries.explain import endpoint
 from neurothek.queries.explain.plans import ExplanationPlan
 from tests.support import plain_intervals, planted_contexts
 from tests.support.chat_server import Chat, Handler, Reply, chat_server
@@ -181,8 +182,13 @@ def test_a_run_that_was_interrupted_asks_only_for_the_rest(
         handler.say(text)
 
     chat.instead = lambda number: pressed if number == 40 else None
-    with pytest.raises(KeyboardInterrupt):
-        door.explain_neurons(plan)
+    # A process in the background of a shell ignores it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            door.explain_neurons(plan)
+    finally:
+        signal.signal(signal.SIGINT, before)
     chat.instead = lambda number: None
     n_asked = len(chat.requests)
     rest = planned(door, chat)
@@ -302,6 +308,38 @@ def test_an_endpoint_that_answers_nothing_is_an_error_and_nothing_is_kept(
             assert "\x1b" not in result.stderr
     assert door.sql("select count(*) from store.explanations").item() == 0
     assert door.sql("select count(*) from store.explanation_judgements").item() == 0
+
+
+def test_a_server_that_hangs_up_on_everybody_is_an_error(
+    door: neurothek.Neurothek, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "_BACKOFF_SECONDS", 0.001)
+
+    def hangs_up(handler: Handler, _: str) -> None:
+        handler.close_connection = True
+
+    chat.instead = _always(hangs_up)
+    # So few calls that they are all sent.
+    result = run(door, chat, "--where", "layer = 0 and neuron = 0", "--yes")
+    assert result.exit_code == 2
+    assert "connection that ends too soon; see what the server writes of it" in result.stderr
+    assert door.sql("select count(*) from store.explanations").item() == 0
+
+
+def test_texts_are_borrowed_from_others_alone(door: neurothek.Neurothek, chat: Chat) -> None:
+    lines = [
+        {"address": f"{MODEL}/L0N{neuron}", "text": f"{neuron} {name}", "explainer": name}
+        for neuron, name in ((0, "anna"), (1, "anna"), (0, "ben"), (2, "anna"), (0, "eva"))
+    ]
+    lent = set()
+    for seed in range(20):
+        works = planned(door, chat, None, scores_only=lines, seed=seed).works
+        for number, work in enumerate(works):
+            assert work.borrowed_from is not None
+            assert works[work.borrowed_from].subject.neuron != work.subject.neuron
+            lent.add((number, work.borrowed_from))
+    neurons = [0, 1, 0, 2, 0]
+    assert lent == {(a, b) for a in range(5) for b in range(5) if neurons[a] != neurons[b]}
 
 
 def _always(reply: Reply) -> Callable[[int], Reply | None]:
