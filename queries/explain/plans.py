@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.problems import Invalid, NotFound, NotMeasured, Refused, Unreadable
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound, NotMeasured, Refused, Unreadable
 from neurothek.catalog.spelling import is_text, named
 from neurothek.catalog.suggestions import hint
 from neurothek.catalog.tables.explanations import (
@@ -276,16 +276,16 @@ def _take_stored(
 
 def _lend(works: Sequence[Work], stored: Sequence[Mapping[str, Any]], endpoint: Endpoint, seed: int) -> None:
     """Each neuron borrows the text of another one: of this plan, or of those that are explained already."""
-    own: dict[NeuronPlace, list[int]] = {}
+    places: dict[NeuronPlace, list[int]] = {}
     for number, work in enumerate(works):
-        own.setdefault((work.subject.layer, work.subject.neuron), []).append(number)
+        places.setdefault((work.subject.layer, work.subject.neuron), []).append(number)
     for work in works:
         at = (work.subject.layer, work.subject.neuron)
         draw = random.Random(f"{seed} {at} lend")  # noqa: S311 - not a secret
-        if n_others := len(works) - len(own[at]):
+        if n_others := len(works) - len(places[at]):
             index = draw.randrange(n_others)
             # Of the others, in order: its own are stepped over.
-            work.borrowed_from = index + sum(number - before <= index for before, number in enumerate(own[at]))
+            work.borrowed_from = index + sum(number - before <= index for before, number in enumerate(places[at]))
             continue
         texts = sorted(
             {
@@ -353,6 +353,9 @@ def questions_of(planned: ExplanationPlan, work: Work, condition: ScoreCondition
     return judge_calls(work.subject, condition, text, seed=f"{planned.seed} {at} {condition}")
 
 
+_LONGEST_NAME, _SHOWN_OF_A_POLE = 500, 30
+"""Letters of an address or explainer, and of what is no pole."""
+
 FIELDS = ("address", "pole", "text", "explainer")
 
 
@@ -401,14 +404,20 @@ def _brought(connection: duckdb.DuckDBPyConnection, model: str, place: str, fiel
     texts = {name: fields.get(name) for name in FIELDS}
     for name in ("address", "text", "explainer"):
         value = texts[name]
+        if isinstance(value, str) and name != "text" and len(value) > _LONGEST_NAME:
+            raise _invalid(place, name, f"it has more than {_LONGEST_NAME:,} letters", "write less")
         if not isinstance(value, str) or not value.strip() or not is_text(value) or "\0" in value:
             raise _invalid(place, name, "it is missing or no text", f"write a text, as in {_EXAMPLE}")
     if texts["pole"] not in (None, *POLE_NAMES):
-        raise _invalid(place, "pole", f"{texts['pole']!r} is not a pole", "write positive or negative, or leave it out")
+        shown_pole = str(texts["pole"])[:_SHOWN_OF_A_POLE]
+        raise _invalid(place, "pole", f"{shown_pole!r} is not a pole", "write positive or negative, or leave it out")
     text = explanation_of(str(texts["text"]))
     if isinstance(text, Failure):
         raise _invalid(place, "text", f"it has more than {LONGEST_TEXT:,} letters", "write less")
-    neuron = find_neuron(connection, str(texts["address"]))
+    try:
+        neuron = find_neuron(connection, str(texts["address"]))
+    except NeurothekError as error:
+        raise _invalid(place, "address", error.message, error.hint) from error
     if neuron.model != model:
         raise _invalid(place, "address", f"it is a neuron of {named(neuron.model)}", f"give neurons of {model}")
     explainer = " ".join(str(texts["explainer"]).split())

@@ -501,6 +501,10 @@ def test_what_cannot_be_explained(door: neurothek.Neurothek, chat: Chat, tmp_pat
         ('{"address": "tiny-1m/L0N0", "text": "a", "explainer": "b", "pol": 1}', "line 1, pol"),
         ('{"address": "tiny-1m/L0N0", "text": "a", "explainer": "b", "pole": "up"}', "is not a pole"),
         ('{"address": "tiny-2m/L0N0", "text": "a", "explainer": "b"}', "it is a neuron of tiny-2m"),
+        ('\n{"address": "tiny-1m/L9N0", "text": "a", "explainer": "b"}', "line 2, address: there is no neuron"),
+        ('{"address": "%s", "text": "a", "explainer": "b"}' % ("x" * 10_000), "line 1, address: it has more than 500"),
+        ('{"address": "tiny-1m/L0N0", "text": "%s", "explainer": "b"}' % ("x" * 10_000_000), "more than 1,000 letters"),
+        ('{"address": "\\u001b[2J", "text": "a", "explainer": "b"}', "line 1, address"),
         (2 * '{"address": "tiny-1m/L0N0", "text": "a", "explainer": "b"}\n', "explains it already"),
         ("", "there are no explanations"),
     ):
@@ -508,3 +512,5 @@ def test_what_cannot_be_explained(door: neurothek.Neurothek, chat: Chat, tmp_pat
         result = run(door, chat, "--scores-only", str(tmp_path / "lines.jsonl"), "--yes")
         assert result.exit_code == 2
         assert where in result.stderr
+        assert len(result.stderr) < 1_000
+        assert "\x1b" not in result.stderr
