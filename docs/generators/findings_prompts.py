@@ -129,6 +129,7 @@ def main(path: str, *names: str) -> None:
                 "massive": findings_traits.massive,
                 "costs": findings_traits.costs,
                 "readers": findings_traits.readers,
+                "explained": findings_traits.explained,
             }.items()
         },
     }

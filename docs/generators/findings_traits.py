@@ -1,5 +1,8 @@
 """The blocks of the findings page on what sets neurons of a real model apart, and what they are worth."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from docs.generators.findings_real import table
@@ -175,3 +178,21 @@ def costs(warehouse: Neurothek, model: str) -> str:
     ]
     header = ("turned off", "neurons", "loss", "random sets", "percentile", "code", "math", "prose")
     return table(header, rows)
+
+
+def explained(warehouse: Neurothek, model: str) -> str:
+    """A row a method: the score of explanations beside those of their controls, with intervals, and what is missing."""
+    pooled = warehouse.explained(model=model).pooled()
+    controls = ("borrowed", "random text", "made-up unit", "shuffled")
+    rows = []
+    for method in ("detection", "fuzzing", "intruder"):
+        by_condition = {row["condition"]: row for row in pooled.filter(method=method).to_dicts()}
+        own = by_condition["explanation"]
+        missing = own["failed"] / (own["failed"] + own["contexts"])
+        cells = [_with_interval(by_condition.get(name)) for name in ("explanation", *controls)]
+        rows.append([method, f"{own['contexts']:,}", f"{missing:.0%}", *cells])
+    return table(("method", "contexts", "missing", "explanation", *controls), rows)
+
+
+def _with_interval(row: Mapping[str, Any] | None) -> str:
+    return "" if row is None else f"{row['score']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
