@@ -8,12 +8,14 @@ import re
 import socket
 import ssl
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx2
 
@@ -43,6 +45,7 @@ _LONGEST_WAIT_SECONDS = 60.0
 _MOST_WAYS = 6
 """An address, another one, and three settings that a server may not take."""
 
+_LEAVING_SECONDS = 1.0
 _LISTING_SECONDS = 10.0
 _SHOWN_NAMES = 10
 
@@ -111,6 +114,8 @@ class Session:
         self._way = _Way(endpoint.url, Dialect())
         self._idle: list[httpx2.Client] = []
         self._busy: set[httpx2.Client] = set()
+        self._sockets: dict[httpx2.Client, socket.socket] = {}
+        self._threads: set[threading.Thread] = set()
         self._rest_until = 0.0
         self._has_answered = False
         self._closed = threading.Event()
@@ -127,9 +132,21 @@ class Session:
         """Send nothing any more, and wait for nobody: calls under way end without an answer."""
         self._closed.set()
         with self._lock:
-            clients = [*self._idle, *self._busy]
+            clients, threads = [*self._idle, *self._busy], list(self._threads)
         for client in clients:
-            client.close()
+            self._hang_up(client)
+        # None is left at the end of the program, which would complain of what it holds.
+        until = monotonic() + _LEAVING_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, until - monotonic()))
+
+    def _hang_up(self, client: httpx2.Client) -> None:
+        """End a connection, also under a thread that waits for its next byte."""
+        connection = self._sockets.pop(client, None)
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        client.close()
 
     @property
     def dialect(self) -> Dialect:
@@ -228,8 +245,13 @@ class Session:
 
         def ask() -> None:
             outcomes.put(self._attempt(client, way, messages))
+            with self._lock:
+                self._threads.discard(threading.current_thread())
 
-        threading.Thread(target=ask, daemon=True, name="explain-request").start()
+        thread = threading.Thread(target=ask, daemon=True, name="explain-request")
+        with self._lock:
+            self._threads.add(thread)
+        thread.start()
         try:
             outcome = outcomes.get(timeout=endpoint.timeout_seconds)
         except queue.Empty:
@@ -240,7 +262,7 @@ class Session:
             if is_sound:
                 self._idle.append(client)
         if not is_sound:
-            client.close()
+            self._hang_up(client)
         if is_used and isinstance(outcome, _Trouble) and not self._closed.is_set():
             # The server had hung up meanwhile.
             return self._within_time(way, messages, endpoint)
@@ -272,8 +294,14 @@ class Session:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "neurothek"}
         if self._endpoint.key:
             headers["Authorization"] = f"Bearer {self._endpoint.key}"
+
+        def connected(event: str, details: Mapping[str, Any]) -> None:
+            if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                self._sockets[client] = details["return_value"].get_extra_info("socket")
+
         method, sent = ("GET", None) if messages is None else ("POST", self._body(way, messages))
-        with client.stream(method, way.url, json=sent, headers=headers) as response:
+        extensions = {"trace": connected}
+        with client.stream(method, way.url, json=sent, headers=headers, extensions=extensions) as response:
             if response.is_redirect:
                 return Failure("redirect to another address, which is not followed", is_final=True)
             body = bytearray()

@@ -45,6 +45,7 @@ MOST_USELESS = 20
 
 _NOT_SENT = "not sent"
 _FLUSH_SECONDS = 5.0
+_LEAVING_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class _Calls:
         self._session, self._endpoint, self._progress = session, endpoint, progress
         self._results: queue.Queue[tuple[int, str | Failure | BaseException]] = queue.Queue()
         self.n_sent = self.n_answered = self.n_useful = self.n_in_a_row = 0
+        self._threads: list[threading.Thread] = []
         self.failures: Counter[str] = Counter()
         self.examples: dict[str, Failure] = {}
         self.stopped = ""
@@ -144,7 +146,9 @@ class _Calls:
             number, sent.number = sent.number, sent.number + 1
             sent.under_way[number] = call
             self.n_sent += 1
-            threading.Thread(target=self._ask, args=(number, call.messages), daemon=True, name="explain").start()
+            thread = threading.Thread(target=self._ask, args=(number, call.messages), daemon=True, name="explain")
+            self._threads = [*(one for one in self._threads if one.is_alive()), thread]
+            thread.start()
 
     def _drain(self, sent: _Sent) -> None:
         """Take what has arrived until now, whatever ends the run."""
@@ -189,6 +193,12 @@ class _Calls:
         self.failures[failure.why] += 1
         self.examples.setdefault(failure.why, failure)
         return failure
+
+    def leave(self) -> None:
+        """Let calls under way end without an answer, soon."""
+        self._session.close()
+        for thread in self._threads:
+            thread.join(_LEAVING_SECONDS)
 
     def require_any(self) -> None:
         """Raise an error where the endpoint has answered nothing at all: then nothing is kept of it either."""
@@ -346,6 +356,7 @@ def send_calls(warehouse: Warehouse, planned: ExplanationPlan, *, progress: Prog
             if calls.n_answered or not calls.n_sent:
                 # Questions of a run that was cut short may be about texts that the next one has.
                 rows.flush(() if calls.stopped else forgotten)
+            calls.leave()
         calls.require_any()
     progress.finish()
     return calls.outcome()

@@ -210,6 +210,33 @@ def test_a_session_that_is_closed_sends_nothing(chat: Chat) -> None:
     assert len(chat.requests) == 1
 
 
+def test_a_session_that_is_closed_leaves_no_thread_that_waits(chat: Chat) -> None:
+    for reply in (never_begins, never_ends, lambda handler, _: time.sleep(20)):
+        before = set(threading.enumerate())
+        chat.instead = lambda number, reply=reply: reply  # type: ignore[misc]  # mypy does not infer it
+        session = Session(open_endpoint(chat.url, "stub"))
+        threading.Timer(0.3, session.close).start()
+        started = time.monotonic()
+        assert isinstance(session.answer(MESSAGES), Failure)
+        assert time.monotonic() - started < 10
+        waiting = [one for one in set(threading.enumerate()) - before if one.name.startswith("explain")]
+        for one in waiting:
+            one.join(5)
+            assert not one.is_alive()
+
+
+def chunked(handler: Handler, text: str) -> None:
+    """As servers answer that do not know how long it will be."""
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    whole = json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+    for first in range(0, len(whole), 7):
+        piece = whole[first : first + 7]
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+    handler.wfile.write(b"0\r\n\r\n")
+
+
 def refused(message: str, status: int = 400, **more: str) -> Reply:
     return body(json.dumps({"error": {"message": message, **more}}).encode(), status)
 
@@ -332,6 +359,7 @@ STREAM = b'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\n' + b"".join
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
+        (chunked, "the words zebra"),
         (saying("```\nnames of months\n```"), "names of months"),
         (saying("```json\n[1, 0]\n```"), "[1, 0]"),
         (saying("the fence ``` in code"), "the fence ``` in code"),
