@@ -45,7 +45,7 @@ test-all: $(INSTALLED)
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(PYTEST) -m browser tests/dashboards/screens/test_browser.py tests/dashboards/screens/test_flows.py
+	$(PYTEST) -m browser tests/dashboards/screens
 
 # Needs a CUDA device, and a PyTorch that was built for it.
 test-cuda: $(INSTALLED)

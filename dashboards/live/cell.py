@@ -37,7 +37,7 @@ _STYLE = """
 <style>
 .nt-cell { border-collapse: collapse; font-size: 0.9rem; width: 100%; max-width: 62rem;
   font-variant-numeric: tabular-nums; }
-.nt-cell th { font-weight: 400; opacity: 0.65; text-align: right; padding: 0.15rem 0.7rem 0.15rem 0; border: 0;
+.nt-cell th { font-weight: 400; opacity: 0.7; text-align: right; padding: 0.15rem 0.7rem 0.15rem 0; border: 0;
   border-bottom: 1px solid #8a8a8a55; white-space: nowrap; }
 .nt-cell td { text-align: right; padding: 0.16rem 0.9rem 0.16rem 0; border: 0;
   border-bottom: 1px solid #8a8a8a33; }
@@ -47,8 +47,8 @@ _STYLE = """
 .nt-cell th:first-child, .nt-cell td:first-child { text-align: left; white-space: nowrap; }
 .nt-cell tr:hover td { background: #8a8a8a18; }
 .nt-cell td:nth-child(2) { white-space: nowrap; }
-.nt-cell .nt-muted { opacity: 0.5; }
-.nt-promoters { margin: 0.5rem 0 0; font-size: 0.9rem; opacity: 0.85; }
+.nt-cell .nt-muted { opacity: 0.7; }
+.nt-promoters { margin: 0.5rem 0 0; font-size: 0.9rem; }
 .nt-cell .nt-share { display: inline-block; height: 0.55rem; border-radius: 2px; margin-right: 0.4rem; }
 </style>
 """

@@ -85,9 +85,9 @@ export default function (component) {
     buttons[row][column].tabIndex = 0;
   };
   const mark = (place) => {
-    for (const one of buttons.flat()) one.removeAttribute("aria-selected");
+    for (const one of buttons.flat()) one.removeAttribute("aria-pressed");
     if (!place) return;
-    buttons[place[0]][place[1]].setAttribute("aria-selected", "true");
+    buttons[place[0]][place[1]].setAttribute("aria-pressed", "true");
     focus(place);
   };
   focus([0, data.columns.length - 1]);

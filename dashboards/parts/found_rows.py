@@ -22,11 +22,11 @@ _SHEET = """
 .nt-found > div { display: contents; }
 .nt-found > div > span { padding: 0.28rem 1rem 0.28rem 0; border-bottom: 1px solid #8a8a8a22; min-width: 0;
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; height: 100%; box-sizing: border-box; }
-.nt-found .nt-head > span { opacity: 0.65; }
+.nt-found .nt-head > span { opacity: 0.7; }
 .nt-found .nt-bar { display: inline-block; height: 0.6rem; border-radius: 0.15rem; }
 .nt-found .nt-value { display: inline-block; min-width: 2.8rem; font-weight: 400; font-variant-numeric: tabular-nums; }
 .nt-why { margin-right: 0.9rem; }
-.nt-why small, .nt-faint { opacity: 0.65; font-variant-numeric: tabular-nums; }
+.nt-why small, .nt-faint { opacity: 0.7; font-variant-numeric: tabular-nums; }
 .nt-grid { overflow-x: auto; }
 .nt-grid table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
 .nt-grid th { text-align: left; font-weight: 600; }

@@ -42,16 +42,16 @@ a.nt-link.nt-tok { border-bottom: 0; }
   max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; box-sizing: border-box; }
 .nt-tok:hover { background: #8a8a8a40; }
 .nt-asked { outline: 1.5px solid #8a8a8a; }
-.nt-muted { opacity: 0.5; }
+.nt-muted { opacity: 0.7; }
 .nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
 .nt-card { min-width: 0; border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem;
   font-size: 0.9rem; }
 .nt-card header { display: flex; justify-content: space-between; gap: 0.6rem; font-size: 0.82rem; }
-.nt-card header span { opacity: 0.65; }
+.nt-card header span { opacity: 0.7; }
 .nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }
 .nt-chips { display: flex; flex-wrap: wrap; gap: 0.3rem; font-size: 0.82rem; align-items: center; }
 .nt-chip { border: 1px solid #8a8a8a55; border-radius: 1rem; padding: 0.08rem 0.6rem; }
-.nt-chip.nt-absent { border-style: dashed; opacity: 0.6; }
+.nt-chip.nt-absent { border-style: dashed; opacity: 0.7; }
 </style>
 """
 """Of tokens, cards and chips."""

@@ -17,17 +17,17 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 SHEET = """
 <style>
 .nt-trail { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; min-height: 2rem; }
-.nt-step { opacity: 0.5; }
+.nt-step { opacity: 0.7; }
 a.nt-link, a.nt-link:visited { color: inherit; text-decoration: none; border-bottom: 1px solid #8a8a8a66; }
 a.nt-link:hover { border-bottom-color: currentcolor; }
 .nt-t { font-family: monospace; font-size: 0.88rem; }
 a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
 a.nt-t.nt-link:hover { background: #8a8a8a33; }
-.nt-muted { opacity: 0.35; }
+.nt-muted { opacity: 0.7; }
 a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-places { display: grid; grid-template-columns: max-content max-content 1fr; gap: 0.15rem 1rem; font-size: 0.93rem; }
 .nt-number { text-align: right; font-variant-numeric: tabular-nums; }
-.nt-domain { opacity: 0.65; }
+.nt-domain { opacity: 0.7; }
 .nt-text { font-family: monospace; white-space: pre; overflow: hidden; display: grid; grid-template-columns: 3fr 2fr; }
 .nt-before { display: flex; justify-content: flex-end; overflow: hidden; opacity: 0.75; }
 .nt-after { overflow: hidden; text-overflow: ellipsis; }
@@ -39,7 +39,7 @@ a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-told { gap: 0.3rem 1.2rem; align-items: center; }
 .nt-chip { border: 1px solid #8a8a8a77; border-radius: 1rem; padding: 0.05rem 0.6rem; }
 .nt-table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
-.nt-table th { font-weight: 400; opacity: 0.65; text-align: left; }
+.nt-table th { font-weight: 400; opacity: 0.7; text-align: left; }
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
 .nt-table .nt-right { text-align: right; }
 .nt-table td.nt-tokens { font-family: monospace; white-space: pre; }

@@ -30,8 +30,8 @@ order by models.name, runs.job
 
 Theme = Literal["light", "dark"]
 
-# Streamlit leaves a hand's breadth above a page and a finger's below a chart, and its editor sets SQL in the face of
-# prose.
+# Streamlit leaves a hand's breadth above a page and a finger's below a chart, its editor sets SQL in the face of prose,
+# and its captions and keys are paler than 4.5:1.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding-top: 4rem; padding-bottom: 2rem; }
@@ -40,6 +40,9 @@ _STYLE = """
 .stMainBlockContainer .stElementContainer:has(.stVegaLiteChart) { margin-bottom: -1.2rem; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
+[data-testid="stCaptionContainer"] { opacity: 0.75; }
+.stMainBlockContainer button kbd { color: inherit; }
 .stTextArea textarea { font-family: monospace; }
 @media (max-width: 1000px) {
   [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }

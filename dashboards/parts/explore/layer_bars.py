@@ -59,7 +59,7 @@ _STYLE = """
 .nt-layers { display: grid; gap: 0.1rem 1.4rem; align-items: center; font-size: 0.9rem;
   font-variant-numeric: tabular-nums; }
 .nt-layers > span { min-width: 0; }
-.nt-layers .nt-above { opacity: 0.65; font-size: 0.85rem; }
+.nt-layers .nt-above { opacity: 0.7; font-size: 0.85rem; }
 .nt-layers .nt-bar { display: grid; grid-template-columns: 1fr 3.6rem; gap: 0.4rem; align-items: center; }
 .nt-layers .nt-bar i { display: block; height: 0.7rem; min-width: 1px; border-radius: 1px; background: var(--nt-bar); }
 .nt-layers .nt-bar b { font-weight: 400; text-align: right; }

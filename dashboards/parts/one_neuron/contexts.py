@@ -154,7 +154,7 @@ _SHEET = """
 .nt-windows { display: grid; grid-template-columns: max-content 1fr; gap: 0.55rem 0.8rem; font-size: 0.88rem; }
 .nt-windows > div { display: contents; }
 .nt-windows .nt-side { text-align: right; font-variant-numeric: tabular-nums; line-height: 1.35; }
-.nt-windows .nt-side span { display: block; opacity: 0.65; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; }
+.nt-windows .nt-side span { display: block; opacity: 0.7; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; }
 .nt-windows p { margin: 0; font-family: monospace; white-space: break-spaces; overflow-wrap: anywhere;
   line-height: 1.45; }
 .nt-windows p span, .nt-windows p b { border-radius: 0.15rem; }

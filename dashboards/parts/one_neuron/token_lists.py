@@ -31,7 +31,7 @@ _SHEET = """
 .nt-list { display: grid; grid-template-columns: 1.8rem minmax(4rem, max-content) minmax(1.5rem, 1fr) max-content;
   gap: 0.05rem 0.5rem; font-size: 0.9rem; align-items: center; font-variant-numeric: tabular-nums; }
 .nt-list > div { display: contents; }
-.nt-list .nt-rank, .nt-list .nt-gap { opacity: 0.55; text-align: right; }
+.nt-list .nt-rank, .nt-list .nt-gap { opacity: 0.7; text-align: right; }
 .nt-list .nt-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .nt-list i { display: block; height: 0.6rem; border-radius: 0.15rem; }
 .nt-list .nt-mark .nt-name a { font-weight: 700; background: #e6b80055; }

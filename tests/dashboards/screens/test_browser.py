@@ -197,7 +197,7 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
     person.settle()
     assert "layer=1" in person.page.url
     assert "position=2" in person.page.url
-    expect(cell).to_have_attribute("aria-selected", "true")
+    expect(cell).to_have_attribute("aria-pressed", "true")
     person.shoot("flow-13-cell")
     # By keys: to the cell above, which is the next layer.
     cell.press("ArrowUp")
