@@ -79,7 +79,7 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
         cells: of each cell its position and the addresses of the neurons that act there, which are of one model.
         grids: the grid of each model.
     """
-    st.subheader("Switch a neuron off", anchor=False, help=plain(SOURCE))
+    st.header("Switch a neuron off", anchor=False, help=plain(SOURCE))
     acting = [address for _, addresses in cells for address in addresses]
     chosen = address_value("switch")
     options = acting if chosen is None or chosen in acting else [chosen, *acting]

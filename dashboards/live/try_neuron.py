@@ -63,7 +63,7 @@ def try_neuron(address: str, text: str | None = None, *, is_silent: bool = False
         text: what stands in the field unless the address asks for another: a text that the neuron fires on.
         is_silent: whether it is known never to be active: turning it off would change nothing.
     """
-    st.subheader("Try it", anchor=False, help=plain(SOURCE))
+    st.header("Try it", anchor=False, help=plain(SOURCE))
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
         typed = wide.text_input(

@@ -364,7 +364,7 @@ def plausible_shares(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     data = data_of_query(connection, "plausible_shares", _PLAUSIBLE_SHARES, {"model": model})
     if data.frame.is_empty():
         return
-    st.subheader("Plausible lists", anchor=False)
+    st.header("Plausible lists", anchor=False)
     tables.show_table(data.frame, key="plausible")
     st.caption(SHARES)
     show_source(data)

@@ -133,7 +133,7 @@ def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Lo
 
 
 def _classes(connection: duckdb.DuckDBPyConnection, model: str, who: str) -> None:
-    st.subheader(f"Concepts that {plain(named(who))} named in {plain(model)}", anchor=False)
+    st.header(f"Concepts that {plain(named(who))} named in {plain(model)}", anchor=False)
     condition = st.segmented_control(
         "Vectors", CONDITIONS, default=CONDITIONS[0], key="condition", format_func=CONDITION_NAMES.__getitem__
     )
@@ -161,11 +161,11 @@ def _people(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     people = data_of_query(connection, "annotators", _ANNOTATORS, {"model": model})
     agreement = data_of_query(connection, "annotator_agreement", _ANNOTATOR_AGREEMENT, {"model": model})
     with left:
-        st.subheader("Annotators", anchor=False)
+        st.header("Annotators", anchor=False)
         tables.show_table(people.frame, key="annotators")
         show_source(people)
     with right:
-        st.subheader("Agreement", anchor=False)
+        st.header("Agreement", anchor=False)
         if agreement.frame.is_empty():
             st.caption("No two annotators have judged the same vector yet.")
             return

@@ -63,7 +63,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
     data = data_of_query(reader, "event_scores", _EVENT_SCORES, {"models": list(models)})
     if data.frame.is_empty():
         return
-    st.subheader("Effect of ten neurons on the token of an event", anchor=False)
+    st.header("Effect of ten neurons on the token of an event", anchor=False)
     st.markdown(plain(scores_sentence(data.frame, subject)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
@@ -117,7 +117,7 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
     data_of_model = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
     if not data_of_model:
         return
-    st.subheader("By layer, for the token at the top", anchor=False)
+    st.header("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
     st.markdown(plain(shares_sentence(shares.frame, subject)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
@@ -155,7 +155,7 @@ def show_extremes(reader: Reading, models: Sequence[str]) -> None:
     data = data_of_models(reader, "extreme_updates", models, "kind")
     if data.frame.is_empty():
         return
-    st.subheader("Sources of extreme updates", anchor=False)
+    st.header("Sources of extreme updates", anchor=False)
     st.html(legend_html(events.EXTREME_COLOURS))
     having = [model for model in models if model in set(data.frame.get_column("model"))]
     for model, rows in _in_columns(having, data.frame):

@@ -46,7 +46,7 @@ def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme],
     rules = data_of_query(reader, "early_exits", _EARLY_EXITS, {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():
         return set()
-    st.subheader("Early exit", anchor=False)
+    st.header("Early exit", anchor=False)
     rows = curves.frame.filter(pl.col("method") == METHOD)
     if not rows.is_empty():
         drawn = curves.showing(curves.name, rows)

@@ -244,7 +244,7 @@ def single_neurons(reader: Reading, model: str) -> None:
     rows = data.frame
     if rows.is_empty():
         return
-    st.subheader("Neurons turned off one by one", anchor=False)
+    st.header("Neurons turned off one by one", anchor=False)
     others = sample(rows.filter(~pl.col("is_control")), MOST_DRAWN)
     is_gated = choose_model(reader.shown_connection, model).is_signed
     fire = "whose gate opens" if is_gated else "that fire"

@@ -61,7 +61,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         sizes = selection.Sizes(reader, comparison, names, look)
         curves.draw(sizes, cards)
         if fitted := shortcuts.measured(reader, names):
-            st.subheader("Predictions from each state, by depth", anchor=False)
+            st.header("Predictions from each state, by depth", anchor=False)
             shortcuts.compare_shortcuts(reader, names, look)
         sizes.missing("Linear shortcuts were not fitted", "shortcuts", having=fitted)
         left = exits.compare_exits(reader, names, look)

@@ -36,7 +36,7 @@ _STYLE = """
 <style>
 .stMainBlockContainer { padding-top: 4rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
-.stMainBlockContainer h3 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
+.stMainBlockContainer h2 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
 .stMainBlockContainer .stElementContainer:has(.stVegaLiteChart) { margin-bottom: -1.2rem; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }

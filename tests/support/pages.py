@@ -32,7 +32,7 @@ def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
 def shown_text(app: AppTest) -> str:
     """All that stands on a page but for its charts: texts, what hovering tells, and the cells of tables."""
     assert not app.exception, app.exception
-    texts = [element.value for element in (*app.markdown, *app.caption, *app.subheader, *app.code, *app.info)]
+    texts = [element.value for element in (*app.markdown, *app.caption, *app.header, *app.code, *app.info)]
     for body in (element.proto.body for element in app.get("html")):
         told = re.sub(r"<style>.*?</style>", " ", body, flags=re.DOTALL)
         texts.append(html.unescape(re.sub(r'<[^>]*?title="([^"]*)"[^>]*>', r" \1 ", told)))

@@ -262,7 +262,7 @@ def show_triggers(triggers: Triggers) -> None:
     """Whether it detects tokens, in a sentence; the n-grams that it fires on are folded away."""
     if triggers.detection.is_empty():
         return
-    st.subheader("Triggers", anchor=False)
+    st.header("Triggers", anchor=False)
     st.markdown(plain(verdict(triggers)), help=plain(" ".join(rule())))
     most = min(_MOST_TRIGGERS, MOST_SHOWN)
     with st.expander(f"The first {most} tokens, bigrams and trigrams"):

@@ -181,7 +181,7 @@ def show_similar(page: NeuronPage, others: list[str]) -> None:
     visible_tabs = {title: rows for title, rows in tabs.items() if title == "In other models" or not rows.is_empty()}
     if not visible_tabs:
         return
-    st.subheader("Similar neurons", anchor=False)
+    st.header("Similar neurons", anchor=False)
     for tab, title in zip(st.tabs(list(visible_tabs)), visible_tabs, strict=True):
         with tab:
             if title == "Nearest vectors":

@@ -99,9 +99,9 @@ class Curve:
 def draw(sizes: Sizes, cards: Sequence[Card]) -> None:
     """All of them, from the cards on."""
     fill(sizes, cards)
-    st.subheader("By depth", anchor=False)
+    st.header("By depth", anchor=False)
     _draw_curves(sizes, [*_of_activity(sizes), *_of_detectors(sizes), *_of_positions(sizes), *_of_predictions(sizes)])
-    st.subheader("Distribution of frequencies", anchor=False)
+    st.header("Distribution of frequencies", anchor=False)
     _spread(sizes)
     _kinds(sizes)
 
@@ -303,7 +303,7 @@ def _kinds(sizes: Sizes) -> None:
     has_positions = not positions.frame.is_empty() and bool(positions.frame.get_column("n_positional").sum())
     if not has_tokens and not has_positions:
         return
-    st.subheader("Tokens that neurons respond to", anchor=False)
+    st.header("Tokens that neurons respond to", anchor=False)
     figures: list[Callable[[], None]] = [lambda: _coverage(sizes)] if has_tokens else []
     if has_positions:
         figures.append(lambda: _kinds_of_positional(sizes, positions))

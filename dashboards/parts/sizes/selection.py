@@ -59,7 +59,7 @@ class Sizes:
     def say_what_is_missing(self) -> None:
         """A line for each of what was not measured, with the command that measures it."""
         if self.lacking:
-            st.subheader("Not measured yet", anchor=False)
+            st.header("Not measured yet", anchor=False)
         for what, (jobs, models) in self.lacking.items():
             missing(self.reader.shown_connection, what, models, jobs=jobs, corpus=self.reader.corpus)
 

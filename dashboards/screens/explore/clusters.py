@@ -119,7 +119,7 @@ def _steps(model: str, ordered: list[int], chosen: int) -> None:
 def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.DataFrame) -> None:
     (row,) = cluster.to_dicts()
     which = {"model": model, "clustering_id": row["clustering_id"]}
-    st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
+    st.header(f"Neurons of cluster {row['cluster_id']}", anchor=False)
     sentence = (
         f"{cluster_cards.size_text(row)} in {cluster_cards.layers_text(row)}, {cluster_cards.cohesion_text(row)}."
     )

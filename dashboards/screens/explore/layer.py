@@ -46,7 +46,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         pick_distribution(data, columns)
     with right:
         chosen = pick_scatter(data, columns)
-    st.subheader(f"{chosen.height:,} neurons", anchor=False)
+    st.header(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
 
 

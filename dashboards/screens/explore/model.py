@@ -57,7 +57,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         else:
             _layers(reader, model.name, layers)
             show_striking(striking(reader, model), examples=_examples(layers.frame))
-    st.subheader("Measured jobs", anchor=False)
+    st.header("Measured jobs", anchor=False)
     show_measured(connection, model.name, corpus)
     st.caption(plain(summary(connection, model.name)))
     with Reading(connection, [model.name], corpus) as reader:
@@ -138,7 +138,7 @@ def _readers_and_writers(reader: Reading, name: str) -> None:
     rectangle = selected.get("chosen") or {}
     chosen = within(neurons, rectangle) if rectangle else neurons.filter("is_reader", "is_writer")
     kind = "inside it" if rectangle else "that read and write their tokens"
-    st.subheader(f"{chosen.height:,} neurons {kind}", anchor=False)
+    st.header(f"{chosen.height:,} neurons {kind}", anchor=False)
     tables.link_to_neurons(chosen, SCORES, key="readers-neurons", height=280)
 
 
@@ -170,7 +170,7 @@ def _spread(connection: duckdb.DuckDBPyConnection, model: KnownModel, corpus: st
         chosen = pick_scatter(data, columns)
     if chosen.height == data.frame.height:
         return
-    st.subheader(f"{chosen.height:,} neurons", anchor=False)
+    st.header(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
 
 

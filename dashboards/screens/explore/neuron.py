@@ -227,7 +227,7 @@ def _bars(side: str, rows: pl.DataFrame) -> alt.LayerChart:
 def _concepts(page: NeuronPage) -> None:
     if page.annotations.is_empty():
         return
-    st.subheader("Concepts named by people", anchor=False)
+    st.header("Concepts named by people", anchor=False)
     rows = page.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
     tables.show_table(tables.readable_columns(rows), key="annotations")
     st.caption(
@@ -239,11 +239,11 @@ def _explanations(page: NeuronPage) -> None:
     """Each text with its scores beside their controls, never without; where there is none what was measured of it."""
     if page.explanations.is_empty():
         if page.label is not None:
-            st.subheader("In one line", anchor=False)
+            st.header("In one line", anchor=False)
             st.markdown(plain(page.label))
             st.caption("A label of what was measured, without a language model: nobody has explained it in words yet.")
         return
-    st.subheader("Explanations in words", anchor=False)
+    st.header("Explanations in words", anchor=False)
     for number, (title, scores) in enumerate(titled(page.explanations)):
         st.markdown(plain(f"{title[:1].upper()}{title[1:]}"))
         if scores.is_empty():
@@ -258,7 +258,7 @@ def _explanations(page: NeuronPage) -> None:
 def _pushed(page: NeuronPage) -> None:
     if page.pushed.is_empty():
         return
-    st.subheader("Tokens it brings to the top", anchor=False)
+    st.header("Tokens it brings to the top", anchor=False)
     tables.show_table(tables.readable_columns(page.pushed.drop("token_id")), key="pushed")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     st.caption(PUSHED)
@@ -268,7 +268,7 @@ def _pushed(page: NeuronPage) -> None:
 def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
     if page.changed.together.is_empty():
         return
-    st.subheader("Interventions that included it", anchor=False)
+    st.header("Interventions that included it", anchor=False)
     rows = page.changed.together
     tables.show_table(rows.head(MOST_LISTED).drop("n_tokens"), key="changed")
     more = f"The first {MOST_LISTED} of {rows.height:,}. " if rows.height > MOST_LISTED else ""

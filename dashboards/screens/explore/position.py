@@ -125,7 +125,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
     with right:
         _teams(reader, model.name, teams)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
-    st.subheader(listed, anchor=False)
+    st.header(listed, anchor=False)
     _list(reader, model, data.frame)
 
 

@@ -87,7 +87,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     words = data_of_query(
         reader, "settled_words", _SETTLED_WORDS, {"models": list(models), "limit": _N_EXAMPLES}
     ).frame.get_column("word")
-    st.subheader("Neurons that push a word to the top", anchor=False)
+    st.header("Neurons that push a word to the top", anchor=False)
     typed = st.text_input(
         "Word",
         address_value("word") or "",

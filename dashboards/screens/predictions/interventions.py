@@ -28,11 +28,11 @@ def _show(reader: Reading, names: Sequence[str]) -> None:
         show_preview("interventions")
         return
     interventions.worth(reader, names)
-    st.subheader("One model", anchor=False)
+    st.header("One model", anchor=False)
     model = _pick("model", "Model", changed, len(changed) - 1)
     effects = interventions.effects_of_model(reader, model)
     if effects:
-        st.subheader("One intervention", anchor=False)
+        st.header("One intervention", anchor=False)
         intervention = _pick("intervention", "Intervention", effects, 0)
         left, right = st.columns(2, gap="medium")
         with left:

@@ -45,11 +45,11 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
         beside = link_html("Compare with other sizes", "compare", anchor=shortcuts.BESIDE_OTHERS, models=names)
         st.html(f"{SHEET}{beside}")
     shortcuts.heat_maps(reader, model)
-    st.subheader("Predictions from each state", anchor=False)
+    st.header("Predictions from each state", anchor=False)
     shortcuts.shortcuts_of_model(reader, model)
-    st.subheader("Replacing parts of its blocks", anchor=False)
+    st.header("Replacing parts of its blocks", anchor=False)
     shortcuts.parts(reader, model)
-    st.subheader("Early exit", anchor=False)
+    st.header("Early exit", anchor=False)
     exits.exits_of_model(reader, model)
 
 

@@ -218,7 +218,7 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
 
 def _raising(seen: list[Seen]) -> None:
     """The neurons of all layers that raise a token most, and on request what is left of it without each of ten."""
-    st.subheader("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
+    st.header("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     token = left.text_input(
         "Token",

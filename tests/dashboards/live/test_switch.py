@@ -58,7 +58,7 @@ def picker(page: AppTest) -> Any:  # noqa: ANN401 - a select box
 
 def test_a_neuron_of_the_chosen_cell_is_switched_at_its_position(page: Opener, path: Path) -> None:
     opened = page(path, "trace", model="tiny", prompt=PROMPT, position="2", layer="1")
-    assert "Switch a neuron off" in [one.value for one in opened.subheader]
+    assert "Switch a neuron off" in [one.value for one in opened.header]
     traced = neurothek.open(path).trace("tiny", PROMPT, position=2).neurons.filter(layer=1)
     # Those that are 0 there would change nothing.
     acting = [row for row in traced.to_dicts() if row["coefficient"] != 0]

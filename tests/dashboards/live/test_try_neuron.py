@@ -55,7 +55,7 @@ def press(page: AppTest) -> AppTest:
 def test_nothing_is_run_before_somebody_asks(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron=NEURON)
     assert not opened.exception
-    assert "Try it" in [one.value for one in opened.subheader]
+    assert "Try it" in [one.value for one in opened.header]
     assert "Runs the model on the text, on this machine" in said(opened)
     assert opened.text_input(key=f"prompt-{NEURON}").value == EXAMPLES[0]
     # A prompt that came along from another page waits.
@@ -129,7 +129,7 @@ def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str)
 def test_of_a_neuron_that_there_is_not_nothing_can_be_tried(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron="tiny/L9N9", prompt=PROMPT, set="0")
     assert len(opened.error) == 1
-    assert "Try it" not in [one.value for one in opened.subheader]
+    assert "Try it" not in [one.value for one in opened.header]
 
 
 def test_weights_that_are_gone_are_one_sentence(page: Opener, path: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_what_is_saved_is_said_where_a_curve_rises_through_95(curves: pl.DataFra
 
 
 def text(app: AppTest) -> str:
-    elements = [*app.subheader, *app.markdown, *app.caption, *app.info, *app.code]
+    elements = [*app.header, *app.markdown, *app.caption, *app.info, *app.code]
     return "\n".join(str(element.value) for element in elements)
 
 

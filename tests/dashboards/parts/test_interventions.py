@@ -36,7 +36,7 @@ WITHOUT_TEXT = "positional set to 0"
 
 
 def text(page: AppTest) -> str:
-    elements = [*page.subheader, *page.markdown, *page.caption, *page.info, *page.code]
+    elements = [*page.header, *page.markdown, *page.caption, *page.info, *page.code]
     return "\n".join(str(element.value) for element in elements).replace("\\", "")
 
 
@@ -180,7 +180,7 @@ def test_where_neurons_were_only_turned_off_one_by_one_the_rest_is_left_out(
             connection.execute(f"delete from store.{table}")
     opened = page(path, "interventions", model=MEASURED[0])
     assert not opened.exception
-    assert [one.value for one in opened.subheader] == ["One model", "Neurons turned off one by one"]
+    assert [one.value for one in opened.header] == ["One model", "Neurons turned off one by one"]
     assert {one.label for one in opened.selectbox} == {"Corpus", "Model"}
 
 

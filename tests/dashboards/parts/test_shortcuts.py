@@ -142,7 +142,7 @@ def test_the_statement_of_parts_has_the_shown_corpus_alone(whole_path: Path) -> 
 
 
 def text(page: AppTest) -> str:
-    elements = [*page.subheader, *page.markdown, *page.caption, *page.info, *page.code]
+    elements = [*page.header, *page.markdown, *page.caption, *page.info, *page.code]
     return "\n".join(str(element.value) for element in elements).replace("\\", "")
 
 

@@ -1,7 +1,7 @@
 """What every page says to eyes that need contrast and to screen readers, judged by axe-core in a real browser."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from playwright.sync_api import BrowserContext
 
 from tests.dashboards.screens.test_browser import PAGES

@@ -120,7 +120,7 @@ def test_lists_are_judged_blind_one_after_the_other(page: Opener, path: Path) ->
     said = {(row["text"], tuple(row["shown_token_ids"])): row["is_plausible"] for row in rows}
     assert said == {(one.text, one.token_ids): number % 3 > 0 for number, one in enumerate(lists[:7])}
     results = Hand(page(path, "annotate", model=MODEL, part="results"))
-    assert "Plausible lists" in "\n".join(str(one.value) for one in results.page.subheader)
+    assert "Plausible lists" in "\n".join(str(one.value) for one in results.page.header)
 
 
 def test_lists_that_were_not_measured_name_the_job(page: Opener, path: Path) -> None:
@@ -305,6 +305,6 @@ def test_the_neurons_page_shows_what_people_see(page: Opener, full_path: Path) -
     named = next(row for row in rows if row["condition"] == "value" and row["concept"] is not None)
     address = tiny.address((named["model_id"], named["layer"], named["neuron"]))
     opened = page(full_path, "neuron", neuron=address)
-    assert "Concepts named by people" in [heading.value for heading in opened.subheader]
+    assert "Concepts named by people" in [heading.value for heading in opened.header]
     (table,) = [one.value for one in opened.dataframe if "annotator" in one.value.columns]
     assert named["annotator"] in set(table["annotator"])

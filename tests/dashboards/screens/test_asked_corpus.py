@@ -66,7 +66,7 @@ def words(page: AppTest) -> list[str]:
 
     Links lead to the same corpus, and so name it where it was asked for.
     """
-    kinds = ("markdown", "caption", "info", "html", "subheader")
+    kinds = ("markdown", "caption", "info", "html", "header")
     found = [str(getattr(one, "value", "")) for one in leaves(page.main) if one.type in kinds]
     return [_CORPUS.sub("", text) for text in found if "rows in" not in text]
 

@@ -37,11 +37,11 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     for one in app.dataframe:
         if "score" in one.value.columns and "method" in one.value.columns:
             assert {"made-up", "shuffled"} <= set(one.value.columns)
-    assert "In one line" not in [one.value for one in app.subheader]
+    assert "In one line" not in [one.value for one in app.header]
     page = open_page(door.path, "neuron", neuron=f"{planted_contexts.MODEL}/L0N3")
-    assert "Explanations in words" not in [one.value for one in page.subheader]
+    assert "Explanations in words" not in [one.value for one in page.header]
     label = door.neuron(f"{planted_contexts.MODEL}/L0N3").label
-    assert ("In one line" in [one.value for one in page.subheader]) == (label is not None)
+    assert ("In one line" in [one.value for one in page.header]) == (label is not None)
     if label is not None:
         assert plain(label) in [one.value for one in page.markdown]
 

@@ -51,7 +51,7 @@ def test_shares_are_averaged_over_examples() -> None:
 def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "events")
     assert not opened.exception
-    assert [one.value for one in opened.subheader] == [
+    assert [one.value for one in opened.header] == [
         "Neurons that push a word to the top",
         "Effect of ten neurons on the token of an event",
         "By layer, for the token at the top",

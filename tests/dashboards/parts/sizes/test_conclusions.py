@@ -24,7 +24,7 @@ ZEROS = (Size("1m", 1_000_000, (200,) * 100), Size("4m", 4_000_000, (400,) * 100
 
 def shown_text(page: AppTest) -> str:
     """All the words of a page, with the marks of Markdown taken out."""
-    parts = [*page.title, *page.subheader, *page.markdown, *page.caption, *page.info, *page.code]
+    parts = [*page.title, *page.header, *page.markdown, *page.caption, *page.info, *page.code]
     html = [element.proto.body for element in page.get("html")]
     return "\n".join([*(str(part.value) for part in parts), *html]).replace("\\", "")
 

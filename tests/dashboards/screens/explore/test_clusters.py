@@ -14,7 +14,7 @@ ONE = {"model": "tiny-2m"}
 
 
 def text(page: AppTest) -> str:
-    parts = [*page.title, *page.subheader, *page.markdown, *page.caption, *page.info, *page.warning]
+    parts = [*page.title, *page.header, *page.markdown, *page.caption, *page.info, *page.warning]
     return "\n".join(str(part.value) for part in parts).replace("\\", "")
 
 

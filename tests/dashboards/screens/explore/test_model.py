@@ -165,5 +165,5 @@ def test_readers_and_writers_are_drawn_where_they_were_measured(page: Opener, fu
     assert f"Of {len(rows)} neurons {readers} are strongest at tokens that they promote more often" in shown
     assert f"Once turned up, {writers} make the model say theirs" in shown
     assert f"by chance; {both} do both." in shown
-    assert f"{both} neurons that read and write their tokens" in "".join(one.value for one in opened.subheader)
+    assert f"{both} neurons that read and write their tokens" in "".join(one.value for one in opened.header)
     assert "from output_scores" in "".join(str(one.value) for one in opened.code)
