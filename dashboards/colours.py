@@ -12,6 +12,9 @@ _STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
 ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 """The one colour of what belongs to no model."""
 
+FILLED = {"light": ACCENT["light"], "dark": "#3f77b1"}
+"""The same behind white words."""
+
 CONTRAST = {"light": "#b5532a", "dark": "#cf7a45"}
 """Against the accent: what is suppressed, and the neuron one looks at."""
 

@@ -42,7 +42,7 @@ _STYLE = """
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.75; }
-.stMainBlockContainer button kbd { color: inherit; }
+.stMainBlockContainer button kbd { color: inherit; opacity: 1; }
 .stTextArea textarea { font-family: monospace; }
 @media (max-width: 1000px) {
   [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }
@@ -54,6 +54,9 @@ _STYLE = """
 [class*="st-key-conclusion"] [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
 </style>
 """
+
+# On black the accent is too dark for words on a choice's grey, where it is light enough behind white ones.
+_DARK_STYLE = "<style>.stMainBlockContainer [role='radio'][data-selected='true'] p { color: #fafafa; }</style>"
 
 
 def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
@@ -82,7 +85,7 @@ def _is_only_missing(error: NeurothekError) -> bool:
 
 def heading(title: str) -> None:
     """The page's title, and what streamlit's own style lacks."""
-    st.html(_STYLE)
+    st.html(_STYLE + _DARK_STYLE if theme() == "dark" else _STYLE)
     st.title(plain(title), anchor=False)
 
 

@@ -14,7 +14,7 @@ from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.malloc import give_back_at_once
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import common_options, pass_warehouse
-from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.colours import ACCENT, FILLED
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 """Names under which this machine's own browser may ask."""
@@ -94,7 +94,8 @@ def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -
         "client.showErrorDetails": "type",
         "client.showErrorLinks": "false",
         "theme.baseFontSize": "14",
-        **{f"theme.{kind}.{part}": colour for kind, colour in ACCENT.items() for part in ("primaryColor", "linkColor")},
+        **{f"theme.{kind}.linkColor": colour for kind, colour in ACCENT.items()},
+        **{f"theme.{kind}.primaryColor": colour for kind, colour in FILLED.items()},
     }
     allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
     app = Path(dashboards.__file__).with_name("server.py")

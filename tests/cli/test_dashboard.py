@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from streamlit.web import cli
 
 import neurothek
-from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.colours import ACCENT, FILLED
 from neurothek.dashboards.session import backend
 
 Asked = dict[str, list[str]]
@@ -101,9 +101,8 @@ def test_several_names_are_served_together(monkeypatch: pytest.MonkeyPatch) -> N
 def test_links_have_the_one_colour_of_each_theme(monkeypatch: pytest.MonkeyPatch) -> None:
     _, command, _ = run(monkeypatch)
     for kind, colour in ACCENT.items():
-        assert (
-            settings(command)[f"theme.{kind}.linkColor"] == settings(command)[f"theme.{kind}.primaryColor"] == [colour]
-        )
+        assert settings(command)[f"theme.{kind}.linkColor"] == [colour]
+        assert settings(command)[f"theme.{kind}.primaryColor"] == [FILLED[kind]]
 
 
 def test_every_flag_is_one_that_streamlit_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, _colour, model_colours
+from neurothek.dashboards.colours import ACCENT, CONTRAST, DOMAINS, FILLED, KINDS, _colour, model_colours
 from tests.support.colours import contrast, luminance
 
 BACKGROUNDS = {"light": 1.0, "dark": luminance("#171714")}
@@ -71,6 +71,9 @@ def test_what_belongs_to_no_model_stands_out(theme: str) -> None:
         # As WCAG 2.1 asks of what is no text.
         assert contrast(colour, PAGES[theme]) > 3
     assert ACCENT[theme] != CONTRAST[theme]
+    # As it asks of text: links, and white words.
+    assert contrast(ACCENT[theme], PAGES[theme]) > 4.5
+    assert contrast(FILLED[theme], "#ffffff") > 4.5
 
 
 def test_domains_are_told_apart_and_none_is_the_accent() -> None:

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.browser
 
 RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
 
-OF_LIBRARIES = {"svg-img-alt": ".chosen_brush_bg"}
-"""Rule -> what Vega draws behind a rectangle that a person drags; its chart has a description."""
+OF_LIBRARIES = {"svg-img-alt": "chosen_brush"}
+"""Rule -> what Vega draws for a rectangle that a person drags; its chart has a description."""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -28,7 +28,7 @@ def test_a_page_has_contrast_headings_in_order_and_names(
             (broken["id"], node["html"][:200])
             for broken in violations
             for node in broken["nodes"]
-            if not str(node["target"][-1]).endswith(OF_LIBRARIES.get(broken["id"], "nothing"))
+            if OF_LIBRARIES.get(broken["id"], "nothing") not in str(node["target"][-1])
         ]
         assert found == []
 
