@@ -14,6 +14,7 @@ PARTS = (
     "_of_exits",
     "_of_interventions",
     "_of_annotations",
+    "_of_explanations",
 )
 
 
