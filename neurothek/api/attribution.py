@@ -72,6 +72,8 @@ def attribute(
     with base.reader() as connection:
         chosen = choose_model(connection, model)
         ids = [None if text is None else token_of(connection, chosen, text)[0] for text in (toward, instead)]
+        if ids[0] is not None and ids[0] == ids[1]:
+            raise bad_argument("instead", instead, "name another token, or leave it out", why="it is that of toward")
         # One that is not there is refused before the model runs.
         choose_corpora(connection, [model], corpus)
     require_prompt(prompt, position)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from neurothek.api.warehouse import Neurothek
+from neurothek.catalog.spelling import one_line
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
@@ -38,7 +39,7 @@ def neuron(
     page = warehouse.neuron(address, **options)
     if figure is not None:
         note(f"wrote {warehouse.draw_neuron(page, figure)}")
-    head = page.summary if page.label is None else f"{page.summary}\n\nlabel: {page.label}"
+    head = page.summary if page.label is None else f"{page.summary}\n\nlabel: {one_line(page.label)}"
     show_tables(page.sections(), output_format, page.data(), head=head)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:

@@ -298,11 +298,13 @@ def switch(  # noqa: PLR0917 - click hands arguments over by name
     --continuation it also shows what the model writes after the prompt, untouched and changed. The command runs the
     model, using the weights that were measured.
     """
-    ask = warehouse.switch if len(addresses) == 1 else warehouse.switch_together
+    # A neuron that is named twice is one.
+    distinct = {one if "/" in one else f"{model}/{one.strip()}": None for one in addresses}
+    ask = warehouse.switch if len(distinct) == 1 else warehouse.switch_together
     page = ask(
         model,
         prompt,
-        *addresses,
+        *distinct,
         set=value,
         pre=pre,
         position=position,

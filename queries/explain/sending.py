@@ -41,7 +41,7 @@ MOST_FAILURES = 5
 """Calls in a row that an endpoint may fail before it is asked no more."""
 
 MOST_USELESS = 20
-"""Answers that may be of no use, from the first on, before the language model is asked no more."""
+"""Answers that may be of no use, from the first text or the first judgement on, before no more is asked."""
 
 _NOT_SENT = "not sent"
 _FLUSH_SECONDS = 5.0
@@ -114,14 +114,18 @@ class _Calls:
     def __init__(self, session: Session, endpoint: Endpoint, progress: Progress) -> None:
         self._session, self._endpoint, self._progress = session, endpoint, progress
         self._results: queue.Queue[tuple[int, str | Failure | BaseException]] = queue.Queue()
-        self.n_sent = self.n_answered = self.n_useful = self.n_in_a_row = 0
+        self.n_sent = self.n_answered = self.n_in_a_row = 0
+        self.n_of_kind = self.n_useful = 0  # answers to calls of a kind, and those that could be read
         self._threads: list[threading.Thread] = []
         self.failures: Counter[str] = Counter()
         self.examples: dict[str, Failure] = {}
         self.stopped = ""
 
     def send(self, calls: Iterable[_Call]) -> None:
-        """Send calls, as many at a time as the endpoint takes; each is taken after those before it."""
+        """Send calls of one kind, as many at a time as the endpoint takes; each is taken after those before it."""
+        if self.n_useful:
+            # It says nothing of answers of another kind.
+            self.n_of_kind = self.n_useful = 0
         sent, rest = _Sent(), iter(calls)
         try:
             while True:
@@ -173,6 +177,7 @@ class _Calls:
         sent.arrived[number] = (call, outcome)
         is_answered = not isinstance(answer, Failure) or answer.is_answered
         self.n_answered += is_answered
+        self.n_of_kind += is_answered
         self.n_in_a_row = 0 if is_answered else self.n_in_a_row + 1
         if not isinstance(outcome, Failure):
             self.n_useful += 1
@@ -185,8 +190,10 @@ class _Calls:
         elif self.n_in_a_row >= MOST_FAILURES:
             reason = _in_words(outcome)
             self.stopped = f"the endpoint failed {MOST_FAILURES} times in a row, the last time with: {reason}"
-        elif not self.n_useful and self.n_answered >= MOST_USELESS:
-            self.stopped = f"the first {MOST_USELESS} answers are of no use, the last one is an {outcome.why}"
+        elif not self.n_useful and self.n_of_kind >= MOST_USELESS:
+            self.stopped = (
+                f"the first {MOST_USELESS} answers of their kind are of no use, the last one is an {outcome.why}"
+            )
 
     def _missing(self, failure: Failure) -> Failure:
         """Count a call without an answer."""

@@ -29,13 +29,23 @@ SCORES_OF_WORDS = (
 
 
 def titled(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Each explanation as a title, and its scores; without any where nobody has judged it yet."""
+    """Each explanation as a title, and its scores; without any the title says why."""
     for row in rows.to_dicts():
         judged = "" if row["judge"] in (None, row["explainer"]) else f", judged by {one_line(row['judge'])}"
         title = (
             f"explained at {row['pole']} coefficients by {one_line(row['explainer'])}{judged}: {one_line(row['text'])}"
         )
-        yield title, methods_of(row)
+        scores = methods_of(row)
+        if scores.is_empty():
+            title += f" ({why_unscored(row)})"
+        yield title, scores
+
+
+def why_unscored(row: Mapping[str, Any]) -> str:
+    """Why an explanation has no scores."""
+    if row["n_failed"]:
+        return f"no score: {row['n_failed']:,} contexts were judged without an answer that can be read"
+    return "no score: nobody has judged it yet"
 
 
 def methods_of(row: Mapping[str, Any]) -> pl.DataFrame:

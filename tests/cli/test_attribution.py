@@ -61,6 +61,7 @@ def test_python_answers_the_same(path: Path) -> None:
     [
         (("--toward", "·school", "--token", "·the"), "--token does not go with --toward"),
         (("--toward", "·school", "--lens", "mat"), "--lens does not go with --toward"),
+        (("--toward", "·school", "--instead", "·school"), "name another token"),
         (("--toward", "·school", "--raising", "0"), "--raising 0 leaves nothing to show"),
         (("--toward", "·school", "--sort", "centred"), "--sort centred is not for --toward"),
         (("--sort", "relevance"), "--sort relevance is for --toward"),

@@ -12,6 +12,7 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from neurothek.catalog.spelling import one_line
 from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
@@ -240,15 +241,13 @@ def _explanations(page: NeuronPage) -> None:
     if page.explanations.is_empty():
         if page.label is not None:
             st.header("In one line", anchor=False)
-            st.markdown(plain(page.label))
+            st.markdown(plain(one_line(page.label)))
             st.caption("A label of what was measured, without a language model: nobody has explained it in words yet.")
         return
     st.header("Explanations in words", anchor=False)
     for number, (title, scores) in enumerate(titled(page.explanations)):
         st.markdown(plain(f"{title[:1].upper()}{title[1:]}"))
-        if scores.is_empty():
-            st.caption("Nobody has judged it yet, so that there are no scores.")
-        else:
+        if not scores.is_empty():
             tables.show_table(scores, key=f"explanations_{number}")
     st.caption(SCORES_OF_WORDS)
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import neurothek
+from neurothek.catalog.spelling import one_line
 from neurothek.dashboards.widgets.html import plain
 from tests.support import planted_contexts
 from tests.support.chat_server import chat_server
@@ -43,7 +44,7 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     label = door.neuron(f"{planted_contexts.MODEL}/L0N3").label
     assert ("In one line" in [one.value for one in page.header]) == (label is not None)
     if label is not None:
-        assert plain(label) in [one.value for one in page.markdown]
+        assert plain(one_line(label)) in [one.value for one in page.markdown]
 
 
 def test_explanations_are_searched_by_their_words(tmp_path: Path) -> None:

@@ -351,9 +351,26 @@ def test_answers_of_no_use_are_not_paid_for_on_and_on(door: neurothek.Neurothek,
     lines = [{"address": f"{MODEL}/L0N0", "text": "zebras", "explainer": name} for name in ("anna", "ben")]
     answer = door.explain_neurons(planned(door, chat, None, scores_only=lines, parallel=1))
     assert answer.is_stopped
-    assert "stopped: the first 20 answers are of no use, the last one is an answer cut off" in answer.notes[-1]
+    assert (
+        "stopped: the first 20 answers of their kind are of no use, the last one is an answer cut off"
+        in answer.notes[-1]
+    )
     assert "raise --answer-tokens" in answer.notes[-2]
     assert len(chat.requests) == 20
+
+
+def test_judgements_of_no_use_are_not_paid_for_after_texts_that_are(door: neurothek.Neurothek, chat: Chat) -> None:
+    """Texts come first, and say nothing about how the language model judges."""
+    n_texts = planned(door, chat).n_explanations
+    chat.instead = lambda number: None if number < n_texts else _unread
+    answer = door.explain_neurons(planned(door, chat, parallel=1))
+    assert answer.is_stopped
+    assert "stopped: the first 20 answers of their kind are of no use" in answer.notes[-1]
+    assert len(chat.requests) == n_texts + 20
+
+
+def _unread(handler: Handler, text: str) -> None:
+    handler.say("I would rather not say")
 
 
 def _cut_off(handler: Handler, text: str) -> None:

@@ -145,6 +145,7 @@ def test_the_command_shows_before_and_after_of_each_neuron_and_of_all(door: Neur
     shown = run("L1N3", "tiny/L0N5", "--set", "2")
     for text in ("tiny/L1N3", "tiny/L0N5", "all of them", "random set of median", "what changes most with all of them"):
         assert text in shown
+    assert run("L1N3", "tiny/L1N3", "--set", "2") == run("L1N3", "--set", "2")
     one = json.loads(run("L1N3", "--set", "2", "--format", "json"))
     assert one["switch"]["address"] == "tiny/L1N3"
     refused = CliRunner().invoke(main, ["switch", "tiny", PROMPT, "other/L0N1", "L0N1", "--warehouse", str(door.path)])
