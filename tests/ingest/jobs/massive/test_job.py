@@ -10,7 +10,7 @@ import torch
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.jobs.massive.job import MassiveJob, MassiveObserver
 from tests.support import ingests, jobs
-from tests.support.anatomy import Floats, float64
+from tests.support.anatomy import Floats, float64, loaded
 from tests.support.coefficients import coefficients, corpus, output_of, padded
 from tests.support.models import Kind, build, edit_tensors
 from tests.support.plain import PlainModel
@@ -70,7 +70,7 @@ def test_rows_equal_plain_loops(kind: Kind, tmp_path: Path) -> None:
         assert row["weight_share"] == pytest.approx(added / out[place, row["output_channel"]], rel=1e-3, abs=1e-6)
 
 
-def test_a_planted_super_weight_is_found(tmp_path: Path) -> None:
+def test_a_weight_that_writes_all_of_the_output_is_found(tmp_path: Path) -> None:
     model = build(tmp_path / "opt", "opt", d_ffn=D_FFN, seed=3)
 
     def plant_(tensors: dict[str, torch.Tensor]) -> None:
@@ -97,6 +97,45 @@ def test_a_planted_super_weight_is_found(tmp_path: Path) -> None:
         for what in ("input", "output"):
             token = texts[held[f"{what}_sequence_id"]][held[f"{what}_position"]]
             assert row[f"{what}_token"] == tokens[token]
+
+
+def test_a_super_weight_that_is_on_at_first_positions_alone_is_found(tmp_path: Path) -> None:
+    """As in real models: one number among thousands of ordinary ones, and not where the weight is another's."""
+    model = build(tmp_path / "opt", "opt", d_ffn=D_FFN, seed=3)
+    net: Any = loaded(model)
+    read: list[torch.Tensor] = []
+    hook = net.model.decoder.layers[0].fc1.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    draw = np.random.default_rng(0)
+    with torch.no_grad():
+        for _ in range(20):
+            net(torch.tensor([[net.config.bos_token_id, *draw.integers(4, 200, size=30)]]))
+    hook.remove()
+    rows = torch.cat([one.reshape(31, -1) for one in read])
+    first, others = rows[0], rows[[place for place in range(len(rows)) if place % 31]]
+    towards = first - others.mean(0)
+    at_first, elsewhere = float(first @ towards), float((others @ towards).max())
+    assert at_first > elsewhere
+
+    def plant_(tensors: dict[str, torch.Tensor]) -> None:
+        tensors["model.decoder.layers.0.fc1.weight"][PLANTED] = 1e4 * towards
+        tensors["model.decoder.layers.0.fc1.bias"][PLANTED] = -1e4 * (0.8 * at_first + 0.2 * elsewhere)
+        tensors["model.decoder.layers.0.fc2.weight"][:, PLANTED] = 0
+        tensors["model.decoder.layers.0.fc2.weight"][CHANNEL, PLANTED] = 5
+
+    edit_tensors(model, plant_)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    corpora = ingests.write_corpus(tmp_path)[:1]
+    ingests.measure(warehouse, model, ingests.request(corpora, jobs=("activity", "massive")))
+    with warehouse.reader() as connection:
+        planted, other = connection.sql("from massive_activations order by layer").pl().to_dicts()
+        counts = connection.sql("select n_massive_layers, n_super_weights from traits_by_model").fetchall()
+    assert (planted["input_neuron"], planted["output_channel"], planted["weight"]) == (PLANTED, CHANNEL, 5)
+    assert (planted["input_position"], planted["output_position"]) == (0, 0)
+    assert planted["output_ratio"] > 1000
+    assert planted["weight_share"] == pytest.approx(1, abs=1e-3)
+    assert (planted["is_massive"], planted["is_super_weight"]) == (True, True)
+    assert not other["is_super_weight"]
+    assert counts == [(1, 1)]
 
 
 def test_what_is_massive_and_super(tmp_path: Path) -> None:
