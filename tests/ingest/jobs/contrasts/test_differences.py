@@ -163,7 +163,8 @@ def test_a_neuron_that_fires_on_the_only_token_that_differs_is_first(opt: Opened
     first = measured.neurons.sort("z", descending=True, nulls_last=True).row(0, named=True)
     assert (first["layer"], first["neuron"]) == (1, 7)
     assert first["q"] <= SIGNIFICANT
-    assert np.mean(measured.n_significant_shuffled) <= SIGNIFICANT * measured.n_tested
+    # Of 20 shuffles one has any by chance, at a share of false discoveries of 0.05.
+    assert sum(n > 0 for n in measured.n_significant_shuffled) <= 3, measured.n_significant_shuffled
 
 
 def test_prompts_whose_labels_say_nothing_are_not_told_apart(opt: Opened) -> None:
