@@ -109,7 +109,9 @@ def _extent(row: Mapping[str, Any]) -> Iterator[str | None]:
     frequency, size = row["effective_frequency"], row["cluster_size"]
     if frequency is not None:
         is_rare = frequency < thresholds("neuron_labels")["smallest_frequency"]
-        yield "active at under 0.01%" if is_rare else _clause("active at {}", _percent(frequency, 2))
+        yield (
+            "effective frequency under 0.01%" if is_rare else _clause("effective frequency {}", _percent(frequency, 2))
+        )
     if size is not None and size > 1:
         yield _clause("in cluster {} of {} neurons", row["cluster_id"], size)
 

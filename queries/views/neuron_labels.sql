@@ -29,8 +29,8 @@ described as (
                     || '% of its FFN''s output'
         end as idleness,
         case
-            when neurons.effective_frequency < thresholds.smallest_frequency then 'active at under 0.01%'
-            else 'active at ' || cast(round(100 * neurons.effective_frequency, 2) as varchar) || '%'
+            when neurons.effective_frequency < thresholds.smallest_frequency then 'effective frequency under 0.01%'
+            else 'effective frequency ' || cast(round(100 * neurons.effective_frequency, 2) as varchar) || '%'
         end as activity,
         case when neurons.is_token_detector then 'detects “' else 'often at “' end as triggering,
         case when neurons.is_token_detector then neurons.detected_tokens else neurons.trigger_tokens end as triggers,

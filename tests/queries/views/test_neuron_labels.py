@@ -72,7 +72,9 @@ def of_writing(row: Row) -> list[str]:
         parts.append(f"promotes {named(written)}{coherent}")
     if row["effective_frequency"] is not None:
         share = row["effective_frequency"]
-        parts.append("active at under 0.01%" if share < 0.0001 else f"active at {round(100 * share, 2)}%")
+        parts.append(
+            "effective frequency under 0.01%" if share < 0.0001 else f"effective frequency {round(100 * share, 2)}%"
+        )
     if row["cluster_size"] is not None and row["cluster_size"] > 1:
         parts.append(f"in cluster {row['cluster_id']} of {row['cluster_size']} neurons")
     return parts
@@ -116,14 +118,14 @@ EXPECTED = {
     "reads": "reads “ a” “b”",
     "triggers": "often at “x” “ y” “z” (five tokens hold 12.3%)",
     "detects": "detects “s” “t” and suppresses them (five tokens hold 99.5%)",
-    "rare": "active at under 0.01%",
+    "rare": "effective frequency under 0.01%",
 }
 
 
 def test_labels_are_put_together_from_the_row(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         met = compare(connection)
-    kinds = ("never active at", "promotes", "depends on position", "active at", "in cluster")
+    kinds = ("never active at", "promotes", "depends on position", "effective frequency", "in cluster")
     for kind in kinds:
         assert any(part.startswith(kind) for part in met), kind
 
