@@ -73,21 +73,31 @@ class TextRequest:
     """Which text the models read.
 
     Attributes:
-        corpora: `builtin`, `NAME=SOURCE`, or the name of a corpus of the warehouse.
+        corpora: `builtin`, `NAME=SOURCE`, or the name of a corpus of the warehouse; none: `builtin`.
         name: name of the corpus; None: made from its domains.
-        tokens_per_domain: ids without BOS after which a domain stops, at a sequence boundary.
+        tokens_per_domain: ids without BOS after which a domain stops, at a sequence boundary; None: 200,000.
         sequence_length: ids a sequence holds at most; None: the model's context, at most 2048.
         packing: whether short documents are joined.
         corpus_id: number of a corpus of the warehouse that is taken as it is, if the model's tokenizer still gives its
             text these ids; None: the other fields say which text it is.
     """
 
-    corpora: tuple[str, ...] = ("builtin",)
+    corpora: tuple[str, ...] = ()
     name: str | None = None
-    tokens_per_domain: int = DEFAULT_TOKENS
+    tokens_per_domain: int | None = None
     sequence_length: int | None = None
     packing: bool = True
     corpus_id: int | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What is read."""
+        return self.corpora or ("builtin",)
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether nobody said anything of it: then a job that is named measures on the model's shown corpus."""
+        return self == TextRequest()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 -- those with activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
 with thresholds as (
-    -- Those of the views corpus_ngrams, detected_ngrams, neuron_effects, entropy_neurons and selectivity: the flat rows hold what they decide.
+    -- Those of the views corpus_ngrams, detected_ngrams, neuron_effects, entropy_neurons, selectivity, massive_activations
+    -- and input_scores: the flat rows hold what they decide.
     select 10::bigint as min_occurrences, 0.95::double as least_recall, 20 as least_sets,
-        100::double as above_all, 0.01::double as largest_p
+        100::double as above_all, 0.01::double as largest_p,
+        1000::double as massive_ratio, 0.5::double as half, 20 as listed_tokens
 ),
 model as (
     select
@@ -256,6 +258,7 @@ readers as (
     select
         layer,
         neuron,
+        (top_scores[1] - score_mean) / nullif(score_sd, 0) as read_z,
         list_select((select by_id from texts), list_transform(top_token_ids[1:3], lambda i: i + 1)) as read_tokens
     from store.key_projections
     where set_id = $model_id and reader in ('key', 'gate')
@@ -276,6 +279,96 @@ entropies as (
         from listed
     ) as lengths on lengths.layer = entropy.layer and lengths.neuron = entropy.neuron
     where entropy.set_id = $model_id and entropy.corpus_id = (select corpus_id from shown)
+),
+strongest_contexts as (
+    -- At the pole at which the neuron is strongest; of models whose poles were not measured, those with an activation above 0.
+    select contexts.layer, contexts.neuron, contexts.sequence_id, contexts.position
+    from (
+        select layer, neuron, sequence_id, position, pole = 'negative' as is_negative
+        from store.pole_contexts
+        where set_id = $model_id and corpus_id = (select corpus_id from shown)
+        union all
+        select layer, neuron, sequence_id, position, activation < 0 as is_negative
+        from store.contexts
+        where set_id = $model_id and corpus_id = (select corpus_id from shown)
+            and not exists (
+                select 1 from store.pole_contexts
+                where set_id = $model_id and corpus_id = (select corpus_id from shown)
+            )
+    ) as contexts
+    inner join leaning
+        on leaning.layer = contexts.layer and leaning.neuron = contexts.neuron
+        and coalesce(leaning.is_negative, false) = contexts.is_negative
+),
+places as (
+    -- Joined by place: a join by sequence alone would copy its tokens for each context.
+    select sequence_id, unnest(tokens) as token_id, unnest(range(len(tokens))) as position
+    from store.sequences
+    where corpus_id = (select corpus_id from shown) and exists (select 1 from strongest_contexts)
+),
+context_tokens as (
+    select contexts.layer, contexts.neuron, places.token_id
+    from strongest_contexts as contexts
+    inner join places on places.sequence_id = contexts.sequence_id and places.position = contexts.position
+),
+strongest_lists as (
+    select
+        listed.layer,
+        listed.neuron,
+        case when leaning.is_negative then listed.bottom_token_ids else listed.top_token_ids end[
+            1:(select listed_tokens from thresholds)
+        ] as token_ids
+    from listed
+    inner join leaning on leaning.layer = listed.layer and leaning.neuron = listed.neuron
+),
+listings as (
+    select layer, token_id, count(*) as n_lists
+    from (select layer, unnest(token_ids) as token_id from strongest_lists)
+    group by layer, token_id
+),
+counted as (
+    select
+        contexts.layer,
+        contexts.neuron,
+        list(contexts.token_id) as token_ids,
+        sum(coalesce(listings.n_lists, 0)) as n_lists
+    from context_tokens as contexts
+    left join listings on listings.layer = contexts.layer and listings.token_id = contexts.token_id
+    group by contexts.layer, contexts.neuron
+),
+judged as (
+    select
+        counted.layer,
+        counted.neuron,
+        counted.n_lists,
+        len(counted.token_ids) as n_contexts,
+        len(list_filter(counted.token_ids, lambda one: list_contains(lists.token_ids, one))) as n_promoted
+    from counted
+    inner join strongest_lists as lists on lists.layer = counted.layer and lists.neuron = counted.neuron
+),
+inputs as (
+    select
+        judged.layer,
+        judged.neuron,
+        judged.n_contexts::integer as n_strongest_contexts,
+        judged.n_promoted::double / judged.n_contexts as input_score,
+        (judged.n_lists - judged.n_promoted)::double / judged.n_contexts / nullif(layers.n_units - 1, 0) as input_other_score
+    from judged
+    inner join store.unit_layers as layers on layers.set_id = $model_id and layers.layer = judged.layer
+),
+massive as (
+    select
+        massive.layer,
+        massive.input_neuron as neuron,
+        abs(massive.input_largest::double) / nullif(massive.input_mean, 0) as massive_ratio,
+        coalesce(
+            abs(massive.output_largest::double) / nullif(massive.output_mean, 0) >= thresholds.massive_ratio
+            and massive.weight_share >= thresholds.half,
+            false
+        ) as has_super_weight
+    from store.massive_activations as massive
+    cross join thresholds
+    where massive.model_id = $model_id and massive.corpus_id = (select corpus_id from shown)
 )
 select
     model.model_id as set_id,
@@ -347,7 +440,17 @@ select
     answers.trigger_tokens,
     readers.read_tokens,
     turned_up.output_score,
-    turned_up.other_percentile as output_percentile
+    turned_up.other_percentile as output_percentile,
+    case
+        when leaning.is_negative then listed.score_mean - listed.bottom_scores[1]
+        else listed.top_scores[1] - listed.score_mean
+    end / nullif(listed.score_sd, 0) as promoted_z,
+    readers.read_z,
+    inputs.n_strongest_contexts,
+    inputs.input_score,
+    inputs.input_other_score,
+    massive.massive_ratio,
+    case when exists (select 1 from massive) then coalesce(massive.has_super_weight, false) end as has_super_weight
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -375,4 +478,6 @@ left join store.selectivity as selectivity
 left join store.output_scores as turned_up
     on turned_up.set_id = $model_id and turned_up.corpus_id = (select corpus_id from shown)
     and turned_up.layer = grid.layer and turned_up.neuron = grid.neuron
+left join inputs on inputs.layer = grid.layer and inputs.neuron = grid.neuron
+left join massive on massive.layer = grid.layer and massive.neuron = grid.neuron
 order by grid.layer, grid.neuron;

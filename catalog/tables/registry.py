@@ -8,11 +8,12 @@ from neurothek.catalog import tables
 from neurothek.catalog.problems import NotFound
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
-from neurothek.catalog.tables.derived import CLUSTER_PINS, INSTALLED_VIEWS, NEURON_FACTS, PINS, SCHEMA_VERSIONS
+from neurothek.catalog.tables.derived import CLUSTER_PINS, INSTALLED_VIEWS, PINS, SCHEMA_VERSIONS
 from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from neurothek.catalog.tables.events import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.catalog.tables.exits import EXITS
 from neurothek.catalog.tables.explanations import EXPLANATION_JUDGEMENTS, EXPLANATIONS
+from neurothek.catalog.tables.neuron_facts import NEURON_FACTS
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,

@@ -16,8 +16,9 @@ from neurothek.catalog.spelling import named
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
-from neurothek.catalog.tables.derived import CLUSTER_PINS, NEURON_FACTS, PINS
+from neurothek.catalog.tables.derived import CLUSTER_PINS, PINS
 from neurothek.catalog.tables.dimensions import MODELS
+from neurothek.catalog.tables.neuron_facts import NEURON_FACTS
 from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, PAIR_JOBS, WRITTEN_BY_PEOPLE, unknown_job
 from neurothek.catalog.tables.units import UNIT_SETS
 from neurothek.catalog.variants import family_of, variant_of

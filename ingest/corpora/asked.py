@@ -14,7 +14,7 @@ def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | 
     if stored_name(warehouse, request) is not None:
         return None
     require_name(request.name)
-    return parse_sources(request.corpora)
+    return parse_sources(request.sources)
 
 
 def require_name(name: str | None) -> None:

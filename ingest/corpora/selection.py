@@ -16,7 +16,7 @@ from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from neurothek.ingest.models.errors import sequence_too_long
 from neurothek.ingest.models.tokenizer import Tokenizer, different_parts
-from neurothek.ingest.request import LONGEST_SEQUENCE, TextRequest
+from neurothek.ingest.request import DEFAULT_TOKENS, LONGEST_SEQUENCE, TextRequest
 
 
 def choose_corpus(
@@ -42,6 +42,21 @@ def choose_corpus(
     if isinstance(source, Corpus):
         return source
     return corpus.prepare(source, tokenizer, name=name or request.name, progress=progress, memory=memory)
+
+
+def on_shown(warehouse: Warehouse, request: TextRequest, model: str) -> TextRequest:
+    """The same text; where nobody said which, the corpus that views show for the model, if any."""
+    if not request.is_left_open or not warehouse.exists():
+        return request
+    query = """
+        select corpus_id
+        from store.neuron_facts
+        where set_id = (select model_id from store.models where name = $model) and corpus_id is not null
+        limit 1
+    """
+    with warehouse.reader() as connection:
+        row = first_row(connection, query, {"model": model})
+    return request if row is None else TextRequest(corpus_id=int(row[0]))
 
 
 def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:
@@ -138,9 +153,9 @@ def _of_sources(
 ) -> Corpus | Recipe:
     """What the sources make: a corpus of the warehouse, or the recipe of a new one."""
     recipe = corpus.recipe(
-        parse_sources(request.corpora),
+        parse_sources(request.sources),
         sequence_length=request.sequence_length or min(context_length, LONGEST_SEQUENCE),
-        tokens_per_domain=request.tokens_per_domain,
+        tokens_per_domain=request.tokens_per_domain or DEFAULT_TOKENS,
         packing=request.packing,
     )
     return _stored(warehouse, recipe, tokenizer) or recipe

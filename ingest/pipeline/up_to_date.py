@@ -55,6 +55,10 @@ _DECIDES = """
     union all
     select 'tokenizer', tokenizers.tokenizer_id, to_json(tokenizers)::varchar, null from store.tokenizers as tokenizers
     where tokenizer_id in (select tokenizer_id from own_models)
+    union all
+    -- Jobs that are named measure on the shown corpus where no other is.
+    select 'pin', model_id, corpus_id::varchar, null from store.pins
+    where model_id in (select model_id from own_models)
     order by all
 """
 """Rows of the store that say what is finished of some models, each with the key of its run if it is one."""
@@ -158,7 +162,7 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
     if set(request.jobs) <= {*registry.OF_WEIGHTS}:
         return
     name = stored_name(warehouse, request.text)
-    sources = parse_sources(request.text.corpora) if name is None else _recorded(warehouse, name)
+    sources = parse_sources(request.text.sources) if name is None else _recorded(warehouse, name)
     for source in sources:
         # A commit cannot change, and is part of the request or of the recipe; a branch would have to be asked for.
         files = source.text.files()

@@ -10,7 +10,7 @@ from neurothek.catalog.progress import Progress
 from neurothek.catalog.publishing.publish import changed_tokenizer
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
-from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, other_ids
+from neurothek.ingest.corpora.selection import OtherIds, choose_corpus, known_as, on_shown, other_ids
 from neurothek.ingest.corpora.text_memory import TextMemory
 from neurothek.ingest.errors import causal_model_needed, signs_needed
 from neurothek.ingest.jobs import registry
@@ -113,6 +113,9 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, source: ModelSou
         with warehouse.current_reader():
             pass
     work = _open(warehouse, request, source, progress)
+    if request.named:
+        text = on_shown(warehouse, request.text, work.model.name)
+        work = replace(work, request=replace(work.request, text=text))
     jobs = _fitting(work)
     others = tuple(job for job in request.jobs if job not in jobs and job not in registry.OF_SIGNS)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}

@@ -75,10 +75,15 @@ def _option(option: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN40
 @click.argument("models", nargs=-1, required=True, metavar="[NAME=]MODEL...")
 @click.option("--job", "jobs", multiple=True, metavar="NAME", help="Run only this job (repeatable), or all.")
 @click.option(
-    "--corpus", "corpora", multiple=True, metavar="C", help="builtin, NAME=SOURCE, or a corpus in the warehouse."
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="C",
+    help="builtin, NAME=SOURCE, or a corpus in the warehouse.  [default: builtin; with --job and no other option about"
+    " the text, the model's shown corpus]",
 )
 @click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
-@click.option("--tokens", type=click.IntRange(1), default=DEFAULT_TOKENS, show_default=True, help="Tokens per domain.")
+@click.option("--tokens", type=click.IntRange(1), help=f"Tokens per domain.  [default: {DEFAULT_TOKENS}]")
 @click.option(
     "--sequence-length", type=click.IntRange(2), help="Token ids per sequence.  [default: the model's context]"
 )

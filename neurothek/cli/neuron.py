@@ -39,7 +39,8 @@ def neuron(
     page = warehouse.neuron(address, **options)
     if figure is not None:
         note(f"wrote {warehouse.draw_neuron(page, figure)}")
-    head = page.summary if page.label is None else f"{page.summary}\n\nlabel: {one_line(page.label)}"
+    is_labelled = page.label is not None and page.explanations.is_empty()
+    head = f"{page.summary}\n\nlabel: {one_line(page.label or '')}" if is_labelled else page.summary
     show_tables(page.sections(), output_format, page.data(), head=head)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:

@@ -14,6 +14,7 @@ from neurothek.queries.ask.statements import frame_of, framed, records
 from neurothek.queries.names.models import MeasuredCorpus, NeuronAddress, find_neuron
 from neurothek.queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from neurothek.queries.names.words import Row, spelled, with_texts
+from neurothek.queries.neuron import fact_sentences
 from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_triggers, windows_frame, written_at
 from neurothek.queries.neuron.contexts import sections as window_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
@@ -208,13 +209,22 @@ class NeuronPage(TabularAnswer):
             self.poles.sentence(),
             self.extremes,
             self._at_bos(),
-            self._bound(),
-            self._kind(),
+            fact_sentences.bound(facts),
+            fact_sentences.position(facts),
             self.triggers.sentence(),
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
         relatives = f"{self.relatives.sentence()} {self.relatives.universal()}".strip()
-        more = (self.reads.sentence(), self._building(), self.changed.sentence(), self._turned_up(), relatives, lacking)
+        more = (
+            self.reads.sentence(),
+            fact_sentences.input_score(facts),
+            fact_sentences.building(facts),
+            fact_sentences.massive(facts),
+            self.changed.sentence(),
+            fact_sentences.turned_up(facts),
+            relatives,
+            lacking,
+        )
         return " ".join(part for part in (*sentences, *more) if part)
 
     def _firing(self) -> str:
@@ -250,38 +260,6 @@ class NeuronPage(TabularAnswer):
             fires = "It fires" if self.has_exact_zeros else "It is active"
             return f"{fires} at the prepended BOS, which is not counted."
         return ""
-
-    def _bound(self) -> str:
-        if self.facts["is_provably_dead"]:
-            return f"No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
-        return ""
-
-    def _turned_up(self) -> str:
-        score, percentile = self.facts["output_score"], self.facts["output_percentile"]
-        if score is None:
-            return ""
-        beside = "" if percentile is None else f", more than {percentile:.0f}% of other neurons' lists"
-        turned_up = "Once it is set to ten times its largest activation"
-        return f"{turned_up}, the tokens that it promotes have output score {score:.2g}{beside}."
-
-    def _kind(self) -> str:
-        kind, strength = self.facts["position_kind"], self.facts["position_strength"]
-        if kind in (None, "not positional"):
-            return ""
-        if kind == "too few sequences":
-            n = self.facts["n_position_sequences"]
-            return f"{n:,} full-length sequences are too few to tell whether it is positional."
-        return f"Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
-
-    def _building(self) -> str:
-        dominant, saturating = self.facts["times_dominant"], self.facts["times_saturating"]
-        if dominant is None:
-            return ""
-        if not dominant:
-            return "Never among the ten dominant neurons of its layer at the ends of examples."
-        pushed = f", in {saturating:,} of which its FFN brought a token to the top for good" if saturating else ""
-        examples = "example" if dominant == 1 else "examples"
-        return f"Among the ten dominant neurons of its layer at the end of {dominant:,} {examples}{pushed}."
 
     def sections(self) -> list[Section]:
         """The page's tables."""

@@ -47,6 +47,7 @@ LABEL_COLUMNS = (
     *("is_token_detector", "detected_tokens", "suppresses_triggers", "trigger_tokens", "trigger_share"),
     *("position_strength", "position_kind", "mutual_information_corrected", "selective_domain", "domain_entropy"),
     *("is_entropy_neuron", "null_share", "is_frequency_neuron", "count_correlation", "read_tokens", "pole"),
+    *("massive_ratio", "has_super_weight", "read_z", "promoted_z", "input_score", "input_other_score"),
     *("top_tokens", "bottom_tokens", "coherence_percentile", "cluster_id", "cluster_size"),
 )
 """Columns of `neurons` that a label is made of."""
@@ -92,17 +93,29 @@ def _traits(row: Mapping[str, Any]) -> Iterator[str | None]:
         correlation = _rounded(row["count_correlation"], 2)
         at_pole = -correlation if correlation is not None and row["pole"] == "negative" else correlation
         yield _clause("follows token counts (correlation {})", at_pole)
+    if row["has_super_weight"]:
+        ratio = _rounded(row["massive_ratio"], 0)
+        yield _clause(
+            "has a super weight (coefficient {} times its layer's mean)", None if ratio is None else int(ratio)
+        )
     if row["read_tokens"]:
-        yield f"reads {_first_three(row['read_tokens'])}"
+        z = _clause(" (z {})", _rounded(row["read_z"], 1)) or ""
+        yield f"reads {_first_three(row['read_tokens'])}{z}"
 
 
 def _writing(row: Mapping[str, Any]) -> str | None:
     tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if not tokens:
         return None
-    percentile = _rounded(row["coherence_percentile"], 1)
-    coherence = _clause(" (more coherent than {}% of random vectors)", percentile) or ""
-    return f"promotes {_first_three(tokens)}{coherence}"
+    score, others = row["input_score"], row["input_other_score"]
+    is_reader = score is not None and others is not None and score > others
+    numbers = (
+        _clause("z {}", _rounded(row["promoted_z"], 1)),
+        _clause("more coherent than {}% of random vectors", _rounded(row["coherence_percentile"], 1)),
+        _clause("at {} of its strongest contexts", _percent(score, 1)) if is_reader else None,
+    )
+    behind = ", ".join(number for number in numbers if number)
+    return f"promotes {_first_three(tokens)}" + (f" ({behind})" if behind else "")
 
 
 def _extent(row: Mapping[str, Any]) -> Iterator[str | None]:

@@ -1,9 +1,10 @@
 -- One row per model, layer and neuron: what was measured of it in one line, each clause with its number.
 -- Why: a label where nobody has described a neuron, made from measurements alone. Clauses stand in this order, and only where they
 -- were measured and say something: that it is dead or negligible; the tokens that it detects, or its first triggers; positions; the
--- domain that it is selective for, where the entropy over domains is at most 0.5; what it does to entropy and token frequency; what
--- it reads; what it promotes at the pole at which it is strongest, where correlations are taken, too; how often it is active; its
--- cluster. From: neurons. Source: this project.
+-- domain that it is selective for, where the entropy over domains is at most 0.5; what it does to entropy and token frequency;
+-- whether it has a super weight; what it reads, with the z-score of the first; what it promotes at the pole at which it is
+-- strongest, where correlations are taken, too, with the z-score of the first, the list's coherence, and its input score where
+-- that is above those of other neurons' lists; how often it is active; its cluster. From: neurons. Source: this project.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -63,11 +64,26 @@ described as (
                         ) as varchar
                     ) || ')'
         end as counts,
+        case
+            when neurons.has_super_weight
+                then 'has a super weight (coefficient ' || cast(cast(round(neurons.massive_ratio) as bigint) as varchar)
+                    || ' times its layer''s mean)'
+        end as super_weight,
         neurons.read_tokens,
+        coalesce(' (z ' || cast(round(neurons.read_z, 1) as varchar) || ')', '') as reading,
         case when neurons.pole = 'negative' then neurons.bottom_tokens else neurons.top_tokens end as written,
-        coalesce(
-            ' (more coherent than ' || cast(round(neurons.coherence_percentile, 1) as varchar) || '% of random vectors)', ''
-        ) as coherence,
+        nullif(
+            concat_ws(
+                ', ',
+                'z ' || cast(round(neurons.promoted_z, 1) as varchar),
+                'more coherent than ' || cast(round(neurons.coherence_percentile, 1) as varchar) || '% of random vectors',
+                case
+                    when neurons.input_score > neurons.input_other_score
+                        then 'at ' || cast(round(100 * neurons.input_score, 1) as varchar) || '% of its strongest contexts'
+                end
+            ),
+            ''
+        ) as writing,
         case
             when neurons.cluster_size > 1
                 then 'in cluster ' || cast(neurons.cluster_id as varchar) || ' of ' || cast(neurons.cluster_size as varchar)
@@ -93,13 +109,14 @@ select
             domain,
             entropy,
             counts,
+            super_weight,
             case
                 when list_extract(read_tokens, 1) is not null
-                    then 'reads “' || concat_ws('” “', list_extract(read_tokens, 1), list_extract(read_tokens, 2), list_extract(read_tokens, 3)) || '”'
+                    then 'reads “' || concat_ws('” “', list_extract(read_tokens, 1), list_extract(read_tokens, 2), list_extract(read_tokens, 3)) || '”' || reading
             end,
             case
                 when list_extract(written, 1) is not null
-                    then 'promotes “' || concat_ws('” “', list_extract(written, 1), list_extract(written, 2), list_extract(written, 3)) || '”' || coherence
+                    then 'promotes “' || concat_ws('” “', list_extract(written, 1), list_extract(written, 2), list_extract(written, 3)) || '”' || coalesce(' (' || writing || ')', '')
             end,
             activity,
             cluster

@@ -73,8 +73,14 @@
 --   selective_domain: The domain it is active in most, where its entropy is below the first percentile of shuffled domains; else null.
 --   trigger_tokens: Texts of the first three tokens that trigger it most; null before n-grams were counted.
 --   read_tokens: Texts of the first three tokens that its key, or its gate, reads; null before the job keys ran.
---   output_score: How far the model says what it promotes once it is turned up; null where the job output_scores did not draw it. See output_scores, which has its input score, too.
+--   output_score: How far the model says what it promotes once it is turned up; null where the job output_scores did not draw it. See output_scores.
 --   output_percentile: Percent of the lists of other neurons of its layer that the model then says less of; null likewise.
+--   input_score: Share of its strongest contexts (at its pole) whose token is among the 20 it promotes; null before contexts were measured. See input_scores.
+--   input_other_score: Mean of the same share over the lists of the layer's other neurons: what the layer's common tokens make.
+--   promoted_z: z-score of the first token that it promotes (at its pole).
+--   read_z: z-score of the first token that its key, or its gate, reads; null before the job keys ran.
+--   massive_ratio: Of the neuron with the layer's largest coefficient alone: its size over the mean size of all; null before the job massive ran. See massive_activations.
+--   has_super_weight: It is that neuron, and one of its weights makes at least half of a massive output; null before the job massive ran.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -132,6 +138,12 @@ measured as (
         facts.read_tokens,
         facts.output_score,
         facts.output_percentile,
+        facts.input_score,
+        facts.input_other_score,
+        facts.promoted_z,
+        facts.read_z,
+        facts.massive_ratio,
+        facts.has_super_weight,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -252,6 +264,12 @@ select
     measured.read_tokens,
     measured.output_score,
     measured.output_percentile,
+    measured.input_score,
+    measured.input_other_score,
+    measured.promoted_z,
+    measured.read_z,
+    measured.massive_ratio,
+    measured.has_super_weight,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

@@ -2,7 +2,7 @@
 -- Why: a neuron that promotes tokens by its value vector need not bring them out: later layers may undo it. Those with a high
 -- output score steer; those with a high input score read what they promote, and few have both. The neuron is set to ten times
 -- its largest activation at the last position of "In my experience,". From: store.output_scores, which
--- `neurothek ingest MODEL --job output_scores` fills for `--scored` random neurons of each layer, and input_scores. Source: Arad et
+-- `neurothek ingest MODEL --job output_scores` fills for `--scored` random neurons of each layer, and store.neuron_facts, whose input scores are those of input_scores. Source: Arad et
 -- al. 2025; the prompt, the sample and the controls are this project's.
 -- key: model, layer, neuron
 -- columns:
@@ -53,10 +53,10 @@ select
     scores.n_others,
     scores.other_score,
     scores.other_percentile,
-    input_scores.n_contexts,
-    input_scores.input_score,
-    input_scores.other_score as input_other_score,
-    input_scores.input_score > input_scores.other_score as is_reader,
+    facts.n_strongest_contexts as n_contexts,
+    facts.input_score,
+    facts.input_other_score,
+    facts.input_score > facts.input_other_score as is_reader,
     case
         when scores.other_percentile is not null
             then scores.output_score > scores.untouched_score and scores.other_percentile >= thresholds.least_percentile
@@ -65,9 +65,5 @@ from store.output_scores as scores
 cross join thresholds
 inner join shown on shown.model_id = scores.set_id and shown.corpus_id = scores.corpus_id
 inner join store.models as models on models.model_id = scores.set_id
-left join input_scores
-    on
-        input_scores.model = shown.model
-        and input_scores.layer = scores.layer
-        and input_scores.neuron = scores.neuron
-        and input_scores.pole = scores.pole
+left join store.neuron_facts as facts
+    on facts.set_id = scores.set_id and facts.layer = scores.layer and facts.neuron = scores.neuron

@@ -36,7 +36,7 @@ def test_nothing_asked_is_what_is_usual() -> None:
         ({"staging": None}, {}),
         ({"active_above": 0}, {"active_above": 0.0}),
         ({"force": True, "device": "cpu", "dtype": "bfloat16"}, {"force": True, "device": "cpu", "dtype": "bfloat16"}),
-        ({"corpus": "builtin"}, {"text": TextRequest()}),
+        ({"corpus": "builtin"}, {"text": TextRequest(corpora=("builtin",))}),
         (
             {"corpora": ["a=b.txt", "builtin"], "corpus_name": "mine", "tokens": 10, "packing": False},
             {"text": TextRequest(("a=b.txt", "builtin"), "mine", tokens_per_domain=10, packing=False)},

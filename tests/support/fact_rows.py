@@ -36,6 +36,10 @@ def add_facts(data: Measurements, model_id: int, plan: ModelPlan) -> None:
                 **_fact_activity(data, key, corpus_id),
                 **_fact_positions(data, key, corpus_id),
                 "contribution_max": None,
+                "promoted_z": (
+                    (row["top_scores"][0] - row["score_mean"]) / row["score_sd"] if row["score_sd"] else None
+                ),
+                **_fact_inputs(data, key, corpus_id),
                 **plane(model_id).facts(key[1:], corpus_id),
             }
         )
@@ -52,6 +56,29 @@ def _fact_activity(data: Measurements, key: Neuron, corpus_id: int | None) -> Ro
         **{name: measured[name] for name in (*names, "first_active")},
         "effective_frequency": _effective_frequency([abs(m) for line in lines for m in line[first_counted:]]),
     }
+
+
+def _fact_inputs(data: Measurements, key: Neuron, corpus_id: int | None) -> Row:
+    """How often the strongest contexts above 0 are at tokens of its own list, and of its layer's other lists."""
+    texts = {row["sequence_id"]: row["tokens"] for row in data.rows["sequences"] if row["corpus_id"] == corpus_id}
+    own = [
+        texts[row["sequence_id"]][row["position"]]
+        for row in data.rows["contexts"]
+        if row["corpus_id"] == corpus_id and _neuron_of(row) == key and row["activation"] >= 0
+    ]
+    if not own:
+        return dict.fromkeys(("n_strongest_contexts", "input_score", "input_other_score"))
+    lists = {
+        _neuron_of(row): row["top_token_ids"][:20] for row in data.rows["projections"] if _neuron_of(row)[:2] == key[:2]
+    }
+    shares = {neuron: sum(token in listed for token in own) / len(own) for neuron, listed in lists.items()}
+    mine = shares.pop(key)
+    others = sum(shares.values()) / len(shares) if shares else None
+    return {"n_strongest_contexts": len(own), "input_score": mine, "input_other_score": others}
+
+
+def _neuron_of(row: Row) -> Neuron:
+    return (row["model_id"], row["layer"], row["neuron"])
 
 
 def _effective_frequency(magnitudes: list[float]) -> float | None:

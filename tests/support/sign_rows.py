@@ -69,6 +69,7 @@ STATEMENTS = (
     "update store.neuron_facts as facts set output_score = scores.output_score,"
     " output_percentile = scores.other_percentile from store.output_scores as scores where scores.set_id = facts.set_id"
     " and scores.corpus_id = facts.corpus_id and scores.layer = facts.layer and scores.neuron = facts.neuron",
+    "update store.neuron_facts set has_super_weight = neuron = 0, massive_ratio = case when neuron = 0 then 9 end",
 )
 
 

@@ -65,6 +65,17 @@ left join store.neuron_effects as effects
         and effects.corpus_id = facts.corpus_id
         and effects.layer = facts.layer
         and effects.neuron = facts.neuron
+left join store.key_projections as reads
+    on
+        reads.set_id = facts.set_id
+        and reads.layer = facts.layer
+        and reads.neuron = facts.neuron
+        and reads.reader in ('key', 'gate')
+left join store.massive_activations as massive
+    on
+        massive.model_id = facts.set_id
+        and massive.corpus_id = facts.corpus_id
+        and massive.layer = facts.layer
 where
     facts.address <> models.name || '/L' || facts.layer || 'N' || facts.neuron
     or facts.depth <> (facts.layer + 0.5::double) / models.n_layers
@@ -92,6 +103,22 @@ where
     or facts.selective_domain is distinct from case when selectivity.p <= 0.01 then selectivity.domain end
     or facts.output_score is distinct from turned_up.output_score
     or facts.output_percentile is distinct from turned_up.other_percentile
+    or facts.read_z is distinct from (reads.top_scores[1] - reads.score_mean) / nullif(reads.score_sd, 0)
+    or (facts.promoted_z is null) <> (nullif(projections.score_sd, 0) is null)
+    or facts.promoted_z not in (
+        (projections.top_scores[1] - projections.score_mean) / projections.score_sd,
+        (projections.score_mean - projections.bottom_scores[1]) / projections.score_sd
+    )
+    or facts.input_score not between 0 and 1
+    or facts.input_other_score not between 0 and 1
+    or abs(facts.input_score * facts.n_strongest_contexts - round(facts.input_score * facts.n_strongest_contexts)) > 1e-9
+    or (facts.input_score is null) <> (facts.n_strongest_contexts is null)
+    or facts.massive_ratio is distinct from case
+        when massive.input_neuron = facts.neuron
+            then abs(massive.input_largest::double) / nullif(massive.input_mean, 0)
+    end
+    or (massive.layer is null) <> (facts.has_super_weight is null)
+    or (facts.has_super_weight and massive.input_neuron <> facts.neuron)
     or (facts.effective_frequency is null) <> (fired.effective_frequency is null)
     -- Sums of doubles by several threads differ in their last digits.
     or abs(facts.effective_frequency - fired.effective_frequency) > 1e-9

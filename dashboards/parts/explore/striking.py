@@ -43,6 +43,9 @@ NAMES = {
     "domain": "most of one domain",
     "entropy": "entropy neuron",
     "counts": "frequency neuron",
+    "massive": "super weight",
+    "reader": "reads what it promotes",
+    "writer": "writes what it promotes",
 }
 
 
@@ -105,34 +108,30 @@ def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
     return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)
 
 
+_DISTINCTIONS = {
+    "dominant": "among its layer's ten largest updates in {number:,.0f}{of} examples",
+    "detector": "{fires} at {number:.1%} of the occurrences of its tokens",
+    "positional": "carries {number:.2f} nats about the position ({position_kind})",
+    "effect": "turning it off adds {number:.4f} nats per token to the loss",
+    "sharp": "its scores have an excess kurtosis of {number:.1f}",
+    "rare": "fires at {number:,.0f} of {n_tokens_seen:,} tokens",
+    "sparse": "effective frequency {number:.2%} on {n_tokens_seen:,} tokens",
+    "domain": "for {selective_domain}: entropy over domains {number:.2f}, 1 where all are alike",
+    "entropy": "moves no logit with {number:.1%} of what it writes",
+    "counts": "its scores follow token counts: correlation {number:.2f}",
+    "massive": "its largest coefficient is {number:,.0f} times its layer's mean, and one weight writes most of it",
+    "reader": "{number:.0%} of its strongest contexts are at tokens that it promotes",
+    "writer": "turned up, the tokens that it promotes have output score {number:.2g}",
+}
+
+
 def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     """What makes a neuron stand out, with its number.
 
     Args:
-        row: what, number, n_tokens_seen, position_kind and lacks_zeros.
+        row: what, number, and the facts that its sentence has beside them.
         examples: how many examples were analysed for dominant neurons.
     """
-    number = row["number"]
-    match row["what"]:
-        case "dominant":
-            of = "" if examples is None else f" of {examples:,}"
-            sentence = f"among its layer's ten largest updates in {number:,.0f}{of} examples"
-        case "detector":
-            fires = "is strong" if row["lacks_zeros"] else "fires"
-            sentence = f"{fires} at {number:.1%} of the occurrences of its tokens"
-        case "positional":
-            sentence = f"carries {number:.2f} nats about the position ({row['position_kind']})"
-        case "effect":
-            sentence = f"turning it off adds {number:.4f} nats per token to the loss"
-        case "rare" | "sparse" as what:
-            how = f"fires at {number:,.0f} of" if what == "rare" else f"effective frequency {number:.2%} on"
-            sentence = f"{how} {row['n_tokens_seen']:,} tokens"
-        case "domain":
-            sentence = f"for {row['selective_domain']}: entropy over domains {number:.2f}, 1 where all are alike"
-        case "entropy":
-            sentence = f"moves no logit with {number:.1%} of what it writes"
-        case "counts":
-            sentence = f"its scores follow token counts: correlation {number:.2f}"
-        case _:
-            sentence = f"its scores have an excess kurtosis of {number:.1f}"
-    return sentence
+    of = "" if examples is None else f" of {examples:,}"
+    fires = "is strong" if row["lacks_zeros"] else "fires"
+    return _DISTINCTIONS[row["what"]].format_map({**row, "of": of, "fires": fires})

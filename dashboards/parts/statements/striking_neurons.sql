@@ -22,6 +22,12 @@ with chosen as (
         count_correlation,
         selective_domain,
         domain_entropy,
+        massive_ratio,
+        has_super_weight,
+        input_score,
+        input_other_score,
+        output_score,
+        output_percentile,
     from neurons
     where model = $model and ($layer is null or layer = $layer)
 ),
@@ -183,6 +189,54 @@ found as (
         from chosen
         where is_frequency_neuron and count_correlation is not null
         order by abs(count_correlation) desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            12 as place,
+            'massive' as what,
+            layer,
+            neuron,
+            massive_ratio as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where has_super_weight and massive_ratio is not null
+        order by massive_ratio desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            13 as place,
+            'reader' as what,
+            layer,
+            neuron,
+            input_score as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where input_score > input_other_score
+        order by input_score desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select
+            14 as place,
+            'writer' as what,
+            layer,
+            neuron,
+            output_score as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
+        from chosen
+        where output_score > 0 and output_percentile >= 95
+        order by output_score desc, layer, neuron
         limit $n
     )
 )

@@ -282,7 +282,7 @@ def _chosen(context: PairContext, request: TextRequest) -> StoredText:
     named = [text for text in shared if text.name == only]
     if named:
         return named[0]
-    if request.corpora != TextRequest().corpora:
+    if request.corpora:
         raise NotFound(
             f"{one.name} and {other.name} were not both measured on {', '.join(request.corpora)}",
             f"name a corpus that both read: {', '.join(dict.fromkeys(text.name for text in shared))}"

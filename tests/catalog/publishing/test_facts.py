@@ -94,4 +94,6 @@ def test_the_constants_are_those_of_the_views() -> None:
     (values,) = duckdb.execute(constants.sql(dialect="duckdb")).fetchall()
     ngrams = thresholds("corpus_ngrams")["min_occurrences"], thresholds("detected_ngrams")["least_recall"]
     traits = thresholds("entropy_by_layer")["above_all"], thresholds("selectivity")["largest_p"]
-    assert tuple(map(float, values)) == (*ngrams, thresholds("neuron_effects")["least_sets"], *traits)
+    massive = thresholds("massive_activations")["massive_ratio"], thresholds("massive_activations")["half"]
+    rest = (*traits, *massive, thresholds("input_scores")["listed_tokens"])
+    assert tuple(map(float, values)) == (*ngrams, thresholds("neuron_effects")["least_sets"], *rest)

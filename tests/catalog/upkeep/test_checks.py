@@ -389,6 +389,16 @@ MORE_DAMAGE = {
         "update store.neuron_facts set effect_on_loss = 1 where rowid = 0",
         "update store.neuron_facts set output_score = output_score / 2 where output_score is not null",
         "update store.neuron_facts set output_percentile = 50.5 where output_score is not null",
+        "update store.neuron_facts set read_z = coalesce(read_z, 0) + 0.5 where rowid = 0",
+        "update store.neuron_facts set promoted_z = promoted_z + 0.5 where rowid = 0",
+        "update store.neuron_facts set promoted_z = null where rowid = 0",
+        "update store.neuron_facts set input_score = 1.5 where input_score is not null",
+        "update store.neuron_facts set input_score = 1 / 3.0 + input_score / 2 where n_strongest_contexts is not null",
+        "update store.neuron_facts set input_other_score = -0.5 where input_other_score is not null",
+        "update store.neuron_facts set n_strongest_contexts = null",
+        "update store.neuron_facts set massive_ratio = 7 where rowid = 0",
+        "update store.neuron_facts set has_super_weight = not coalesce(has_super_weight, false)",
+        "update store.neuron_facts set has_super_weight = null",
     ),
     "tables are no prose": tuple(
         f"""update store.corpora set recipe = replace(recipe, '.txt"', '{end}"')"""

@@ -58,8 +58,11 @@ def of_traits(row: Row) -> list[str]:
     if row["is_frequency_neuron"]:
         sign = -1 if row["pole"] == "negative" else 1
         parts.append(f"follows token counts (correlation {round(sign * row['count_correlation'], 2)})")
+    if row["has_super_weight"] and row["massive_ratio"] is not None:
+        parts.append(f"has a super weight (coefficient {row['massive_ratio']:.0f} times its layer's mean)")
     if row["read_tokens"]:
-        parts.append(f"reads {named(row['read_tokens'])}")
+        z = row["read_z"]
+        parts.append(f"reads {named(row['read_tokens'])}" + ("" if z is None else f" (z {round(z, 1)})"))
     return parts
 
 
@@ -67,9 +70,13 @@ def of_writing(row: Row) -> list[str]:
     parts = []
     written = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if written:
-        percent = row["coherence_percentile"]
-        coherent = "" if percent is None else f" (more coherent than {round(percent, 1)}% of random vectors)"
-        parts.append(f"promotes {named(written)}{coherent}")
+        numbers = [] if row["promoted_z"] is None else [f"z {round(row['promoted_z'], 1)}"]
+        if row["coherence_percentile"] is not None:
+            numbers.append(f"more coherent than {round(row['coherence_percentile'], 1)}% of random vectors")
+        score, others = row["input_score"], row["input_other_score"]
+        if score is not None and others is not None and score > others:
+            numbers.append(f"at {round(100 * score, 1)}% of its strongest contexts")
+        parts.append(f"promotes {named(written)}" + (f" ({', '.join(numbers)})" if numbers else ""))
     if row["effective_frequency"] is not None:
         share = row["effective_frequency"]
         parts.append(
@@ -105,6 +112,13 @@ WAYS = {
     "domain": "selective_domain = 'code', domain_entropy = 0.5",
     "even domain": "selective_domain = 'prose', domain_entropy = 0.51",
     "reads": "read_tokens = [' a', 'b']",
+    "reads by": "read_tokens = ['a'], read_z = 6.34",
+    "super weight": "massive_ratio = 1882.87, has_super_weight = true",
+    "writes": "top_tokens = ['a', ' b'], promoted_z = 8.26, coherence_percentile = null, input_score = 0.6,"
+    " input_other_score = 0.01",
+    "writes all of it": "top_tokens = ['a'], promoted_z = 8.26, coherence_percentile = 97.26, input_score = 0.1,"
+    " input_other_score = 0.1",
+    "writes only": "top_tokens = ['a'], promoted_z = null, coherence_percentile = null, input_score = null",
     "triggers": "trigger_tokens = ['x', ' y', 'z'], trigger_share = 0.123",
     "detects": "unigram_active = 200, unigrams_95 = 2, detected_active = 199, detected_tokens = ['s', 't'],"
     " detected_score = -1, trigger_share = 0.995",
@@ -116,6 +130,11 @@ EXPECTED = {
     "frequency": "follows token counts (correlation -0.35)",
     "domain": "for code (entropy over domains 0.5)",
     "reads": "reads “ a” “b”",
+    "reads by": "reads “a” (z 6.3)",
+    "super weight": "has a super weight (coefficient 1883 times its layer's mean)",
+    "writes": "promotes “a” “ b” (z 8.3, at 60.0% of its strongest contexts)",
+    "writes all of it": "promotes “a” (z 8.3, more coherent than 97.3% of random vectors)",
+    "writes only": "promotes “a”",
     "triggers": "often at “x” “ y” “z” (five tokens hold 12.3%)",
     "detects": "detects “s” “t” and suppresses them (five tokens hold 99.5%)",
     "rare": "effective frequency under 0.01%",
@@ -163,6 +182,9 @@ def test_what_was_not_measured_is_not_said(path: Path) -> None:
     """Nor is a clause whose number is missing, as in a file that somebody else made."""
     holes = "domain_entropy = null, selective_domain = 'code', null_share = null, is_entropy_neuron = true"
     holes += ", cluster_id = null, coherence_percentile = null, is_frequency_neuron = true, count_correlation = null"
+    holes += (
+        ", has_super_weight = true, massive_ratio = null, promoted_z = null, read_z = null, input_other_score = null"
+    )
     with duckdb.connect(str(path)) as connection:
         connection.execute("begin")
         connection.execute(f"update store.neuron_facts set {holes}, trigger_share = null, trigger_tokens = ['a']")
@@ -171,6 +193,7 @@ def test_what_was_not_measured_is_not_said(path: Path) -> None:
             label = found[row["address"]]
             assert label_of(row) == label
             assert label is not None
-            assert not any(word in label for word in ("None", "null", "for code", "moves no", "follows", "cluster"))
+            unsaid = ("None", "null", "for code", "moves no", "follows", "cluster", "super", "(z", "at 0")
+            assert not any(word in label for word in unsaid)
             assert "often at “a”" in label or row["is_token_detector"]
         connection.execute("rollback")

@@ -27,6 +27,9 @@ def ways(row: Row) -> Row:
         "domain": -row["domain_entropy"] if row["selective_domain"] and not _is_idle(row) else None,
         "entropy": row["null_share"] if row["is_entropy_neuron"] else None,
         "counts": abs(row["count_correlation"]) if row["is_frequency_neuron"] else None,
+        "massive": row["massive_ratio"] if row["has_super_weight"] else None,
+        "reader": row["input_score"] if (row["input_score"] or 0) > (row["input_other_score"] or 0) else None,
+        "writer": row["output_score"] or None if (row["output_percentile"] or 0) >= 95 else None,
     }
 
 
@@ -50,7 +53,10 @@ def with_traits(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         connection.execute(
             "update store.neuron_facts set is_entropy_neuron = neuron % 2 = 0, null_share = (neuron % 3) / 4,"
             " is_frequency_neuron = neuron % 3 = 1, count_correlation = (neuron % 5 - 2) / 4,"
-            " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8"
+            " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8,"
+            " massive_ratio = neuron * 100, has_super_weight = neuron % 2 = 1, input_score = (neuron % 4) / 8,"
+            " input_other_score = (neuron % 3) / 8, output_score = (neuron % 7) / 16,"
+            " output_percentile = 98 - neuron % 5"
         )
     return path
 
@@ -75,7 +81,8 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
                 if best is not None:
                     assert abs(rows[0]["number"]) == pytest.approx(abs(ways(best)[way]))
                     seen.add(way)
-    also = {"whole_path": {"dominant"}, "full_path": {"sharp"}, "with_traits": {"domain", "entropy", "counts"}}
+    traits = {"domain", "entropy", "counts", "massive", "reader", "writer"}
+    also = {"whole_path": {"dominant"}, "full_path": {"sharp"}, "with_traits": traits}
     assert {"rare", "positional", *also[warehouse]} <= seen
 
 
