@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from transformers import DynamicCache
 
 from neurothek.ingest.interventions.changed import Changes
 from neurothek.ingest.models.transformer import Transformer
@@ -34,6 +33,9 @@ class CachedPass:
     """Texts of one length that a model reads, then each of their next tokens alone: keys and values are remembered."""
 
     def __init__(self, transformer: Transformer, changes: Changes) -> None:
+        # One pass alone needs no library of caches, which takes longer to import.
+        from transformers import DynamicCache  # noqa: PLC0415  (see above)
+
         self._transformer, self._changes = transformer, changes
         self._cache, self._n_read = DynamicCache(), 0
 

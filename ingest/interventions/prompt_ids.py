@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from transformers import NoBadWordsLogitsProcessor
 
 from neurothek.catalog.problems import Invalid, LimitExceeded
 from neurothek.ingest.interventions.changed import Changes
@@ -146,6 +145,9 @@ def word_filter(words: Sequence[str], tokenizer: Tokenizer) -> Adjust:
     written = [form for word in words for form in (word, word.lower(), word.capitalize(), word.upper())]
     texts = dict.fromkeys(f"{space}{form}" for form in written for space in ("", " "))
     sequences = {tuple(ids.tolist()) for ids in tokenizer.encode(list(texts)) if len(ids)}
+    # Of all that is done to prompts this alone needs the library.
+    from transformers import NoBadWordsLogitsProcessor  # noqa: PLC0415  (see above)
+
     banned = NoBadWordsLogitsProcessor([list(ids) for ids in sorted(sequences)])
 
     def adjust(ids: Int[Tensor, "batch time"], logits: Float[Tensor, "batch vocab"]) -> Float[Tensor, "batch vocab"]:

@@ -44,11 +44,13 @@ __all__ = [
 def check(checkpoint: Checkpoint) -> None:
     """Check that a checkpoint can be opened: its architecture, its configuration, its tensors' names and shapes.
 
-    A block runs once without weights, so that sizes which no layer contradicts, and no sentence of a library names,
-    are refused here and not in the middle of a text.
+    A block of the library runs once without weights, so that sizes which no layer contradicts, and no sentence of a
+    library names, are refused here and not in the middle of a text.
     """
     built = skeleton(checkpoint)
     Parameters(checkpoint, built)
+    if built.is_plain:
+        return
     stream = torch.empty(1, 2, built.config.hidden_size)
     try:
         rotary = _rotary_of(built, torch.device("cpu"))

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from transformers import Cache
 
 from neurothek.ingest.models.families.family import Family
 from neurothek.ingest.models.families.norms import Rotary
 from neurothek.ingest.models.families.relevance import RelevanceRules, secant
 from neurothek.ingest.models.families.sub_modules import SubModules
+from neurothek.ingest.models.families.torch_modules import Cache
 
 
 @dataclass(frozen=True)

@@ -81,12 +81,13 @@ class Parameters:
         family, fields = self._skeleton.family, []
         stored = {self._named(name) for name in self._weights.names()}
         stored = {name for name in stored if not family.ignorable.fullmatch(name)}
-        for name, value in self._skeleton.config.to_dict().items():
+        whole = skeleton(self._checkpoint, by_library=True)
+        for name, value in whole.config.to_dict().items():
             if not isinstance(value, bool):
                 continue
             contrary = replace(self._checkpoint, config={**self._checkpoint.config, name: not value})
             with suppress(NeurothekError):
-                built = skeleton(contrary)
+                built = skeleton(contrary, by_library=True)
                 tied = {self._head} if built.config.tie_word_embeddings else set()
                 if built.model.state_dict().keys() - built.copies.keys() - (tied - stored) == stored:
                     fields.append(f"{name} {str(value).lower()}")
