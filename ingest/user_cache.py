@@ -1,7 +1,9 @@
 """Notes in the user's cache folder; a cache that cannot be read or written is ignored."""
 
 import contextlib
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,32 @@ def write_notes(name: str, notes: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written(path) as hidden:
             hidden.write_text(json.dumps(notes))
+
+
+def read_content(name: str) -> bytes | None:
+    """What `write_content` put there, and nothing else; it counts as used from now on."""
+    try:
+        digest, _, content = _path(name).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(_path(name))
+    return content if digest == _digest(content) else None
+
+
+def write_content(name: str, content: bytes, *, most: int) -> None:
+    """Put a whole file into a folder of the cache, of which only the `most` files stay that were used last."""
+    path = _path(name)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written(path) as hidden:
+            hidden.write_bytes(_digest(content) + b"\n" + content)
+        for other in sorted(path.parent.iterdir(), key=lambda other: other.stat().st_mtime_ns)[:-most]:
+            other.unlink(missing_ok=True)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 def _path(name: str) -> Path:

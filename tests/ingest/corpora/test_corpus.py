@@ -24,7 +24,8 @@ from neurothek.ingest.corpora.corpus import Corpus, prepare, recipe
 from neurothek.ingest.corpora.packing import cut_sequences
 from neurothek.ingest.corpora.sources.source import Source, parse_sources
 from neurothek.ingest.corpora.text_memory import TextMemory
-from neurothek.ingest.models.tokenizer import Tokenizer, wrap
+from neurothek.ingest.models.library_tokenizers import wrap
+from neurothek.ingest.models.tokenizer import Tokenizer
 from tests.support.models import Kind
 from tests.support.tokenizers import make_tokenizer
 

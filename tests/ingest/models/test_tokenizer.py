@@ -14,7 +14,8 @@ from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from neurothek.catalog.problems import Unavailable, Unreadable
-from neurothek.ingest.models.tokenizer import Tokenizer, load, wrap
+from neurothek.ingest.models.library_tokenizers import wrap
+from neurothek.ingest.models.tokenizer import Tokenizer, load
 from tests.support.models import Kind
 from tests.support.tokenizers import TEXT, make_tokenizer
 
