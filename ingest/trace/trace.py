@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from neurothek.ingest.corpora.prompts import Prompt
 from neurothek.ingest.errors import nothing_to_trace
 from neurothek.ingest.forward import prompt_pass
 from neurothek.ingest.forward.prompt_pass import Look, prompt_batches
-from neurothek.ingest.jobs.events.readings import Events, Layer, Readings, events, picked, read
+from neurothek.ingest.jobs.events.readings import Events, FfnSide, Layer, Readings, events, picked, read
 from neurothek.ingest.jobs.events.scores import picked_scores, score
 from neurothek.ingest.jobs.events.sub_updates import N_DOMINANT
 from neurothek.ingest.jobs.shortcuts.fits import applied
@@ -35,7 +35,7 @@ from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace.ablation import Ablation, last_streams
 from neurothek.ingest.trace.open_models import ids_of, place_of
 
-MOMENTS = ("pre", "post")
+MOMENTS: tuple[FfnSide, ...] = get_args(FfnSide)
 
 N_EFFECTS = 10
 """Neurons that raise a token most and that are switched off one by one, if asked."""
@@ -105,14 +105,18 @@ def _traced(
     layers, everywhere = _watched(transformer, example)
     lens = Lens.of(transformer, tokenizer)
     chosen = None if token_id is None else _row(lens, token_id)
-    readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
+    best = _Best(top)
+    readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device), look=best)
     happened = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
     elimination = int(happened.elimination[0])
     (batch,) = prompt_batches([example], batch_tokens=len(ids))
     embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
     raised = readings.final if chosen is None else chosen
-    raising = raising_rows(lens, transformer, layers, everywhere, raised=raised, limit=n_raising, sort=sort)
+    centre = centre_of(lens)
+    raising = raising_rows(
+        lens, transformer, layers, everywhere, raised=raised, centre=centre, limit=n_raising, sort=sort
+    )
     if effects and raising:
         add_effects_(lens, transformer, raising[:N_EFFECTS], ids=ids[: place + 1], raised=raised)
     own_logit, own_probability = said_of(lens, layers[-1].post, raised)
@@ -125,8 +129,8 @@ def _traced(
         saturation_by_ffn=bool(happened.by_ffn[0]),
         elimination_layer=elimination if elimination >= 0 else None,
         layers=TRACE_LAYERS.check(_layers_frame(lens, layers, readings, happened, chosen)),
-        top_tokens=TRACE_TOKENS.check(_tokens_frame(lens, layers, top=top)),
-        neurons=TRACE_NEURONS.check(_neurons_frame(lens, layers, readings, transformer, chosen)),
+        top_tokens=TRACE_TOKENS.check(_tokens_frame(lens, best)),
+        neurons=TRACE_NEURONS.check(_neurons_frame(lens, layers, readings, transformer, chosen, centre=centre)),
         states=TRACE_STATES.check(
             states_frame(lens, states, matrices, final=readings.final, chosen=chosen, top=top),
         ),
@@ -200,18 +204,34 @@ def _rank(lens: Lens, stream: Float[Tensor, "one d_model"], chosen: Int[Tensor, 
     return None if chosen is None else int(ranks(lens.logits(stream), chosen[:, None])[0, 0])
 
 
-def _tokens_frame(lens: Lens, layers: Sequence[Layer], *, top: int) -> pl.DataFrame:
-    rows = []
-    for number, layer in enumerate(layers):
-        for moment, stream in zip(MOMENTS, (layer.pre, layer.post), strict=True):
-            logits = lens.logits(stream)
-            best = top_rows(logits, top)
-            shares = probabilities_(logits, best, largest=logits.amax(1))
-            for rank, (row, share) in enumerate(zip(best[0].tolist(), shares[0].tolist(), strict=True), start=1):
-                token_id = int(lens.vocabulary.ids[row])
-                rows.append(
-                    {"layer": number, "moment": moment, "rank": rank, "token_id": token_id, "probability": share}
-                )
+class _Best:
+    """The most probable tokens at every layer and moment, taken from logits that are there for `read`."""
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self.by_moment: dict[tuple[int, str], tuple[list[int], list[float]]] = {}
+
+    def __call__(self, layer: int, moment: FfnSide, logits: Float[Tensor, "one vocab"]) -> None:
+        """Keep their rows of the vocabulary and their probabilities."""
+        rows = top_rows(logits, self._top)
+        shares = probabilities_(logits.clone(), rows, largest=logits.amax(1))
+        self.by_moment[layer, moment] = rows[0].tolist(), shares[0].tolist()
+
+
+def _tokens_frame(lens: Lens, best: _Best) -> pl.DataFrame:
+    rows = [
+        {
+            "layer": layer,
+            "moment": moment,
+            "rank": rank,
+            "token_id": int(lens.vocabulary.ids[row]),
+            "probability": share,
+        }
+        for (layer, moment), tokens in sorted(
+            best.by_moment.items(), key=lambda one: (one[0][0], MOMENTS.index(one[0][1]))
+        )
+        for rank, (row, share) in enumerate(zip(*tokens, strict=True), start=1)
+    ]
     return pl.DataFrame(rows, schema=dict(TRACE_TOKENS.columns))
 
 
@@ -221,8 +241,10 @@ def _neurons_frame(
     readings: Readings,
     transformer: Transformer,
     chosen: Int[Tensor, " one"] | None,
+    *,
+    centre: Float[Tensor, " d_model"],
 ) -> pl.DataFrame:
-    frames, centre = [], centre_of(lens)
+    frames = []
     for number, (layer, scores) in enumerate(zip(layers, score(lens, layers, readings, transformer), strict=True)):
         mask = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
@@ -290,6 +312,7 @@ def raising_rows(
     everywhere: Sequence[AllNeurons],
     *,
     raised: Int[Tensor, " one"],
+    centre: Float[Tensor, " d_model"],
     limit: int,
     sort: RaisingOrder,
 ) -> list[dict[str, Any]]:
@@ -304,10 +327,11 @@ def raising_rows(
         layers: every layer at the position.
         everywhere: all neurons of each layer there.
         raised: the token, as a row of the vocabulary.
+        centre: the mean of the tokens' embeddings.
         limit: how many rows.
         sort: which come first; of equal ones the lower layer and neuron.
     """
-    readers = torch.stack([lens.vocabulary.rows[raised[0]], centre_of(lens)], dim=1)
+    readers = torch.stack([lens.vocabulary.rows[raised[0]], centre], dim=1)
     rows: list[dict[str, Any]] = []
     for number, (layer, neurons_there) in enumerate(zip(layers, everywhere, strict=True)):
         values = transformer.value_vectors(number)

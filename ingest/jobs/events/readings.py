@@ -1,7 +1,8 @@
 """What the streams of some examples say layer by layer, and the events that follow from it ([G] 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -128,9 +129,25 @@ class Events:
     elimination: Int[np.ndarray, " examples"]
 
 
-def read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"]) -> Readings:
-    """Read all streams, and the probability of one token an example at the end."""
-    parts = [_read(lens, layers, targets, rows) for rows in slices(len(targets), EXAMPLES_AT_ONCE)]
+FfnSide = Literal["pre", "post"]
+"""Before and after the FFN."""
+
+LookAtLogits = Callable[[int, FfnSide, Float[Tensor, "examples vocab"]], None]
+"""Takes from the logits at a layer and moment what it wants; they are used up later, and not to be changed."""
+
+
+def read(
+    lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], *, look: LookAtLogits | None = None
+) -> Readings:
+    """Read all streams, and the probability of one token an example at the end.
+
+    Args:
+        lens: the end of the model.
+        layers: the streams.
+        targets: the tokens, as rows of the vocabulary.
+        look: sees the logits of some examples at each layer and moment, from the last layer down.
+    """
+    parts = [_read(lens, layers, targets, rows, look) for rows in slices(len(targets), EXAMPLES_AT_ONCE)]
     return Readings(**{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
 
 
@@ -158,29 +175,37 @@ def slices(count: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], rows: slice) -> dict[str, Tensor]:
+def _read(
+    lens: Lens,
+    layers: Sequence[Layer],
+    targets: Int[Tensor, " examples"],
+    rows: slice,
+    look: LookAtLogits | None,
+) -> dict[str, Tensor]:
     """Read the streams of a few examples, from the last layer down: all others are asked about its top token."""
-    after = lens.logits(layers[-1].post[rows])
-    final = tops(after)[1]
-    parts = [_read_layer(lens, layers[-1], after, final, targets[rows], rows=rows)]
-    for layer in reversed(layers[:-1]):
-        parts.append(_read_layer(lens, layer, lens.logits(layer.post[rows]), final, targets[rows], rows=rows))
+    final, parts = None, []
+    for number, layer in reversed(list(enumerate(layers))):
+        before, after = lens.logits(layer.pre[rows]), lens.logits(layer.post[rows])
+        if look is not None:
+            look(number, "pre", before)
+            look(number, "post", after)
+        final = tops(after)[1] if final is None else final
+        parts.append(_read_layer(layer, before, after, final, targets[rows], rows=rows))
     parts.reverse()
     by_layer = {name: torch.stack([one[name] for one in parts], dim=1) for name in parts[0]}
     return {**by_layer, "targets": parts[-1]["targets"]}
 
 
 def _read_layer(
-    lens: Lens,
     layer: Layer,
+    before: Float[Tensor, "examples vocab"],
     after: Float[Tensor, "examples vocab"],
     final: Int[Tensor, " examples"],
     targets: Int[Tensor, " examples"],
     *,
     rows: slice,
 ) -> dict[str, Tensor]:
-    """What `Readings` has of one layer, `targets` after this one; the logits `after` its block are used up."""
-    before = lens.logits(layer.pre[rows])
+    """What `Readings` has of one layer, `targets` after this one; the logits are used up."""
     largest_before, candidate = tops(before)
     largest, top = tops(after)
     ranks_before = ranks(before, final[:, None])
