@@ -28,6 +28,9 @@ def quoted(token: str) -> str:
 
 def one_line(text: str) -> str:
     """Running text on one line: spaces stay, line ends and tabs are marked, control characters escaped."""
+    # Of what can be printed only the blank, and what looks like a mark, would not stay as it is.
+    if text.isprintable() and not any(mark in text for mark in _MARKS.values()):
+        return text
     return "".join(" " if character == " " else visible(character) for character in text)
 
 

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 import polars as pl
 
@@ -204,7 +205,7 @@ def text_width(text: str) -> int:
     """Terminal cells that a text takes."""
     if text.isascii():
         return len(text)
-    return sum(_character_width(character) for character in text)
+    return sum(map(_character_width, text))
 
 
 def padded(text: str, width: int, is_right: bool) -> str:
@@ -227,6 +228,7 @@ def shortened(text: str, width: int, *, keeps_end: bool = False) -> str:
     return ELLIPSIS + "".join(reversed(characters)) if keeps_end else "".join(characters) + ELLIPSIS
 
 
+@cache
 def _character_width(character: str) -> int:
     if unicodedata.combining(character):
         return 0

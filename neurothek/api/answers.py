@@ -193,20 +193,25 @@ def answer(
         >>> warehouse.answer(question).neurons.height
         2
     """
-    from neurothek.queries.search.by_likeness import alike
-    from neurothek.queries.search.by_reading import reading
-    from neurothek.queries.search.by_trigger import triggered
-    from neurothek.queries.search.by_word import search
     from neurothek.queries.search.question import Question
 
     require(Question, question=question)
+    # Each kind of search loads its own module: the others would be a tenth of what a word waits for.
     with base.reader() as connection:
         if like is not None:
+            from neurothek.queries.search.by_likeness import alike
+
             return alike(connection, like, question)
         if question.reads:
+            from neurothek.queries.search.by_reading import reading
+
             return reading(connection, question)
         if question.triggered_by and not question.is_about_tokens:
+            from neurothek.queries.search.by_trigger import triggered
+
             return triggered(connection, question)
+        from neurothek.queries.search.by_word import search
+
         return search(connection, question, weights_at_hand)
 
 

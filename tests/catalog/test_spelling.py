@@ -67,3 +67,8 @@ def test_a_message_is_printable_and_otherwise_as_it_was(text: str) -> None:
     shown = escape_controls(text)
     assert shown.isprintable()
     assert shown == text or not text.isprintable()
+
+
+@given(st.text(st.one_of(st.sampled_from(" \n\t·↵⇥é\x0b\u00a0a"), st.characters()), max_size=12))
+def test_running_text_is_marked_character_by_character(text: str) -> None:
+    assert one_line(text) == "".join(" " if character == " " else visible(character) for character in text)
