@@ -5,6 +5,7 @@ import gc
 import hashlib
 import io
 import itertools
+import json
 import os
 import re
 import sys
@@ -19,10 +20,12 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
+from neurothek.catalog.files import sha256_of
 from neurothek.catalog.spelling import is_text
 from neurothek.ingest.corpora.sources.arithmetic import arithmetic_documents
 from neurothek.ingest.corpora.sources.document import Document
 from neurothek.ingest.corpora.text_memory import TextMemory
+from neurothek.ingest.user_cache import read_content, write_content
 
 BUILTIN = "builtin"
 
@@ -36,6 +39,9 @@ VERSION = 1
 
 NOT_LIBRARY = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
 TOPICS = "pydoc_data/topics.py"
+
+_MOST_LIBRARIES = 4
+"""Those of so many Pythons are in the user's cache, ten megabytes each."""
 
 # Shorter docstrings ("Return self.") and modules (an empty __init__.py) say little. In characters.
 SHORTEST = 80
@@ -144,8 +150,19 @@ def _sha256(text: str) -> bytes:
 
 @cache
 def _library() -> dict[Domain, list[str]]:
-    """The documents of code and of prose, from one reading of the library."""
-    return _documents(_named_files())
+    """The documents of code and of prose, from one reading of the library, which the user's cache then holds.
+
+    It knows them by a hash of everything that they are made from, and of what makes them.
+    """
+    maker = [library_sha256(), sys.version, sha256_of(Path(__file__))]
+    name = f"texts/{hashlib.sha256(json.dumps(maker).encode()).hexdigest()}"
+    content = read_content(name)
+    if content is not None:
+        documents: dict[Domain, list[str]] = json.loads(content)
+        return documents
+    documents = _documents(_named_files())
+    write_content(name, json.dumps(documents).encode(), most=_MOST_LIBRARIES)
+    return documents
 
 
 def _documents(files: Iterable[tuple[Path, str]]) -> dict[Domain, list[str]]:

@@ -180,6 +180,27 @@ def test_a_planted_library_gives_its_documents() -> None:
     assert sorted(text.strip() for text in all_documents("prose")) == sorted(text.strip() for text in prose)
 
 
+def test_a_library_that_was_read_is_not_parsed_again(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "site-packages" / "cache"  # where no library lies
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    first = {domain: all_documents(domain) for domain in DOMAINS}
+    forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(builtin, "_documents", None)
+        assert {domain: all_documents(domain) for domain in DOMAINS} == first
+    # Of other files nothing is known, nor of a file that is no longer what was written.
+    (planted / "kept.py").write_text("\n".join(f"changed_{n} = {n}" for n in range(30)))
+    forget()
+    assert any("changed_7" in text for text in all_documents("code"))
+    second = {domain: all_documents(domain) for domain in DOMAINS}
+    for path in (cache / "neurothek" / "texts").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"changed", b"damaged"))
+    forget()
+    assert {domain: all_documents(domain) for domain in DOMAINS} == second
+
+
 def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
     before = library_sha256()
     (planted / "test" / "test_kept.py").write_text("changed = 1")
