@@ -1,37 +1,47 @@
-"""Which pages there are, in the groups of the navigation: each by the last part of its address, with its title."""
+"""Which pages there are, by the place where they stand: each by the last part of its address, with its title."""
 
 from collections.abc import Mapping
 
-SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "Explore": {
+PLACES: Mapping[str, Mapping[str, str]] = {
+    "Ask": {
+        "ask": "Start",
         "search": "Search",
+        "trace": "Trace",
+    },
+    "Look": {
         "model": "Model",
         "layer": "Layer",
         "neuron": "Neuron",
-        "clusters": "Clusters",
         "position": "Positions",
-    },
-    "Predictions": {
-        "trace": "Trace",
+        "clusters": "Clusters",
         "events": "Events",
+    },
+    "Compare": {
+        "compare": "Sizes",
         "shortcuts": "Shortcuts",
-        "interventions": "Interventions",
     },
     "Tools": {
-        "annotate": "Annotate",
         "sql": "SQL",
+        "annotate": "Annotate",
+        "interventions": "Interventions",
     },
 }
-"""The navigation's menus: the last part of a page's address, which is the name of its file too, and its title."""
+"""The navigation's places: the last part of a page's address, which is the name of its file too, and its title.
 
-PAGES = {name: title for pages in SECTIONS.values() for name, title in pages.items()}
-"""All pages but the first, which stands at the address of the dashboard itself."""
+The pages of a place are its tabs, of which the navigation lists the first; those of the last place stand in a menu.
+"""
 
-FRONT = "compare"
-"""Name of the first page."""
+MENU = "Tools"
+"""The place whose pages the navigation lists one by one."""
+
+FRONT = "ask"
+"""Name of the first page, which stands at the address of the dashboard itself."""
+
+PAGES = {name: title for pages in PLACES.values() for name, title in pages.items() if name != FRONT}
+"""All pages but the first."""
 
 OTHER_NAMES = {
-    "compare": "",
+    "ask": "",
     "cluster": "clusters",
     "event": "events",
     "intervention": "interventions",
@@ -40,15 +50,25 @@ OTHER_NAMES = {
     "neurons": "neuron",
     "positions": "position",
     "shortcut": "shortcuts",
+    "sizes": "compare",
     "traces": "trace",
 }
 """What people type for an address, and the one that they mean."""
 
-_FOLDERS = {name: f"{section.lower()}/" for section in ("Explore", "Predictions") for name in SECTIONS[section]}
+_FOLDERS = {
+    "explore/": ("search", "model", "layer", "neuron", "position", "clusters"),
+    "predictions/": ("trace", "events", "shortcuts", "interventions"),
+}
+
+
+def place_with(name: str) -> str:
+    """The place where a page stands."""
+    return next(place for place, pages in PLACES.items() if name in pages)
 
 
 def script_of(name: str) -> str:
     """Where the file of a page lies, as Streamlit names it; `FRONT` for the first page."""
     if name != FRONT and name not in PAGES:
         raise KeyError(f"no page is called {name}")
-    return f"screens/{_FOLDERS.get(name, '')}{name}.py"
+    folder = next((folder for folder, names in _FOLDERS.items() if name in names), "")
+    return f"screens/{folder}{name}.py"

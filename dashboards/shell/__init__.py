@@ -1,4 +1,4 @@
-"""What stands around every page: the front page, the navigation, the box for a word or an address, the trail.
+"""What stands around every page: the front page, the navigation, the tabs of a place, the trail.
 
 Imports pieces of pages and below.
 """

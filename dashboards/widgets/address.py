@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from neurothek.dashboards.widgets.html import plain
 Option = TypeVar("Option", str, int)
 
 
-_LAST_PLACE, _TURN = "kept_place", "turn"
+_LAST_PLACE, _LAST_ASKED, _TURN = "kept_place", "last_asked", "turn"
 _PLACE = re.compile(r"[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})", re.ASCII)
 
 _LARGEST = 2**53 - 1
@@ -115,6 +115,17 @@ def kept_neuron() -> str | None:
 def _kept_place(name: str) -> str | None:
     value: str | None = st.session_state.get(_LAST_PLACE, {}).get(name)
     return value
+
+
+def keep_asked(kind: Literal["prompt", "words"], **parameters: str) -> None:
+    """Keep what was asked last, a prompt of a model or words, for the first page."""
+    st.session_state.setdefault(_LAST_ASKED, {})[kind] = parameters
+
+
+def last_asked(kind: Literal["prompt", "words"]) -> dict[str, str] | None:
+    """The parameters of the page that was asked about a prompt, or about words, last; None before any was."""
+    parameters: dict[str, str] | None = st.session_state.get(_LAST_ASKED, {}).get(kind)
+    return parameters
 
 
 def own_key(name: str) -> str:

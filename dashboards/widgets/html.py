@@ -16,6 +16,9 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 SHEET = """
 <style>
+.nt-above { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: center; }
+.nt-tabs { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 1.1rem; align-items: center; min-height: 2rem; }
+.nt-tabs [aria-current] { font-weight: 600; border-bottom: 2px solid currentColor; }
 .nt-trail { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; min-height: 2rem; }
 .nt-step { opacity: 0.7; }
 a.nt-link, a.nt-link:visited { color: inherit; text-decoration: none; border-bottom: 1px solid #8a8a8a66; }

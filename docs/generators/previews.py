@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from neurothek.dashboards.shell.box import NEEDS
+from neurothek.dashboards.shell.navigation import NEEDS
 from neurothek.dashboards.widgets.page import FOLDER
 from tests.support.browser import chromium, served, visitor, windows
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from neurothek.catalog.variants import variant_of_sizes
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
+from neurothek.queries.compare.other_sizes import other_size
 from neurothek.queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
 
 ConclusionKind = Literal["trend", "one size", "not comparable", "no size", "not measured"]
@@ -52,7 +53,7 @@ class Conclusion:
                 return f"From {first} to {last}, {_together(map(self._clause, self.headlines))}."
             case "one size":
                 numbers = _together(trend.clause for trend in self.headlines)
-                return f"{self.models[0]} has {numbers}. One size shows no trend."
+                return f"{self.models[0]} has {numbers}. One size shows no trend{_advice(self.models[0])}."
             case "not comparable":
                 return f"The sizes of {self.family} are not comparable, so no trend is given: {self._reasons()}."
             case "no size":
@@ -114,6 +115,11 @@ class Conclusion:
                 else (f"lie between {least} and {largest}, so size is not the only difference")
             )
         return f"Training tokens per parameter {clause}."
+
+
+def _advice(model: str) -> str:
+    other = other_size(model)
+    return "" if other is None else f": measure another of its family, such as {other}"
 
 
 _MANY = 100

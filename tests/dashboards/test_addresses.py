@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neurothek.dashboards.addresses import FRONT, OTHER_NAMES, PAGES, SECTIONS, script_of
+from neurothek.dashboards.addresses import FRONT, OTHER_NAMES, PAGES, PLACES, script_of
 from neurothek.dashboards.screens import __file__ as screens_file
 
 
@@ -26,9 +26,10 @@ def test_the_front_page_is_not_among_them() -> None:
     assert FRONT not in PAGES
 
 
-def test_every_page_stands_in_one_group() -> None:
-    names = [name for pages in SECTIONS.values() for name in pages]
-    assert len(names) == len(set(names)) == len(PAGES)
+def test_every_page_stands_in_one_place() -> None:
+    names = [name for pages in PLACES.values() for name in pages]
+    assert len(names) == len(set(names))
+    assert set(names) == {FRONT, *PAGES}
 
 
 def test_other_names_lead_to_pages_and_are_none() -> None:

@@ -9,7 +9,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.addresses import FRONT, script_of
 from neurothek.dashboards.session import set_backend
 
 # Streamlit looks through every installed package for components, half a second for each page that is opened.
@@ -22,7 +22,7 @@ def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
     """A page on a warehouse, with the parameters of its address."""
     set_backend(neurothek.open(path))
     app = AppTest.from_file(str(APP), default_timeout=120)
-    if name != "compare":
+    if name != FRONT:
         app.switch_page(script_of(name))
     for key, value in parameters.items():
         app.query_params[key] = value

@@ -14,7 +14,7 @@ from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.address import address_value, remember
+from neurothek.dashboards.widgets.address import address_value, keep_asked, remember
 from neurothek.dashboards.widgets.figures import download_data
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
@@ -99,6 +99,8 @@ def show() -> None:
             if request.explained:
                 _explained(connection, request)
                 return
+            if request.question.words:
+                keep_asked("words", words=shlex.join(request.question.words))
             scope = models_asked(connection, request.question, reference=(request.like or "").partition("/")[0])
         # The lease ends before weights are read, which may take longer than a publisher should wait.
         if request.by_score:

@@ -18,18 +18,22 @@ from neurothek.dashboards.widgets.address import (
     address_value,
     asked_among,
     asked_place,
+    keep_asked,
     own_key,
     remember,
     start_afresh,
 )
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
-from neurothek.dashboards.widgets.page import heading, show_errors
+from neurothek.dashboards.widgets.page import beside, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.trace.grid import GridPage
 from neurothek.queries.trace.trace import Lens, TracePage
 from neurothek.queries.views.contents import models_frame
+
+_FEW_POSITIONS = 10
+"""Those of a grid that leaves room for its chosen cell at its right."""
 
 _ALONE = ""
 """The choice of no second model."""
@@ -74,22 +78,50 @@ def show() -> None:
         choices = _choices()
         if not choices:
             return
-        seen: list[Seen] = []
-        for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
-            with column, show_errors():
-                seen.append(_look(choice, seen[0] if seen else None))
+        seen = _one(choices[0]) if len(choices) == 1 else _side_by_side(choices)
         if not seen:
             return
-        say_legend(seen[0].grid)
-        order, muted = _pick_order(), muted_of(one.choice.model for one in seen)
-        for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
-            with column:
-                show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[one.choice.model].reasons)
+        keep_asked("prompt", model=seen[0].choice.model, prompt=seen[0].choice.prompt)
         _raising(seen)
         cells = [(one.trace.traced.position, _acting(one)) for one in seen]
         try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
         for one in seen:
             _every_layer(one)
+
+
+def _one(choice: Choice) -> list[Seen]:
+    """The grid of one model, and its chosen cell at its right where both have room."""
+    seen: list[Seen] = []
+    with show_errors():
+        # Before the columns are there: their widths depend on how much the grid holds.
+        grid = grid_of(choice.model, choice.prompt, lens=choice.lens, corpus=choice.corpus)
+        n_positions = len(grid.tokens) - grid.first
+        with beside("trace"):
+            left, right = st.columns([2, 3], gap="large") if n_positions <= _FEW_POSITIONS else [st.container()] * 2
+        with left:
+            one = _look(choice, None)
+            say_legend(one.grid)
+        with right:
+            order, muted = _pick_order(), muted_of([choice.model])
+            show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[choice.model].reasons)
+        seen.append(one)
+    return seen
+
+
+def _side_by_side(choices: list[Choice]) -> list[Seen]:
+    """The grids of two models beside each other, and their chosen cells below."""
+    seen: list[Seen] = []
+    for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
+        with column, show_errors():
+            seen.append(_look(choice, seen[0] if seen else None))
+    if not seen:
+        return []
+    say_legend(seen[0].grid)
+    order, muted = _pick_order(), muted_of(one.choice.model for one in seen)
+    for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
+        with column:
+            show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[one.choice.model].reasons)
+    return seen
 
 
 def _choices() -> list[Choice]:

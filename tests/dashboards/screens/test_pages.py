@@ -19,7 +19,7 @@ from neurothek.catalog.publishing import summaries
 from neurothek.dashboards.addresses import FRONT
 from neurothek.dashboards.addresses import PAGES as ADDRESSES
 from neurothek.dashboards.parts.sizes.curves import DEAD_BY_DEPTH, DEAD_BY_TOKENS, FREQUENCY_BY_DEPTH
-from neurothek.dashboards.shell.box import BOX
+from neurothek.dashboards.widgets.box import BOX
 from neurothek.dashboards.widgets.figures import data_of_query, statement
 from neurothek.dashboards.widgets.tables import table_key
 from neurothek.queries.ask.one_query import run_query

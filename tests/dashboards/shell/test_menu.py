@@ -1,9 +1,12 @@
 """The navigation: every page stands in it, those without data last in their group."""
 
+import re
 from pathlib import Path
 
-from neurothek.dashboards.addresses import PAGES, SECTIONS, script_of
-from neurothek.dashboards.shell.box import NEEDS, in_order
+import pytest
+
+from neurothek.dashboards.addresses import FRONT, MENU, PAGES, PLACES, place_with, script_of
+from neurothek.dashboards.shell.navigation import NEEDS, in_order, tabs_html
 from neurothek.dashboards.widgets.html import plain
 from neurothek.ingest.jobs.registry import JOBS
 from tests.dashboards.conftest import Opener
@@ -15,11 +18,27 @@ def test_a_page_needs_a_job_that_there_is() -> None:
 
 
 def test_pages_without_data_stand_last() -> None:
-    explore = list(SECTIONS["Explore"])
-    assert in_order(explore, set(JOBS)) == explore
-    assert in_order(explore, None) == explore
-    assert in_order(explore, {"positions"}) == ["search", "model", "layer", "neuron", "position", "clusters"]
-    assert in_order(SECTIONS["Predictions"], {"shortcuts"}) == ["trace", "shortcuts", "events", "interventions"]
+    look = list(PLACES["Look"])
+    assert in_order(look, set(JOBS)) == look
+    assert in_order(look, None) == look
+    assert in_order(look, {"positions"}) == ["model", "layer", "neuron", "position", "clusters", "events"]
+    assert in_order(PLACES["Look"], {"clusters"}) == ["model", "layer", "neuron", "clusters", "position", "events"]
+
+
+def test_tabs_lead_to_the_pages_of_a_place(subtests: pytest.Subtests) -> None:
+    for page in (FRONT, *PAGES):
+        with subtests.test(page=page):
+            tabs = tabs_html(page, {"model": "a-1m"}, set(JOBS)).partition("</style>")[2]
+            if place_with(page) == MENU:
+                assert not tabs
+                continue
+            titles = PLACES[place_with(page)]
+            assert re.findall(r">([^<>]+)</(?:a|span)>", tabs) == list(titles.values())
+            assert re.findall(r'aria-current="page">([^<]+)<', tabs) == [titles[page]]
+    assert 'href="/layer?model=a-1m"' in tabs_html("model", {"model": "a-1m"}, None)
+    assert 'href="/model?model=a-1m"' in tabs_html("neuron", {"neuron": "a-1m/L3N17"}, None)
+    assert 'href="/search"' in tabs_html("trace", {"model": "a-1m"}, None)
+    assert "<script>" not in tabs_html("model", {"model": "<script>"}, None)
 
 
 def test_the_model_and_the_neuron_of_one_page_are_those_of_the_next(page: Opener, whole_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from neurothek.dashboards.addresses import FRONT, PAGES
-from neurothek.dashboards.shell.box import title_of
+from neurothek.dashboards.shell.navigation import title_of
 
 
 def test_a_title_begins_with_what_the_page_is_about(subtests: pytest.Subtests) -> None:
@@ -16,7 +16,8 @@ def test_a_title_begins_with_what_the_page_is_about(subtests: pytest.Subtests) -
         ("model", {"model": "a-1m"}, "a-1m · Model · neurothek"),
         ("trace", {"model": "a-1m", "prompt": "one\ntwo"}, "one two · Trace · neurothek"),
         ("events", {"word": "the"}, "the · Events · neurothek"),
-        ("compare", {"models": "a-1m,b-2m"}, "Compare · neurothek"),
+        ("compare", {"models": "a-1m,b-2m"}, "Sizes · neurothek"),
+        ("ask", {}, "Ask · neurothek"),
     ]:
         with subtests.test(page=page, asked=asked, title=title):
             assert title_of(page, asked) == title

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from neurothek.dashboards.shell.box import trail_html
+from neurothek.dashboards.shell.navigation import trail_html
 
 N_LAYERS = {"a-1m": 8}
 
@@ -16,16 +16,16 @@ def steps(page: str, **asked: str) -> list[str]:
 
 def test_the_steps_lead_down_to_the_page(subtests: pytest.Subtests) -> None:
     for page, asked, said in [
-        ("neuron", {"neuron": "a-1m/L3N17"}, ["Compare", "a-1m", "layer 3", "neuron 17"]),
-        ("layer", {"model": "a-1m", "layer": "3"}, ["Compare", "a-1m", "layer 3"]),
-        ("model", {"model": "a-1m"}, ["Compare", "a-1m"]),
-        ("position", {"model": "a-1m"}, ["Compare", "a-1m", "Positions"]),
+        ("neuron", {"neuron": "a-1m/L3N17"}, ["a-1m", "layer 3", "neuron 17"]),
+        ("layer", {"model": "a-1m", "layer": "3"}, ["a-1m", "layer 3"]),
+        ("model", {"model": "a-1m"}, ["a-1m"]),
+        ("position", {"model": "a-1m"}, ["a-1m"]),
         ("compare", {"models": "a-1m"}, []),
         ("neuron", {"neuron": "a-1m/wrong"}, []),
         ("neuron", {"neuron": "stranger/L3N17"}, []),
         ("model", {"model": "stranger"}, []),
-        ("layer", {"model": "a-1m", "layer": "999"}, ["Compare", "a-1m"]),
-        ("layer", {"model": "a-1m", "layer": "-1"}, ["Compare", "a-1m"]),
+        ("layer", {"model": "a-1m", "layer": "999"}, ["a-1m"]),
+        ("layer", {"model": "a-1m", "layer": "-1"}, ["a-1m"]),
     ]:
         with subtests.test(page=page, asked=asked, said=said):
             assert steps(page, **asked) == said
@@ -33,7 +33,7 @@ def test_the_steps_lead_down_to_the_page(subtests: pytest.Subtests) -> None:
 
 def test_each_step_but_the_last_is_a_way_up() -> None:
     found = trail_html("neuron", {"neuron": "a-1m/L3N17"}, N_LAYERS)
-    assert re.findall(r'href="([^"]+)"', found) == ["/", "/model?model=a-1m", "/layer?model=a-1m&amp;layer=3"]
+    assert re.findall(r'href="([^"]+)"', found) == ["/model?model=a-1m", "/layer?model=a-1m&amp;layer=3"]
 
 
 def test_an_address_is_text() -> None:

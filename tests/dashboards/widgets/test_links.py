@@ -33,13 +33,13 @@ def test_an_address_holds_what_is_asked() -> None:
 
 
 def test_the_first_page_stands_at_the_root_and_what_is_empty_is_not_asked() -> None:
-    assert href("compare") == "/"
-    assert href("compare", models="a,b", corpus="") == "/?models=a,b"
+    assert href("ask") == "/"
+    assert href("compare", models="a,b", corpus="") == "/compare?models=a,b"
 
 
 def test_an_address_may_name_a_place_on_the_page() -> None:
-    assert href("compare", anchor="a-figure", models="a,b") == "/?models=a,b#a-figure"
-    assert 'href="/#a-figure"' in link_html("there", "compare", anchor="a-figure")
+    assert href("compare", anchor="a-figure", models="a,b") == "/compare?models=a,b#a-figure"
+    assert 'href="/compare#a-figure"' in link_html("there", "compare", anchor="a-figure")
 
 
 def test_a_page_that_is_none_has_no_address() -> None:

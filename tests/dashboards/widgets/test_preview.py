@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from neurothek.dashboards.shell.box import NEEDS
+from neurothek.dashboards.shell.navigation import NEEDS
 from neurothek.dashboards.widgets.page import CAPTION, FOLDER
 from tests.dashboards.conftest import Opener
 

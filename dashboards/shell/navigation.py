@@ -1,89 +1,16 @@
-"""What stands around every page: the navigation, the title, the trail, and the box for a word or an address."""
+"""What stands around every page: the navigation, the title, the tabs of a place, and the trail."""
 
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from neurothek.catalog.problems import NeurothekError
-from neurothek.dashboards.addresses import FRONT, PAGES, SECTIONS, script_of
-from neurothek.dashboards.widgets.address import address_parts, kept_model, start_afresh
+from neurothek.dashboards.addresses import FRONT, MENU, PAGES, PLACES, place_with, script_of
+from neurothek.dashboards.widgets.address import address_parts
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import all_models, jobs_of_models
-from neurothek.queries.names.models import is_address
-
-BOX = "box"
-"""Key of the field, which the key / leads to."""
-
-_GOAL = "box_goal"
-_LAYER = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})", re.ASCII)
-_SHORT = re.compile(r"[Ll]\d{1,5}([Nn]\d{1,9})?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Where the box leads."""
-
-    page: str  # name of the page
-    parameters: dict[str, str] = field(default_factory=dict)  # what the page is asked for
-
-
-def goal_of(typed: str, models: Collection[str], model: str | None) -> Goal | None:
-    """Where something typed leads; None where nothing was.
-
-    Args:
-        typed: a word or several, `model/L3N17`, `model/L3`, `L3N17` or `L3` of the model at hand, or a model's name.
-        models: names of the models that there are.
-        model: the model at hand.
-    """
-    text = typed.strip()
-    if not text:
-        return None
-    if model is not None and _SHORT.fullmatch(text):
-        text = f"{model}/{text}"
-    if is_address(text):
-        return Goal("neuron", {"neuron": text})
-    if layer := _LAYER.fullmatch(text):
-        return Goal("layer", layer.groupdict())
-    return Goal("model", {"model": text}) if text in models else Goal("search", {"words": text})
-
-
-def draw_box() -> None:
-    """The field."""
-    st.text_input(
-        "Word or address",
-        key=BOX,
-        placeholder="word or model/L3N17 · press /",
-        label_visibility="collapsed",
-        width=280,
-        on_change=_typed,
-    )
-
-
-def follow_box() -> None:
-    """Go where the field leads, if something was typed into it."""
-    goal: Goal | None = st.session_state.pop(_GOAL, None)
-    if goal is not None:
-        st.switch_page(script_of(goal.page), query_params=goal.parameters)
-
-
-def _typed() -> None:
-    st.session_state[_GOAL] = goal_of(st.session_state[BOX], _models(), kept_model())
-    st.session_state[BOX] = ""
-    # The fields of the page at hand may be those of the page that it leads to.
-    start_afresh()
-
-
-def _models() -> list[str]:
-    try:
-        return [model.name for model in all_models()]
-    except NeurothekError:
-        # The page says why; a word is a word without models too.
-        return []
-
 
 NEEDS: Mapping[str, Collection[str]] = {
     "clusters": ("clusters",),
@@ -96,19 +23,25 @@ NEEDS: Mapping[str, Collection[str]] = {
 
 
 def pages(measured: Collection[str] | None) -> dict[str, list[StreamlitPage]]:
-    """The pages by the title of their group, which has none for the first.
+    """The pages by the title of their group, which has none for the places; a place's other pages are not listed.
 
     Args:
         measured: names of the jobs that any model was measured by; None where nobody knows.
     """
+    places = [(place, name) for place, names in PLACES.items() if place != MENU for name in names]
+    firsts = {next(iter(names)) for names in PLACES.values()}
     return {
-        "": [st.Page(script_of(FRONT), title="Compare", default=True)],
-        **{
-            section: [
-                st.Page(script_of(name), title=titles[name], url_path=name) for name in in_order(titles, measured)
-            ]
-            for section, titles in SECTIONS.items()
-        },
+        "": [
+            st.Page(
+                script_of(name),
+                title=place if name in firsts else PAGES[name],
+                url_path=None if name == FRONT else name,
+                default=name == FRONT,
+                visibility="visible" if name in firsts else "hidden",
+            )
+            for place, name in places
+        ],
+        MENU: [st.Page(script_of(name), title=PAGES[name], url_path=name) for name in in_order(PLACES[MENU], measured)],
     }
 
 
@@ -143,7 +76,7 @@ def title_of(page: str, parameters: Mapping[str, str]) -> str:
     if page == "neuron" and subject:
         # An address says itself that it is a neuron's.
         return f"{subject} · {_PRODUCT}"
-    name = "Compare" if page == FRONT else PAGES.get(page, "")
+    name = place_with(FRONT) if page == FRONT else PAGES.get(page, "")
     return " · ".join(part for part in (subject, name, _PRODUCT) if part)
 
 
@@ -188,14 +121,36 @@ def trail_html(page: str, parameters: Mapping[str, str], n_layers: Mapping[str, 
     model, layer, neuron = address_parts(parameters)
     if model is None or model not in n_layers:
         return ""
-    steps = [link_html("Compare", "compare"), link_html(model, "model", model=model)]
-    if page not in ("model", "layer", "neuron"):
-        steps.append(f"<span>{PAGES.get(page, '')}</span>")
+    steps = [link_html(model, "model", model=model)]
     if page in ("layer", "neuron") and layer is not None and layer in map(str, range(n_layers[model])):
         steps.append(link_html(f"layer {layer}", "layer", model=model, layer=layer))
     if page == "neuron" and neuron is not None:
         steps.append(f"<span>neuron {neuron}</span>")
     return f'{SHEET}<nav class="nt-trail">{_STEP.join(steps)}</nav>'
+
+
+def tabs_html(page: str, parameters: Mapping[str, str], measured: Collection[str] | None) -> str:
+    """The pages of the place where a page stands as HTML, each a link that goes on with the same model.
+
+    Args:
+        page: name of the page.
+        parameters: what its address asks for.
+        measured: names of the jobs that any model was measured by; None where nobody knows.
+    """
+    place = place_with(page)
+    if place == MENU:
+        return ""
+    model = address_parts(parameters)[0] if place != "Compare" else None
+    titles = {name: PLACES[place][name] for name in in_order(PLACES[place], measured)}
+    tabs = "".join(_tab(name, title, model, is_here=name == page) for name, title in titles.items())
+    return f'{SHEET}<nav class="nt-tabs" aria-label="{place}">{tabs}</nav>'
+
+
+def _tab(name: str, title: str, model: str | None, *, is_here: bool) -> str:
+    if is_here:
+        return f'<span aria-current="page">{title}</span>'
+    goes_on = {} if model is None or name in (FRONT, "search", "neuron") else {"model": model}
+    return link_html(title, name, **goes_on)
 
 
 def layers_of_models() -> dict[str, int]:

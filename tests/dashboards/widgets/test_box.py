@@ -2,7 +2,7 @@
 
 import pytest
 
-from neurothek.dashboards.shell.box import Goal, goal_of
+from neurothek.dashboards.widgets.box import Goal, goal_of
 
 MODELS = ("opt-125m", "opt-1.3b", "L7")
 
@@ -19,6 +19,8 @@ def test_what_is_typed_leads_to_a_page(subtests: pytest.Subtests) -> None:
         ("l7", "layer", {"model": "opt-1.3b", "layer": "7"}),
         ("opt-12m", "search", {"words": "opt-12m"}),
         ("L3N17 L3N18", "search", {"words": "L3N17 L3N18"}),
+        ("the capital of France is", "trace", {"prompt": "the capital of France is", "model": "opt-1.3b"}),
+        ('"the new york" city school', "search", {"words": '"the new york" city school'}),
     ]:
         with subtests.test(typed=typed, page=page, parameters=parameters):
             assert goal_of(typed, MODELS, "opt-1.3b") == Goal(page, parameters)
@@ -26,6 +28,7 @@ def test_what_is_typed_leads_to_a_page(subtests: pytest.Subtests) -> None:
 
 def test_without_a_model_at_hand_a_short_address_is_a_word_or_a_name() -> None:
     assert goal_of("L3N17", MODELS, None) == Goal("search", {"words": "L3N17"})
+    assert goal_of("to be or", MODELS, None) == Goal("trace", {"prompt": "to be or"})
     assert goal_of("L7", MODELS, None) == Goal("model", {"model": "L7"})
 
 

@@ -1,0 +1,143 @@
+"""The first page: one field for a word, a prompt or an address, examples to begin with, and what was asked last."""
+
+import shlex
+
+import duckdb
+import streamlit as st
+
+from neurothek.dashboards.addresses import script_of
+from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.live.answers import grid_of
+from neurothek.dashboards.live.token_grid import say_legend, show_grid
+from neurothek.dashboards.live.try_neuron import EXAMPLES
+from neurothek.dashboards.parts.explore.striking import show_striking, striking
+from neurothek.dashboards.parts.found_rows import search_rows_html
+from neurothek.dashboards.session import backend
+from neurothek.dashboards.widgets.address import address_value, last_asked
+from neurothek.dashboards.widgets.box import draw_box
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
+from neurothek.dashboards.widgets.page import answer, heading, show_errors, theme
+from neurothek.dashboards.widgets.pickers import usual_model
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.ask.statements import records
+from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.search.question import Question
+
+WORDS = """\
+-- Words that the neurons of one model promote first, those of the largest measured effect on the loss first; where no
+-- effect was measured, those that most often bring a token to the top. Tokens that the text seldom has are often pieces
+-- of words.
+with strongest as (
+    select
+        layer,
+        neuron,
+        corpus,
+        row_number() over (
+            order by
+                effect_on_loss desc nulls last,
+                times_saturating desc nulls last,
+                times_dominant desc nulls last,
+                kurtosis desc nulls last,
+                layer,
+                neuron
+        ) as place,
+    from neurons
+    where model = $model
+    order by place
+    limit 500
+),
+firsts as (
+    select lower(trim(promoted.token)) as word, min(strongest.place) as place,
+    from strongest
+    inner join neuron_tokens as promoted
+        on promoted.layer = strongest.layer and promoted.neuron = strongest.neuron
+    where
+        promoted.model = $model
+        and promoted.side = 'promoted'
+        and promoted.rank <= 3
+        and (promoted.corpus_count >= 20 or strongest.corpus is null)
+        and regexp_full_match(promoted.token, ' [A-Za-z]{5,}')
+    group by 1
+)
+select word,
+from firsts
+order by place, word
+limit 6"""
+
+FIRST_NEURONS = 5
+"""Neurons of the last search that are shown."""
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """What can be asked, and what stands out in the largest model."""
+    models = {model.name: model for model in choose_models(connection)}
+    model = models[usual_model(list(models.values()))]
+    st.caption(plain(described(list(models.values()))))
+    _examples(connection, model)
+    if not (last_asked("prompt") or last_asked("words")):
+        st.header(f"In {plain(model.name)}", anchor=False)
+        with Reading(connection, [model.name], None) as reader:
+            show_striking(striking(reader, model), examples=None)
+
+
+def described(models: list[KnownModel]) -> str:
+    """What the warehouse has, in a sentence.
+
+    Args:
+        models: its models, at least one.
+    """
+    n_neurons = sum(model.n_layers * model.d_ffn for model in models)
+    several = f"{len(models)} models" if len(models) > 1 else models[0].name
+    return f"{several}: {n_neurons:,} neurons. A word finds neurons; a prompt is run through a model, layer by layer."
+
+
+def _examples(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> None:
+    words = [row["word"] for row in records(connection, WORDS, {"model": model.name})]
+    links = [link_html(word, "search", words=shlex.quote(word)) for word in words]
+    prompts = [link_html(prompt, "trace", model=model.name, prompt=prompt) for prompt in EXAMPLES]
+    for label, examples in (("Words", links), ("Prompts", prompts)):
+        if examples:
+            spans = "".join(f"<span>{example}</span>" for example in examples)
+            st.html(f'{SHEET}<div class="nt-flow"><span>{label}:</span>{spans}</div>')
+
+
+def _last_prompt() -> None:
+    """The grid of the prompt that was traced last; a click on a cell leads to it."""
+    parameters = last_asked("prompt")
+    if parameters is None:
+        return
+    if address_value("layer") is not None and address_value("position") is not None:
+        cell = {name: str(address_value(name)) for name in ("layer", "position")}
+        st.switch_page(script_of("trace"), query_params={**parameters, **cell})
+    st.header("Last prompt", anchor=False)
+    with show_errors():
+        grid = grid_of(parameters["model"], parameters["prompt"], lens="id", corpus=None)
+        link = link_html(f"{parameters['model']}: {parameters['prompt']}", "trace", **parameters)
+        st.html(f"{SHEET}{link}")
+        show_grid(grid, (-1, -1))
+        say_legend(grid)
+
+
+def _last_words() -> None:
+    """The first neurons of the last search."""
+    parameters = last_asked("words")
+    if parameters is None:
+        return
+    st.header("Last search", anchor=False)
+    with show_errors():
+        question = Question(words=tuple(shlex.split(parameters["words"])), limit=FIRST_NEURONS)
+        result = backend().answer(question)
+        st.html(f"{SHEET}{link_html(result.title, 'search', **parameters)}")
+        if not result.neurons.is_empty():
+            st.html(search_rows_html(result.neurons, {"word": parameters["words"]}, colour=ACCENT[theme()]))
+
+
+if address_value("models") is not None:
+    # Where sizes stood before this page.
+    st.switch_page(script_of("compare"), query_params=st.query_params.to_dict())
+heading("Ask")
+draw_box(is_wide=True)
+answer(show)
+_last_prompt()
+_last_words()
