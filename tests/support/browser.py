@@ -18,6 +18,8 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, Position, expect
 
+from neurothek.dashboards.addresses import MENU
+
 SCREENSHOTS = "NEUROTHEK_SCREENSHOTS"
 """The environment variable with the folder that keeps screenshots."""
 
@@ -139,10 +141,17 @@ class Visitor:
         """The heading of the page."""
         return self.page.locator("h1").first.inner_text()
 
-    def go(self, group: str, title: str) -> None:
-        """Choose a page in the navigation."""
-        self.page.get_by_role("button", name=group).click()
-        self.page.get_by_role("menuitem", name=title, exact=True).click()
+    def go(self, place: str, title: str) -> None:
+        """Choose a page in the navigation: in its menu, or the tab of a place."""
+        if place == MENU:
+            self.page.get_by_role("button", name=place).click()
+            self.page.get_by_role("menuitem", name=title, exact=True).click()
+        else:
+            self.page.get_by_role("link", name=place, exact=True).first.click()
+            self.settle()
+            tab = self.page.locator(".nt-tabs a", has_text=re.compile(f"^{title}$"))
+            if tab.count():
+                tab.click()
         self.settle()
 
     def follow_row(self, place: int = 0) -> None:

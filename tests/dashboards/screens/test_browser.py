@@ -24,7 +24,8 @@ pytestmark = pytest.mark.browser
 WITH_COUNTERPARTS = f"{LARGE}/L0N404"
 """It has some in the smaller model, which depends on the weights alone."""
 PAGES = {
-    "compare": ("", {}),
+    "ask": ("", {}),
+    "compare": ("compare", {}),
     "search": ("search", {"words": "school university"}),
     "alike": ("search", {"like": NEURON, "models": SMALL}),
     "neuron": ("neuron", {"neuron": NEURON}),
@@ -39,7 +40,7 @@ PAGES = {
     "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
 }
-TITLES = {"compare": "Compare sizes", **ADDRESSES, "alike": "Search", "neuron": NEURON}
+TITLES = {**ADDRESSES, "ask": "Ask", "compare": "Compare sizes", "alike": "Search", "neuron": NEURON}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -61,7 +62,7 @@ def test_every_page_opens_by_its_address(request: pytest.FixtureRequest, base: s
 
 
 def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> None:
-    person.open(models=LARGE)
+    person.open("compare", models=LARGE)
     expect(person.page.get_by_role("button", name="Remove mini-opt")).to_have_count(1)
     person.page.get_by_role("combobox", name="Models").click()
     person.page.get_by_role("option", name=SMALL, exact=True).click()
@@ -74,7 +75,7 @@ def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> N
 
 def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visitor) -> None:
     person.open()
-    person.go("Explore", "Search")
+    person.go("Ask", "Search")
     person.settle()
     person.page.get_by_role("textbox", name="Words", exact=True).fill("school")
     person.page.keyboard.press("Enter")
@@ -350,7 +351,7 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
             # Only the weights are read: it is the publishing that meets the clicks.
             measuring = workers.submit(neurothek.open(path).ingest, "mini-opt-0.7m-seed1", jobs=("projections",))
             while not measuring.done():
-                looking.go("Explore", "Layer")
+                looking.go("Look", "Layer")
                 looking.page.get_by_role("link", name="Compare", exact=True).first.click()
                 looking.settle()
                 assert looking.page.get_by_test_id("stAlertContentError").count() == 0
@@ -426,7 +427,7 @@ def test_sql_is_completed_and_a_card_asks_its_question(person: Visitor) -> None:
 
 
 def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -> None:
-    person.open()
+    person.open("compare")
     person.page.locator(".st-key-at-dead-by-depth").get_by_role("button", name="⋯").click()
     files = {}
     for label in ("PNG", "SVG", "CSV", "Parquet"):
@@ -443,7 +444,7 @@ def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -
 
 
 def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
-    person.open()
+    person.open("compare")
     person.page.get_by_role("button", name="⋯").first.click()
     person.page.get_by_role("link", name="Open on the SQL page").click()
     person.settle()

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from neurothek.dashboards.addresses import FRONT, OTHER_NAMES, PAGES
+from neurothek.dashboards.addresses import OTHER_NAMES, PAGES
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor
 
@@ -25,8 +25,32 @@ def path_of(person: Visitor) -> str:
     return urlsplit(person.page.url).path
 
 
-def test_from_the_sizes_to_a_neuron_that_is_switched_off(person: Visitor) -> None:
+def test_a_prompt_a_cell_and_a_neuron_that_is_switched_off(person: Visitor) -> None:
+    """From the first page: the prompt, one click on a cell, one on Run."""
     person.open()
+    assert person.title() == "Ask"
+    fill(person, "Word, prompt or address", "The capital of France is")
+    person.arrive("Trace")
+    grid = person.page.get_by_role("grid")
+    expect(grid).to_be_visible()
+    person.page.locator("[role=grid] button").nth(2).click()
+    person.settle()
+    assert {"layer", "position"} <= asked_of(person).keys()
+    person.page.get_by_role("button", name="Run").click()
+    expect(person.page.get_by_text(" set to 0").first).to_be_visible()
+    assert asked_of(person)["set"] == ["0"]
+    person.shoot("way-0-asked")
+    # The first page has the grid now, and its cells lead back.
+    person.page.get_by_role("link", name="Ask", exact=True).first.click()
+    person.arrive("Ask")
+    expect(person.page.get_by_text("Last prompt")).to_be_visible()
+    person.page.locator("[role=grid] button").nth(1).click()
+    person.arrive("Trace")
+    assert asked_of(person)["prompt"] == ["The capital of France is"]
+
+
+def test_from_the_sizes_to_a_neuron_that_is_switched_off(person: Visitor) -> None:
+    person.open("compare")
     person.page.locator("a.nt-link[href^='/model']").filter(has_text=LARGE).first.click()
     person.arrive("Model")
     assert asked_of(person)["model"] == [LARGE]
@@ -133,14 +157,14 @@ def test_rows_are_walked_by_keys(person: Visitor) -> None:
 
 def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
-    for group, title in (("Explore", "Model"), ("Explore", "Positions"), ("Predictions", "Trace")):
+    for group, title in (("Look", "Model"), ("Look", "Positions"), ("Ask", "Trace")):
         person.go(group, title)
         person.arrive(title)
         assert asked_of(person)["model"] == [LARGE], title
-    person.go("Explore", "Neuron")
+    person.go("Look", "Neuron")
     person.arrive(NEURON)
     expect(person.page.locator(".nt-trail")).to_contain_text(LARGE)
-    person.page.locator(".nt-trail a").nth(2).click()
+    person.page.locator(".nt-trail a").nth(1).click()
     person.arrive("Layer")
     assert asked_of(person) | {"model": [LARGE], "layer": ["3"]} == asked_of(person)
 
@@ -149,7 +173,7 @@ def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
 def test_another_name_of_a_page_finds_it(person: Visitor, name: str) -> None:
     person.open(name, model=LARGE)
     assert path_of(person) == f"/{OTHER_NAMES[name]}"
-    titles = {**PAGES, "": "Compare sizes", "neuron": f"{LARGE}/L"}
+    titles = {**PAGES, "": "Ask", "compare": "Compare sizes", "neuron": f"{LARGE}/L"}
     assert person.title().startswith(titles[OTHER_NAMES[name]])
 
 
@@ -172,7 +196,7 @@ def fill(person: Visitor, label: str, text: str) -> None:
 
 
 CHANGES: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
-    FRONT: ({}, lambda person: person.page.get_by_role("button", name=f"Remove {SMALL}").first.click()),
+    "compare": ({}, lambda person: person.page.get_by_role("button", name=f"Remove {SMALL}").first.click()),
     "search": ({"words": "school"}, lambda person: fill(person, "Words", "river")),
     "model": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
     "layer": (
@@ -212,13 +236,14 @@ _SEEN = """
 
 
 def test_every_page_has_something_to_go_back_from() -> None:
-    assert set(CHANGES) == {FRONT, *PAGES}
+    # The first page shows what was asked since, on the way back too.
+    assert set(CHANGES) == {*PAGES}
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_back_and_forward_lead_to_what_was_seen(person: Visitor, name: str) -> None:
     parameters, change = CHANGES[name]
-    person.open("" if name == FRONT else name, **parameters)
+    person.open(name, **parameters)
     before, address = person.page.evaluate(_SEEN), person.page.url
     change(person)
     person.page.wait_for_function("address => location.href !== address", arg=address)
@@ -242,7 +267,7 @@ def test_a_link_to_a_figure_of_another_page_leads_to_it(person: Visitor) -> None
     person.open("search")
     person.page.evaluate(
         """() => document.querySelector("h1").insertAdjacentHTML(
-        "afterend", "<a class='nt-link' id='there' href='/#frequency-distribution'>there</a>")"""
+        "afterend", "<a class='nt-link' id='there' href='/compare#frequency-distribution'>there</a>")"""
     )
     person.page.click("#there")
     person.page.wait_for_function(
