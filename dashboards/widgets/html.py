@@ -72,7 +72,7 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     """Places of activation under each other: number, domain, and the text with its token marked and shaded.
 
     Args:
-        places: rows with activation, domain, before, token and after.
+        places: rows with activation, domain, before, token and after, and with n_copies where near-copies are left out.
         shade: the colour of the strongest, as #rrggbb; weaker ones are paler.
     """
     places = list(places)
@@ -160,12 +160,21 @@ def columns_html(columns: Mapping[str, str]) -> str:
     return f'{SHEET}<dl class="nt-columns">{"".join(rows)}</dl>'
 
 
+def copies_html(n_copies: int) -> str:
+    """How many near-copies of a text are left out, as HTML; nothing where none is."""
+    if not n_copies:
+        return ""
+    copies = "near-copy" if n_copies == 1 else "near-copies"
+    return f' <span class="nt-copies" title="{n_copies} {copies} left out">+{n_copies}</span>'
+
+
 def _place(place: Mapping[str, Any], colour: str) -> str:
     before, after = (html.escape(one_line(place[side])) for side in ("before", "after"))
     token = html.escape(visible(place["token"]))
+    copies = copies_html(place.get("n_copies") or 0)
     return (
         f'<span class="nt-number">{place["activation"]:.3f}</span>'
-        f'<span class="nt-domain">{html.escape(one_line(place["domain"]))}</span>'
+        f'<span class="nt-domain">{html.escape(one_line(place["domain"]))}{copies}</span>'
         f'<span class="nt-text"><span class="nt-before">{before}</span>'
         f'<span class="nt-after"><b class="nt-token" style="background: {colour}">{token}</b>'
         f"<span>{after}</span></span></span>"

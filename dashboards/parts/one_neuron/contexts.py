@@ -16,12 +16,13 @@ from neurothek.dashboards.charts.spread import activation_histogram
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import Data, show_figure
-from neurothek.dashboards.widgets.html import SHEET, places_html, plain, tables_html
+from neurothek.dashboards.widgets.html import SHEET, copies_html, places_html, plain, tables_html
 from neurothek.dashboards.widgets.page import Theme, show_command, theme
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.names.models import NeuronAddress
 from neurothek.queries.names.unmeasured import ingest_commands
 from neurothek.queries.neuron.contexts import MOST_SHOWN, Triggers, called, rule
+from neurothek.queries.neuron.near_copies import one_of_each
 from neurothek.queries.neuron.page import NeuronPage
 from neurothek.queries.neuron.page_rows import NEURON_POSITIONS
 
@@ -49,7 +50,8 @@ SIGNS = {"Positive": "positive", "Negative": "negative"}
 """Tabs of a neuron whose coefficient can be below 0: the strongest places of each sign."""
 
 DEFINITION = (
-    "At most 40 tokens before and 22 after, in one sequence. "
+    "At most 40 tokens before and 22 after, in one sequence; of those that are nearly the same (four fifths of their "
+    "letters) the first, with the number of the others. "
     "Each activation is accurate to 1/254 of the largest in its window."
 )
 
@@ -76,7 +78,7 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
             if rows.is_empty():
                 st.caption(plain(f"Its activation was never {pole} on the tokens of {page.corpus}."))
                 continue
-            st.html(places_html(rows.to_dicts(), shade=shade if pole == "positive" else contrast))
+            st.html(places_html(one_of_each(rows.to_dicts()), shade=shade if pole == "positive" else contrast))
             st.caption(plain(f"The sequences with its largest {pole} activations."))
     for tab, (band, explanation) in zip(tabs, BANDS.values(), strict=False):
         rows = page.windows.filter(band=band)
@@ -86,7 +88,8 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
                 st.caption(plain(f"{silent} on the tokens of {page.corpus} that were seen."))
                 continue
             table = rows if page.names_writing(rows) else rows.drop("writes")
-            st.html(windows_html(table.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
+            distinct = one_of_each(table.to_dicts())
+            st.html(windows_html(distinct, shade=shade, contrast=contrast, strongest=strongest))
             st.caption(plain(_OF_ALL_SEQUENCES if band == "quantile" and not page.has_exact_zeros else explanation))
 
 
@@ -144,7 +147,7 @@ def _only_places(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpus
         silent = "It did not fire on the tokens seen, or the" if page.has_exact_zeros else "The"
         st.caption(f"{silent} job contexts has not run.")
         return
-    st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
+    st.html(places_html(one_of_each(page.contexts.to_dicts()), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one per sequence. To shade every token around them:"))
     show_command(*ingest_commands(connection, [page.facts["model"]], ["contexts"], corpus))
 
@@ -176,7 +179,7 @@ def windows_html(
 
     Args:
         windows: rows with activation, domain, part, tokens, activations and place; those with writes, the tokens that
-            the neuron promotes there, tell these too.
+            the neuron promotes there, tell these too, and those with n_copies how many more are nearly the same.
         shade: the colour of activations above 0, as #rrggbb.
         contrast: the colour of those below.
         strongest: |m| of the deepest shade, the largest of the neuron; None: the largest of these windows.
@@ -196,8 +199,9 @@ def _window(row: Mapping[str, Any], strongest: float, shade: str, contrast: str)
     below = " ".join(part for part in (row["part"], one_line(row["domain"])) if part)
     written = " ".join(visible(token) for token in (row.get("writes") or ())[:_WRITTEN])
     promotes = f'<span title="what it promotes here">→ {html.escape(written)}</span>' if written else ""
+    copies = copies_html(row.get("n_copies") or 0)
     return (
-        f'<div><div class="nt-side">{row["activation"]:.3g}<span>{html.escape(below)}</span>{promotes}</div>'
+        f'<div><div class="nt-side">{row["activation"]:.3g}<span>{html.escape(below)}</span>{promotes}{copies}</div>'
         f"<p>{''.join(tokens)}</p></div>"
     )
 
