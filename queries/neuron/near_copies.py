@@ -10,27 +10,25 @@ ALIKE = 0.8
 _BEFORE, _AFTER = 60, 30
 """Letters around the place that are compared."""
 
-Context = Mapping[str, Any]
 
-
-def one_of_each(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+def one_of_each(contexts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The contexts in their order, without those that are near-copies of an earlier one; `n_copies` counts these.
 
     Args:
         contexts: rows with before, token and after, or with tokens and place, the number of the token in question.
     """
-    kept: list[tuple[str, dict[str, Any]]] = []
+    distinct: list[tuple[str, dict[str, Any]]] = []
     for row in contexts:
         text = _text(row)
-        original = next((one for earlier, one in kept if _is_near(earlier, text)), None)
+        original = next((one for earlier, one in distinct if _is_near(earlier, text)), None)
         if original is None:
-            kept.append((text, {**row, "n_copies": 0}))
+            distinct.append((text, {**row, "n_copies": 0}))
         else:
             original["n_copies"] += 1
-    return [row for _, row in kept]
+    return [row for _, row in distinct]
 
 
-def _text(row: Context) -> str:
+def _text(row: Mapping[str, Any]) -> str:
     if "tokens" in row:
         tokens, place = row["tokens"], row["place"]
         before, token, after = "".join(tokens[:place]), tokens[place], "".join(tokens[place + 1 :])
