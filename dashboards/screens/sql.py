@@ -16,6 +16,7 @@ from neurothek.dashboards.console.cards import show_recipes
 from neurothek.dashboards.console.editor import put_query, show_editor
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.address import asked_number, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, show_figure, show_files, title_row
 from neurothek.dashboards.widgets.html import columns_html, plain
 from neurothek.dashboards.widgets.page import as_sentence, heading, show_errors
@@ -32,6 +33,9 @@ _BESIDE_HEIGHT = 760
 
 MOST_ROWS = 10_000
 """More rows are megabytes for the browser, and nobody reads them."""
+
+PAGE_ROWS = 1_000
+"""Rows that are shown at a time."""
 
 
 def show() -> None:
@@ -113,10 +117,25 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
             as_sentence(f"{answered.extent} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}")
         )
         show_files("answer", frame)
-    _rows(frame)
+    _rows(_page_of(frame))
     fit = fitting(frame)
     if fit is not None:
         _draw(Data("answer_chart", query, frame, corpus), fit, list(models))
+
+
+def _page_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are shown at a time: a browser takes seconds for all of a long answer."""
+    n_pages = -(-frame.height // PAGE_ROWS)
+    if n_pages <= 1:
+        return frame
+    asked_page = asked_number("page", least=1, most=n_pages) or 1
+    page = st.number_input(
+        "Page", 1, n_pages, asked_page, key=own_key(f"page-{n_pages}"), width=160, help=f"{PAGE_ROWS:,} rows at a time."
+    )
+    remember(page=str(page) if page > 1 else None)
+    first = PAGE_ROWS * (page - 1)
+    st.caption(f"Rows {first + 1:,} to {min(first + PAGE_ROWS, frame.height):,} of {frame.height:,}.")
+    return frame.slice(first, PAGE_ROWS)
 
 
 def _rows(frame: pl.DataFrame) -> None:

@@ -1,6 +1,5 @@
 """What the sizes show, in a sentence and in a card per number: it stands before a chart is drawn."""
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,8 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import say_first
 from neurothek.queries.compare.comparison import Comparison
 from neurothek.queries.compare.conclusion import Conclusion, short
@@ -70,10 +70,11 @@ def show_cards(comparison: Comparison) -> list[Card]:
     for column, measure in zip(st.columns(len(chosen), gap="small") if chosen else (), chosen, strict=True):
         with column, st.container(border=True, gap="small", key=f"card-{measure.column}"):
             trends = _trends(trend_conclusions, measure)
+            query = rows_behind(measure, comparison.models.get_column("model").to_list())
             with _head(measure):
                 st.markdown(f"**{plain(measure.title)}**", help=plain(DEFINITIONS[measure.column]))
                 menu = st.container(width="content")
-            st.html("".join(_numbers(trend) for trend in trends))
+            st.html(SHEET + "".join(_numbers(trend, query) for trend in trends))
             place = st.container()
         cards.append(Card(measure, trends, points(comparison.models, trend_conclusions, measure), menu, place))
     if any(not card.points.get_column("is_size").all() for card in cards):
@@ -126,8 +127,40 @@ def _head(measure: Measure) -> DeltaGenerator:
     )
 
 
-def _numbers(trend: Trend) -> str:
-    """From the smallest to the largest size where the number goes one way, else between which numbers it lies."""
+_BEHIND = {
+    "dead_share": "select address, top_tokens, n_tokens_seen\nfrom neurons\nwhere {models} and is_dead",
+    "negligible_share": "select address, contribution_max, top_tokens, n_tokens_seen\nfrom neurons\n"
+    "where {models} and is_negligible",
+    "median_frequency": "select address, frequency, top_tokens\nfrom neurons\nwhere {models} and n_active > 0",
+    "median_effective_frequency": "select address, effective_frequency, top_tokens\nfrom neurons\n"
+    "where {models} and effective_frequency is not null",
+    "token_detector_share": "select address, detected_tokens, trigger_recall, suppresses_triggers\nfrom neurons\n"
+    "where {models} and is_token_detector",
+    "positional_share": "select address, position_kind, position_strength, mutual_information_corrected\nfrom neurons\n"
+    "where {models} and position_strength in ('strong', 'weak')",
+    "mean_saturation_depth": "from saturation_by_layer\nwhere {models}",
+    "effective_share": "from dominant_share\nwhere {models}",
+}
+"""For each number the rows that it counts, or that it is a mean or a median of."""
+
+
+def rows_behind(measure: Measure, models: Sequence[str]) -> str:
+    """The query for the neurons, or the layers, that a card's numbers are made of.
+
+    Args:
+        measure: the number.
+        models: the models that the page compares.
+    """
+    named = ", ".join(f"'{model.replace(chr(39), chr(39) * 2)}'" for model in models)
+    query = _BEHIND[measure.column].format(models=f"model in ({named})")
+    return f"{query}\norder by model, layer{', neuron' if 'from neurons' in query else ''}"
+
+
+def _numbers(trend: Trend, query: str) -> str:
+    """From the smallest to the largest size where the number goes one way, else between which numbers it lies.
+
+    They lead to the rows behind them.
+    """
     way = trend.direction or "one size"
     if way in ("rises", "falls"):
         first, *_, last = percentages(trend.values)
@@ -135,4 +168,5 @@ def _numbers(trend: Trend) -> str:
     else:
         low, high = percentages([min(trend.values), max(trend.values)])
         ends = low if low == high else f"{low} to {high}"
-    return f'<div class="nt-card-number">{html.escape(ends)}</div><div class="nt-card-way">{way}</div>'
+    link = link_html(ends, "sql", title="the rows behind these numbers", query=query)
+    return f'<div class="nt-card-number">{link}</div><div class="nt-card-way">{way}</div>'

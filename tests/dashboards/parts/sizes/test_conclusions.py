@@ -3,12 +3,13 @@
 import re
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from neurothek.catalog.store.warehouse import Warehouse
-from neurothek.dashboards.parts.sizes.conclusions import DEFINITIONS, _numbers, points
+from neurothek.dashboards.parts.sizes.conclusions import DEFINITIONS, _numbers, points, rows_behind
 from neurothek.queries.compare.comparison import compare
 from neurothek.queries.compare.trends import MEASURES, Number, Trend
 from tests.dashboards.conftest import Opener
@@ -53,7 +54,7 @@ def test_the_page_opens_with_the_sentence_and_what_it_rests_on(page: Opener, pat
 
 def test_cards_hold_the_numbers_and_variants_are_hollow(page: Opener, path: Path) -> None:
     opened = page(path, models="made-1m,made-1m-seed,made-4m")
-    cards = re.findall(r'card-number">([^<]+)</div><div class="nt-card-way">([^<]+)<', shown_text(opened))
+    cards = re.findall(r'card-number"><a [^>]*>([^<]+)</a></div><div class="nt-card-way">([^<]+)<', shown_text(opened))
     assert cards == [("2.0% → 40%", "rises"), ("20% → 40%", "rises")]
     assert "Hollow points are variants" in shown_text(opened)
     assert "Left out: made-1m-seed (a variant: seed 1)." in shown_text(opened)
@@ -103,9 +104,44 @@ def test_an_arrow_is_for_what_goes_one_way(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(values=values, ends=ends, way=way):
             trend = Trend(MEASURES[1], tuple(f"m{value}" for value in values), tuple(map(Number, values)))
-            assert _numbers(trend) == f'<div class="nt-card-number">{ends}</div><div class="nt-card-way">{way}</div>'
+            shown = _numbers(trend, "from models")
+            assert re.findall(r'card-number"><a [^>]*href="/sql\?query=from%20models"[^>]*>([^<]+)</a>', shown) == [
+                ends
+            ]
+            assert shown.endswith(f'<div class="nt-card-way">{way}</div>')
 
 
 def test_every_measure_is_defined() -> None:
     assert set(DEFINITIONS) == {measure.column for measure in MEASURES}
     assert pl.Series(list(DEFINITIONS.values())).str.ends_with(".").all()
+
+
+def test_numbers_lead_to_the_rows_behind_them(whole_path: Path, path: Path, subtests: pytest.Subtests) -> None:
+    """Shares are numbers of rows over the model's neurons, medians those of the rows; the rest are rows by layer."""
+    column_of = {"median_frequency": "frequency", "median_effective_frequency": "effective_frequency"}
+    for file in (path, whole_path):
+        with duckdb.connect(str(file), read_only=True) as connection:
+            models = connection.sql("from scaling").pl().to_dicts()
+            for measure in MEASURES:
+                rows = connection.sql(rows_behind(measure, [row["model"] for row in models])).pl()
+                for model in models:
+                    with subtests.test(file=file.name, measure=measure.column, model=model["model"]):
+                        value = measure.of(model)
+                        is_own = (
+                            pl.col("address").str.starts_with(f"{model['model']}/")
+                            if "address" in rows.columns
+                            else pl.col("model") == model["model"]
+                        )
+                        own = rows.filter(is_own)
+                        if value is None:
+                            continue
+                        if measure.column in column_of:
+                            assert own.get_column(column_of[measure.column]).median() == pytest.approx(value)
+                        elif measure.counts is not None:
+                            assert own.height == model[measure.counts[0]]
+                        else:
+                            assert own.height > 0
+
+
+def test_a_models_name_is_text_in_the_query() -> None:
+    assert "'it''s'" in rows_behind(MEASURES[0], ["it's"])
