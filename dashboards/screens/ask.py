@@ -20,6 +20,7 @@ from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import answer, heading, show_errors, theme
 from neurothek.dashboards.widgets.pickers import usual_model
 from neurothek.dashboards.widgets.reading import Reading
+from neurothek.dashboards.widgets.shelf import fill_from_address, show_shelf
 from neurothek.queries.ask.statements import records
 from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.search.question import Question
@@ -65,6 +66,8 @@ from firsts
 order by place, word
 limit 6"""
 
+KEYS = "Keys: / goes to the field, j and k to the next and the previous row, neuron or layer, Enter opens the row."
+
 FIRST_NEURONS = 5
 """Neurons of the last search that are shown."""
 
@@ -75,6 +78,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     model = models[usual_model(list(models.values()))]
     st.caption(plain(described(list(models.values()))))
     _examples(connection, model)
+    show_shelf(connection)
     if not (last_asked("prompt") or last_asked("words")):
         st.header(f"In {plain(model.name)}", anchor=False)
         with Reading(connection, [model.name], None) as reader:
@@ -138,6 +142,8 @@ if address_value("models") is not None:
     st.switch_page(script_of("compare"), query_params=st.query_params.to_dict())
 heading("Ask")
 draw_box(is_wide=True)
+fill_from_address()
 answer(show)
 _last_prompt()
 _last_words()
+st.caption(KEYS)

@@ -41,6 +41,22 @@ def titled(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         yield title, scores
 
 
+def in_one_line(rows: pl.DataFrame) -> str | None:
+    """The explanation with the best detection, in a line with its score and its best control; None without any.
+
+    Args:
+        rows: of one neuron.
+    """
+    if rows.is_empty():
+        return None
+    row = max(rows.to_dicts(), key=lambda row: -1.0 if row["detection"] is None else row["detection"])
+    if row["detection"] is None:
+        return f"“{one_line(row['text'])}” ({why_unscored(row)})"
+    controls = [row[f"detection_{one}"] for one in CONTROLS["detection"] if row[f"detection_{one}"] is not None]
+    beside = f", its best control {max(controls):.2f}" if controls else ", without controls"
+    return f"“{one_line(row['text'])}” (detection {row['detection']:.2f}{beside})"
+
+
 def why_unscored(row: Mapping[str, Any]) -> str:
     """Why an explanation has no scores."""
     if row["n_failed"]:

@@ -35,13 +35,14 @@ from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import all_models, answer, beside, heading, jobs_of_models, missing, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus, usual_model
+from neurothek.dashboards.widgets.shelf import show_keeping
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
-from neurothek.queries.views.scored_texts import SCORES_OF_WORDS, titled
+from neurothek.queries.views.scored_texts import SCORES_OF_WORDS, in_one_line, titled
 
 _FIRST_NEURON = """\
 -- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act.
@@ -135,6 +136,7 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
     """The sentence, what kind of neuron it is, where the words that were searched for stand, and the way back."""
     model = page.facts["model"]
     st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
+    _meaning(page)
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **parameters) if (parameters := _question()) else ""
     places = "".join(
@@ -144,6 +146,15 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')
     with st.expander("In full"):
         st.markdown(plain(page.summary))
+
+
+def _meaning(page: NeuronPage) -> None:
+    """What it means in one line: an explanation with its score beside its controls, else what was measured of it."""
+    if (explained := in_one_line(page.explanations)) is not None:
+        st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
+    elif page.label is not None:
+        whose = "A label of what was measured, without a language model: nobody has explained it in words yet."
+        st.markdown(plain(one_line(page.label)), help=whose)
 
 
 def _question() -> dict[str, str]:
@@ -185,6 +196,7 @@ def _steps(
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             address = address_at(neuron.of, target)
             st.button(label, key=label.lower(), on_click=remember, kwargs={"neuron": address})
+        show_keeping(f"{neuron.model}/L{neuron.layer}N{neuron.neuron}")
         return pick_corpus(connection, [neuron.model], width=220, measured=corpora)
 
 
@@ -237,12 +249,8 @@ def _concepts(page: NeuronPage) -> None:
 
 
 def _explanations(page: NeuronPage) -> None:
-    """Each text with its scores beside their controls, never without; where there is none what was measured of it."""
+    """Each text with its scores beside their controls, never without."""
     if page.explanations.is_empty():
-        if page.label is not None:
-            st.header("In one line", anchor=False)
-            st.markdown(plain(one_line(page.label)))
-            st.caption("A label of what was measured, without a language model: nobody has explained it in words yet.")
         return
     st.header("Explanations in words", anchor=False)
     for number, (title, scores) in enumerate(titled(page.explanations)):

@@ -85,3 +85,21 @@ def test_an_old_address_of_sizes_leads_on(page: Opener, whole_path: Path) -> Non
     opened = page(whole_path, "ask", models="tiny-1m")
     assert opened.title[0].value == "Compare sizes"
     assert opened.query_params["models"] in ("tiny-1m", ["tiny-1m"])
+
+
+def test_neurons_are_kept_on_a_shelf_that_can_be_sent(page: Opener, whole_path: Path) -> None:
+    opened = page(whole_path, "neuron", neuron="tiny-1m/L0N4")
+    opened.button(key="keep").click().run()
+    assert opened.button(key="keep").label == "On the shelf"
+    opened.query_params.clear()
+    opened.query_params["shelf"] = "tiny-2m/L1N2,nonsense,gone/L0N0"
+    opened.switch_page("screens/ask.py").run()
+    assert not opened.exception
+    (table,) = [one.value for one in opened.dataframe if "label" in one.value.columns]
+    assert table["address"].tolist() == ["tiny-1m/L0N4", "tiny-2m/L1N2"]
+    assert any("1 of 3 neurons" in one.value for one in opened.caption)
+    shelf = opened.query_params["shelf"]
+    assert (shelf if isinstance(shelf, str) else shelf[0]) == "tiny-1m/L0N4,tiny-2m/L1N2,gone/L0N0"
+    next(one for one in opened.button if one.label == "Clear the shelf").click().run()
+    assert "shelf" not in opened.query_params
+    assert not [one for one in opened.dataframe if "label" in one.value.columns]

@@ -38,13 +38,15 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     for one in app.dataframe:
         if "score" in one.value.columns and "method" in one.value.columns:
             assert {"made-up", "shuffled"} <= set(one.value.columns)
-    assert "In one line" not in [one.value for one in app.header]
+    # The first line says the same, with the score and the best of its controls.
+    (line,) = [one.value for one in app.markdown if one.value.startswith("“") and "detection" in one.value]
+    assert r"\<img" in line
+    assert plain("(detection 1.00, its best control 0.") in line
     page = open_page(door.path, "neuron", neuron=f"{planted_contexts.MODEL}/L0N3")
     assert "Explanations in words" not in [one.value for one in page.header]
     label = door.neuron(f"{planted_contexts.MODEL}/L0N3").label
-    assert ("In one line" in [one.value for one in page.header]) == (label is not None)
-    if label is not None:
-        assert plain(one_line(label)) in [one.value for one in page.markdown]
+    assert label is not None
+    assert plain(one_line(label)) in [one.value for one in page.markdown]
 
 
 def test_explanations_are_searched_by_their_words(tmp_path: Path) -> None:
