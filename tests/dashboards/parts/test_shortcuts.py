@@ -163,7 +163,7 @@ def test_what_compare_shows_is_not_repeated_but_linked(page: Opener, whole_path:
     opened = page(whole_path, "shortcuts")
     assert "by depth" not in text(opened)
     (link,) = [part.proto.body for part in opened.get("html") if "Compare with other sizes" in part.proto.body]
-    assert f'href="/#{BESIDE_OTHERS}"' in link
+    assert f'href="/compare#{BESIDE_OTHERS}"' in link
     # The place is one that Compare has.
     assert BESIDE_OTHERS in figures(page(whole_path))
     assert BESIDE_OTHERS not in figures(opened)
@@ -177,11 +177,11 @@ def test_a_variant_is_compared_with_the_plain_sizes_and_itself(page: Opener, tmp
         connection.execute("update store.models set variant = 'other' where name = ?", [variant])
     opened = page(path, "shortcuts", model=variant)
     (link,) = [part.proto.body for part in opened.get("html") if "Compare with other sizes" in part.proto.body]
-    models = link.split('href="/?models=')[1].split("#")[0].split(",")
+    models = link.split('href="/compare?models=')[1].split("#")[0].split(",")
     assert sorted(models) == sorted(MEASURED)
     other = page(path, "shortcuts", model=MEASURED[0])
     (link,) = [part.proto.body for part in other.get("html") if "Compare with other sizes" in part.proto.body]
-    assert f'href="/#{BESIDE_OTHERS}"' in link
+    assert f'href="/compare#{BESIDE_OTHERS}"' in link
 
 
 def figures(opened: AppTest) -> set[str]:

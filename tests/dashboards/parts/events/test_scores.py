@@ -63,7 +63,7 @@ def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Ope
     assert all(titles.count(model) == 3 for model in measured)
     assert "Where predictions settle" not in titles
     bodies = " ".join(element.proto.body for element in opened.get("html"))
-    assert 'href="/?models=' in bodies
+    assert 'href="/compare?models=' in bodies
 
 
 @pytest.mark.parametrize("word", ["School ", "nothing-of-the-kind"])
