@@ -1,8 +1,10 @@
 """The shelf: neurons that a person keeps while looking around, in the session and in the first page's address."""
 
 import duckdb
+import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import one_line
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import data_of_query, show_source, title_row
@@ -74,7 +76,8 @@ def show_shelf(connection: duckdb.DuckDBPyConnection) -> None:
     if n_gone := len(addresses) - data.frame.height:
         st.caption(f"{n_gone:,} of {len(addresses):,} neurons are not in this warehouse.")
     if not data.frame.is_empty():
-        tables.link_to_neurons(data.frame, data.frame.columns, key="shelved", height=420)
+        readable = pl.col("label").map_elements(one_line, pl.String)
+        tables.link_to_neurons(data.frame.with_columns(readable), data.frame.columns, key="shelved", height=420)
     st.button("Clear the shelf", type="tertiary", on_click=_clear)
 
 

@@ -154,7 +154,8 @@ def _meaning(page: NeuronPage) -> None:
         st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
     elif page.label is not None:
         whose = "A label of what was measured, without a language model: nobody has explained it in words yet."
-        st.markdown(plain(one_line(page.label)), help=whose)
+        label = one_line(page.label)
+        st.markdown(plain(f"{label[:1].upper()}{label[1:]}."), help=whose)
 
 
 def _question() -> dict[str, str]:
