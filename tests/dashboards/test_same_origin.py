@@ -192,7 +192,7 @@ def test_pages_and_what_they_are_made_of_come_from_here(server: str, confined: C
 def test_pages_run_and_ask_nobody(server: str, confined: Confined) -> None:
     neuron = "tiny-1m/L0N0"
     assert neuron in run_page(server, "neuron", neuron=neuron)
-    assert "Compare sizes" in run_page(server, "")
+    assert "A word, a prompt of three words" in run_page(server, "")
     assert "tiny-1m" in run_page(server, "search", words="school")
     assert "answered" in run_page(server, "sql", query="select 'answ' || 'ered' as a")
     # The weights of these models would have to be fetched.
