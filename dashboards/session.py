@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neurothek.queries.search.by_trigger import TriggeredResult
     from neurothek.queries.search.by_word import SearchResult
     from neurothek.queries.search.question import Question
+    from neurothek.queries.trace.attribution import AttributionPage
     from neurothek.queries.trace.grid import AlongPage, GridPage
     from neurothek.queries.trace.switch import SwitchPage
     from neurothek.queries.trace.trace import Lens, TracePage
@@ -52,6 +53,20 @@ class Backend(Protocol):
         corpus: str | None = None,
     ) -> TracePage:
         """How a model builds its prediction at one position of a prompt."""
+
+    def attribute(
+        self,
+        model: str,
+        prompt: str,
+        *,
+        toward: str | None = None,
+        instead: str | None = None,
+        position: int | None = None,
+        top: int = 10,
+        ablate: bool = False,
+        corpus: str | None = None,
+    ) -> AttributionPage:
+        """The neurons of all layers by their effect on the logit of one token less that of another."""
 
     def trace_grid(
         self,

@@ -9,6 +9,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import LimitExceeded, Unavailable
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.memory import State, state
+from neurothek.queries.trace.attribution import AttributionPage
 from neurothek.queries.trace.grid import AlongPage, GridPage
 from neurothek.queries.trace.switch import SwitchPage
 from neurothek.queries.trace.trace import Lens, TracePage
@@ -53,6 +54,25 @@ def trace_of(
         model,
         lambda: _trace(
             state(), model, prompt, position=position, lens=lens, corpus=corpus, token=token, effects=effects
+        ),
+    )
+
+
+def attribution_of(
+    model: str,
+    prompt: str,
+    *,
+    toward: str | None,
+    instead: str,
+    position: int,
+    corpus: str | None,
+    ablate: bool,
+) -> AttributionPage:
+    """Effects of a model's neurons on the logit of one token less that of another, at one position of a prompt."""
+    return _answered(
+        model,
+        lambda: _attribution(
+            state(), model, prompt, toward=toward, instead=instead, position=position, corpus=corpus, ablate=ablate
         ),
     )
 
@@ -122,6 +142,30 @@ def _trace(
         token=token,
         effects=effects,
         raising=MOST_RAISING,
+    )
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _attribution(
+    state: State,
+    model: str,
+    prompt: str,
+    *,
+    toward: str | None,
+    instead: str,
+    position: int,
+    corpus: str | None,
+    ablate: bool,
+) -> AttributionPage:
+    return backend().attribute(
+        model,
+        prompt,
+        toward=toward,
+        instead=instead,
+        position=position,
+        top=MOST_RAISING,
+        corpus=corpus,
+        ablate=ablate,
     )
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.spelling import quoted
-from neurothek.dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
+from neurothek.dashboards.live.answers import MOST_POSITIONS, attribution_of, grid_of, trace_of
 from neurothek.dashboards.live.cell import WRITES, Order, show_cell
 from neurothek.dashboards.live.switch import try_traced
 from neurothek.dashboards.live.token_grid import say_legend, show_grid
@@ -47,6 +47,14 @@ RAISES = (
     "prediction; raw: with that mean; rank: of the token among all tokens in what the neuron "
     "writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, section 5; the rest: this "
     "project."
+)
+
+
+EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes", "kind")
+INSTEAD = (
+    "Neurons by their effect on the logit of the token less that of this one. Relevance: activations at all positions "
+    "times the gradient, norms and attention held (RelP); direct: what the neuron adds at this "
+    "position itself; ablated: what the difference loses with the neuron alone set to 0 at every position."
 )
 
 
@@ -249,9 +257,9 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
 
 
 def _raising(seen: list[Seen]) -> None:
-    """The neurons of all layers that raise a token most, and on request what is left of it without each of ten."""
+    """The neurons of all layers that raise a token most, or raise it above another, and on request without each."""
     st.header("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
-    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
     token = left.text_input(
         "Token",
         address_value("token") or "",
@@ -259,26 +267,61 @@ def _raising(seen: list[Seen]) -> None:
         placeholder="the predicted one",
         help="·school is ' school'.",
     )
+    instead = middle.text_input(
+        "Instead of",
+        address_value("instead") or "",
+        key=own_key("instead"),
+        placeholder="any other",
+        help=plain(INSTEAD),
+    )
     effects = right.toggle(
-        "Switch off each of the first ten",
+        "Switch off each of the first",
         address_value("effects") == "off",
         key=own_key("effects"),
-        help="Runs the model once more for each, and shows the token's probability and logit.",
+        help="Runs the model once more for each, ten of those that raise a token, fifty of those that raise it above "
+        "another, and shows what is left without it.",
     )
-    remember(token=token or None, effects="off" if effects else None)
+    remember(token=token or None, instead=instead or None, effects="off" if effects else None)
     for column, one in zip(st.columns(len(seen), gap="large"), seen, strict=True):
         with column, show_errors():
-            choice, position = one.choice, one.trace.traced.position
-            page = trace_of(
-                choice.model,
-                choice.prompt,
-                position=position,
-                lens=choice.lens,
-                corpus=choice.corpus,
-                token=token or None,
-                effects=effects,
-            )
-            _show_raising(page, choice.side)
+            if instead:
+                _show_attribution(one, token or None, instead, ablate=effects)
+            else:
+                _show_raising(_traced_again(one, token or None, effects=effects), one.choice.side)
+
+
+def _traced_again(one: Seen, token: str | None, *, effects: bool) -> TracePage:
+    choice = one.choice
+    return trace_of(
+        choice.model,
+        choice.prompt,
+        position=one.trace.traced.position,
+        lens=choice.lens,
+        corpus=choice.corpus,
+        token=token,
+        effects=effects,
+    )
+
+
+def _show_attribution(one: Seen, toward: str | None, instead: str, *, ablate: bool) -> None:
+    """The neurons of all layers by their effect on the difference of two logits."""
+    choice, side = one.choice, one.choice.side
+    page = attribution_of(
+        choice.model,
+        choice.prompt,
+        toward=toward,
+        instead=instead,
+        position=one.trace.traced.position,
+        corpus=choice.corpus,
+        ablate=ablate,
+    )
+    with title_row(f"trace_attribution{side}"):
+        title = f"{page.model}: {quoted(page.toward)} instead of {quoted(page.instead or '')}"
+        st.markdown(f"**{plain(title)}**", help=plain(INSTEAD))
+        show_files(f"trace_attribution{side}", page.neurons)
+    st.caption(plain(page.summary))
+    columns = [name for name in EFFECTS if name != "ablated" or ablate]
+    tables.link_to_neurons(page.neurons, columns, key=f"attribution{side}", height=420)
 
 
 def _show_raising(page: TracePage, side: str) -> None:

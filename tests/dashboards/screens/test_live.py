@@ -188,6 +188,29 @@ def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_eac
     assert "nosuchtokenatall" in said(error.value)
 
 
+def test_one_token_instead_of_another_is_attributed(page: Callable[..., AppTest], path: Path) -> None:
+    door = neurothek.open(path)
+    said_there = door.trace("tiny", "one two three", position=2, top=20).layers["after"].to_list()
+    words = dict.fromkeys(visible(token) for tokens in said_there for token in tokens if token.strip().isalpha())
+    word, other, *_ = words
+    for asked in ({"instead": other}, {"token": word, "instead": other, "effects": "off"}):
+        opened = page(path, "trace", model="tiny", prompt="one two three", position="2", **asked)
+        assert not opened.exception
+        assert not opened.error
+        toward, ablate = asked.get("token"), "effects" in asked
+        expected = door.attribute(
+            "tiny", "one two three", toward=toward, instead=other, position=2, top=30, ablate=ablate
+        )
+        (table,) = [one.value for one in opened.dataframe if "relevance" in one.value.columns]
+        assert table["address"].to_list() == expected.neurons["address"].to_list()
+        assert table["relevance"].to_list() == expected.neurons["relevance"].to_list()
+        assert ("ablated" in table.columns) == ablate
+        assert said(expected.summary) in [said(one.value) for one in opened.caption]
+    same = page(path, "trace", model="tiny", prompt="one two three", token=word, instead=word)
+    assert not same.exception
+    assert len(same.error) == 1
+
+
 def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppTest], path: Path) -> None:
     opened = page(path, "trace", model="other", prompt="one two three", layer="1", position="2")
     by_sum = opened.toggle(key="by").set_value(True).run()
