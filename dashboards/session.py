@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neurothek.queries.search.question import Question
     from neurothek.queries.trace.attribution import AttributionPage
     from neurothek.queries.trace.grid import AlongPage, GridPage
-    from neurothek.queries.trace.switch import SwitchPage
+    from neurothek.queries.trace.switch import SwitchPage, TogetherPage
     from neurothek.queries.trace.trace import Lens, TracePage
 
 
@@ -95,6 +95,17 @@ class Backend(Protocol):
         continuation: int = 0,
     ) -> SwitchPage:
         """What the next tokens become when one neuron is set to a value, and when random ones are."""
+
+    def switch_together(
+        self,
+        model: str,
+        prompt: str,
+        *neurons: str,
+        set: float = 0.0,  # noqa: A002 - as Python callers name it
+        position: int | None = None,
+        continuation: int = 0,
+    ) -> TogetherPage:
+        """The same when several neurons are set to a value, each alone and all together."""
 
 
 _BACKENDS: list[Backend] = []

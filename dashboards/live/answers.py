@@ -11,7 +11,7 @@ from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.memory import State, state
 from neurothek.queries.trace.attribution import AttributionPage
 from neurothek.queries.trace.grid import AlongPage, GridPage
-from neurothek.queries.trace.switch import SwitchPage
+from neurothek.queries.trace.switch import SwitchPage, TogetherPage
 from neurothek.queries.trace.trace import Lens, TracePage
 
 MOST_POSITIONS = 40
@@ -80,6 +80,13 @@ def attribution_of(
 def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
     """The next token, and what follows it, when one neuron of a model is set to a value."""
     return _answered(model, lambda: _switch(state(), model, neuron, prompt, value=value, position=position))
+
+
+def switch_together_of(
+    model: str, neurons: tuple[str, ...], prompt: str, *, value: float, position: int | None
+) -> TogetherPage:
+    """The next token, and what follows it, when several neurons of one model are set to a value."""
+    return _answered(model, lambda: _together(state(), model, neurons, prompt, value=value, position=position))
 
 
 def activations_of(neuron: str, prompt: str) -> AlongPage:
@@ -178,6 +185,21 @@ def _switch(state: State, model: str, neuron: str, prompt: str, *, value: float,
         return ask(CONTINUATION)
     except LimitExceeded:
         # The prompt fills the model's context, or is too long for it.
+        return ask(0)
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _together(
+    state: State, model: str, neurons: tuple[str, ...], prompt: str, *, value: float, position: int | None
+) -> TogetherPage:
+    def ask(continuation: int) -> TogetherPage:
+        return backend().switch_together(
+            model, prompt, *neurons, set=value, position=position, continuation=continuation
+        )
+
+    try:
+        return ask(CONTINUATION)
+    except LimitExceeded:
         return ask(0)
 
 

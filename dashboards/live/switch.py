@@ -10,14 +10,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
-from neurothek.dashboards.live.answers import switch_of, switched_grid_of
+from neurothek.dashboards.live.answers import switch_of, switch_together_of, switched_grid_of
 from neurothek.dashboards.live.token_grid import show_switched
 from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
 from neurothek.dashboards.widgets.page import Theme, show_errors, theme
 from neurothek.queries.trace.grid import GridPage
-from neurothek.queries.trace.switch import SwitchPage
+from neurothek.queries.trace.switch import SwitchPage, TogetherPage
 
 OFF, ON, OTHER = "off", "on (3)", "another value"
 VALUES = {OFF: 0.0, ON: 3.0}
@@ -84,7 +84,7 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
     chosen = address_value("switch")
     options = acting if chosen is None or chosen in acting else [chosen, *acting]
     with st.form("switch", border=False):
-        wide, *choices, last = st.columns([3, 3, 1.4, 0.8], vertical_alignment="bottom")
+        wide, more, *choices, last = st.columns([2.4, 2.4, 3, 1.4, 0.8], vertical_alignment="bottom")
         picked = wide.selectbox(
             "Neuron",
             options,
@@ -94,9 +94,19 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
             accept_new_options=True,
             help="One of the neurons above, or any other: type an address such as L3N17.",
         )
+        also = more.multiselect(
+            "And with it",
+            list(dict.fromkeys([*_also(), *acting])),
+            _also(),
+            key=own_key(f"also-{'-'.join(acting[:1])}-{cells[0][0]}"),
+            accept_new_options=True,
+            placeholder="no other neuron",
+            help="Further neurons of the same model, which are set to the same value together with it.",
+        )
         value = pick_value(*choices)
         if last.form_submit_button("Run", type="primary"):
-            remember(switch=picked, set=f"{value:g}" if picked else None)
+            others = ",".join(one for one in also if one != picked)
+            remember(switch=picked, also=others or None, set=f"{value:g}" if picked else None)
     say_no_value()
     neuron, value_asked = address_value("switch"), asked_value()
     if neuron is None or value_asked is None:
@@ -106,9 +116,33 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
     named = neuron.partition("/")[0]
     model = named if named in positions else first
     with show_errors():
+        if _also():
+            show_together(
+                switch_together_of(model, (neuron, *_also()), prompt, value=value_asked, position=positions[model])
+            )
+            return
         show_switch(switch_of(model, neuron, prompt, value=value_asked, position=positions[model]))
         if grids[model].lens == "id":
             _show_grid(grids[model], switched_grid_of(model, neuron, prompt, value=value_asked))
+
+
+def _also() -> list[str]:
+    """The further neurons that the address names."""
+    return [one for one in (address_value("also") or "").split(",") if one]
+
+
+def show_together(page: TogetherPage) -> None:
+    """What several switches do, each alone and all together, beside random sets of as many neurons."""
+    st.markdown(plain(page.summary))
+    predicted, *_ = page.sections()
+    with title_row("switch_sets"):
+        st.markdown("**Each alone, and all together**", help=plain(SOURCE))
+        show_files("switch_sets", page.sets)
+    st.html(table_html(predicted.frame))
+    st.caption(plain(f"{predicted.remark[:1].upper()}{predicted.remark[1:]}."))
+    largest = max((abs(change) for change in page.changes.get_column("change")), default=0.0)
+    _changed("switch_changes_together", page.changes, "With all of them", largest)
+    _texts(page.texts)
 
 
 def _show_grid(without: GridPage, page: GridPage) -> None:
@@ -140,17 +174,17 @@ def show_switch(page: SwitchPage) -> None:
         st.altair_chart(chart, width="stretch", key="divergence")
         st.caption("Ticks: random neurons of its layer, set likewise; spot: this neuron.")
     _changes(page)
-    _texts(page)
+    _texts(page.texts)
 
 
-def _texts(page: SwitchPage) -> None:
-    """What the model writes then, beside what it writes untouched and with the random neuron of median divergence."""
-    if page.texts.is_empty():
+def _texts(texts: pl.DataFrame) -> None:
+    """What the model writes then, beside what it writes untouched and with the random neurons of median divergence."""
+    if texts.is_empty():
         return
     with title_row("switch_texts"):
         st.markdown("**What the model writes**")
-        show_files("switch_texts", page.texts)
-    st.html(table_html(page.texts.drop("n_tokens")))
+        show_files("switch_texts", texts)
+    st.html(table_html(texts.drop("n_tokens")))
     st.caption("The most probable token at each step.")
 
 

@@ -50,7 +50,9 @@ def show_grid(page: GridPage, chosen: Cell, *, side: str = "") -> None:
 
 def choose_cell(layer: int, position: int, *, side: str = "") -> None:
     """Put a cell into the page's address; a switch was one of another cell."""
-    remember(**{f"layer{side}": str(layer), f"position{side}": str(position), "switch": None, "set": None})
+    remember(
+        **{f"layer{side}": str(layer), f"position{side}": str(position), "switch": None, "also": None, "set": None}
+    )
 
 
 def show_switched(page: GridPage, without: GridPage) -> None:

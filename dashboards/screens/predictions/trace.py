@@ -196,7 +196,7 @@ def _ask_example(example: str) -> None:
 
 
 def _remember_prompt(prompt: str, *, is_new: bool) -> None:
-    of_another = dict.fromkeys(("layer", "position", "layer2", "position2", "switch", "set")) if is_new else {}
+    of_another = dict.fromkeys(("layer", "position", "layer2", "position2", "switch", "also", "set")) if is_new else {}
     remember(prompt=prompt or None, **of_another)
 
 

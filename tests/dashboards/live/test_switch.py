@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
+from neurothek.dashboards.live.answers import CONTINUATION
 from neurothek.dashboards.live.switch import OFF
 from tests.support import ingests
 from tests.support.models import build
@@ -77,6 +78,28 @@ def test_a_neuron_of_the_chosen_cell_is_switched_at_its_position(page: Opener, p
         assert f"With {address}" in shown
     again = page(path, "trace", **dict(opened.query_params))
     assert plain(expected.summary) in said(again)
+
+
+def test_several_neurons_are_switched_together(page: Opener, path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, position="2", switch="L0N3", also="L1N2,L1N4", set="3")
+    assert not opened.exception
+    assert not opened.error
+    expected = neurothek.open(path).switch_together(
+        "tiny", PROMPT, "L0N3", "L1N2", "L1N4", set=3, position=2, continuation=CONTINUATION
+    )
+    assert plain(expected.summary) in said(opened)
+    (changes,) = [rows for rows in drawn_rows(opened) if "points" in rows.columns]
+    assert changes["probability_after"].to_list() == expected.changes["probability_after"].to_list()
+    assert "What the model writes" in said(opened)
+    for chosen in (["L1N4"], []):
+        (more,) = [one for one in opened.multiselect if str(one.key).startswith("also-")]
+        assert more.value
+        more.set_value(chosen)
+        press(opened)
+        assert opened.query_params.get("also") in ((["L1N4"], "L1N4") if chosen else (None,))
+    twice = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N3", also="nonsense", set="3")
+    assert not twice.exception
+    assert len(twice.error) == 1
 
 
 def test_the_charts_hold_what_changes_of_both(page: Opener, path: Path) -> None:
