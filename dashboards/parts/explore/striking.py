@@ -134,4 +134,6 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     """
     of = "" if examples is None else f" of {examples:,}"
     fires = "is strong" if row["lacks_zeros"] else "fires"
-    return _DISTINCTIONS[row["what"]].format_map({**row, "of": of, "fires": fires})
+    # What is 0 has no sign.
+    number = row["number"] or 0.0
+    return _DISTINCTIONS[row["what"]].format_map({**row, "number": number, "of": of, "fires": fires})
