@@ -2,6 +2,7 @@
 
 import platform
 import re
+import statistics
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,6 +29,20 @@ def best_seconds(contenders: Mapping[str, Callable[[], object]], *, rounds: int)
     return best
 
 
+def median_seconds(
+    contenders: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """The median time of each contender by the clock, after a round that does not count."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(rounds + 1):
+        for name, run in contenders.items():
+            started = clock()
+            run()
+            if number:
+                taken[name].append(clock() - started)
+    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+
+
 def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A Markdown table whose first column is text and whose others are numbers."""
     lines = [f"| {' | '.join(header)} |", "|---|" + "---:|" * (len(header) - 1)]
@@ -37,9 +52,13 @@ def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def machine() -> str:
     """What the figures were taken on."""
     return (
-        f"{_processor()}, {torch.get_num_threads()} threads, Python {platform.python_version()}, "
+        f"{_processor()}, {_threads(torch.get_num_threads())}, Python {platform.python_version()}, "
         f"PyTorch {torch.__version__}, {platform.system()}"
     )
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"
 
 
 def _processor() -> str:
