@@ -1,6 +1,6 @@
 """Jobs whose run on a model and text holds everything that was ever asked for there, item by item."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -22,13 +22,20 @@ _EARLIER = """
 _Same = TypeVar("_Same", bound="AdditiveJob")
 
 
-def other_settings(job: str, model: str, settings: Mapping[str, object]) -> Conflict:
-    """A job measures one model and text with the same settings throughout, to be compared."""
+def other_settings(job: str, model: str, settings: Mapping[str, object], *, jobs_after: Sequence[str] = ()) -> Conflict:
+    """A job measures one model and text with the same settings throughout, to be compared.
+
+    Args:
+        job: its name.
+        model: name of the model.
+        settings: those of the warehouse, by option.
+        jobs_after: finished jobs that rest on it, and have to go with it.
+    """
     options = " ".join(f"--{name} {value}" for name, value in settings.items())
-    removed = command_line("remove", model, "--job", job)
+    removed = " and ".join(f"`{command_line('remove', model, '--job', one)}`" for one in (job, *jobs_after))
     return Conflict(
         f"the {job} of {model} in the warehouse were measured with {options}",
-        f"repeat these, or remove them first with `{removed}`",
+        f"repeat these, or remove them first with {removed}",
         what="job",
         name=job,
     )
@@ -50,11 +57,15 @@ class AdditiveJob(PassJob):
     @cached_property
     def earlier(self) -> EarlierRuns | None:
         """The run that the warehouse holds of this job on the same model and text."""
+        return None if self.is_alone else self.runs_of(self.name)
+
+    def runs_of(self, job: str) -> EarlierRuns | None:
+        """The run that the warehouse holds of a job on the same model and text."""
         runs = self.context.runs
-        if self.is_alone or runs is None or self.context.text is None:
+        if runs is None or self.context.text is None:
             return None
-        finished = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: None})
-        return finished if finished.has(self.name) else None
+        finished = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={job: None})
+        return finished if finished.has(job) else None
 
     @cached_property
     def before(self) -> dict[str, Any]:

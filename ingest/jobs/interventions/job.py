@@ -134,7 +134,8 @@ class InterventionsJob(AdditiveJob):
         recorded = {option: self.before.get(name) for option, name in settings.items()}
         if self.before and recorded != {option: self._settings()[name] for option, name in settings.items()}:
             assert self.earlier is not None
-            raise other_settings(self.name, self.earlier.model, recorded)
+            texts = () if self.runs_of("continuations") is None else ("continuations",)
+            raise other_settings(self.name, self.earlier.model, recorded, jobs_after=texts)
         by_name = {
             name: from_parameters(name, parameters) for name, parameters in self.before.get("interventions", {}).items()
         }

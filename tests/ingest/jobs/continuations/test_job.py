@@ -1,6 +1,8 @@
 """The job from end to end: texts against models edited by hand, a planted attribute, refusals, going on."""
 
 import json
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -203,6 +205,21 @@ def test_texts_follow_the_neurons_of_their_name(door: Neurothek, folder: Path) -
     assert door.sql("select * from attribute_shares where model = 'opt' and intervention = 'renewed'").height == 5
     after = door.sql("select * from continuations where model = 'opt' and intervention <> 'renewed'")
     assert after.sort(after.columns).equals(others.sort(others.columns))
+
+
+def test_other_settings_need_what_rests_on_the_old_ones_removed_too(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "w.duckdb", tmp_path / "w.duckdb")
+    door = neurothek.open(tmp_path / "w.duckdb")
+    asked: dict[str, Any] = {"where": "layer = 1 and neuron < 8", "name": "first"}
+    written: dict[str, Any] = {"prompts": PROMPTS, "score": words(folder), "continuation": LENGTH}
+    door.run_intervention(door.plan_intervention("opt", tokens=60, sets=N_SETS, **asked, **written))
+    with pytest.raises(Conflict) as refused:
+        door.run_intervention(door.plan_intervention("opt", tokens=80, sets=N_SETS + 1, **asked))
+    jobs = re.findall(r"`neurothek remove opt --job (\w+)[^`]*`", str(refused.value))
+    assert jobs == ["interventions", "continuations"]
+    for job in jobs:
+        door.remove("opt", job=job)
+    door.run_intervention(door.plan_intervention("opt", tokens=80, sets=N_SETS + 1, **asked))
 
 
 def test_going_on_begins_where_it_was_interrupted(
