@@ -1,6 +1,7 @@
 """Which pages there are, by the place where they stand: each by the last part of its address, with its title."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 PLACES: Mapping[str, Mapping[str, str]] = {
     "Ask": {
@@ -55,10 +56,8 @@ OTHER_NAMES = {
 }
 """What people type for an address, and the one that they mean."""
 
-_FOLDERS = {
-    "explore/": ("search", "model", "layer", "neuron", "position", "clusters"),
-    "predictions/": ("trace", "events", "shortcuts", "interventions"),
-}
+_SCREENS = Path(__file__).with_name("screens")
+_SCRIPTS = {path.stem: path.relative_to(_SCREENS.parent).as_posix() for path in _SCREENS.rglob("[a-z]*.py")}
 
 
 def place_with(name: str) -> str:
@@ -70,5 +69,4 @@ def script_of(name: str) -> str:
     """Where the file of a page lies, as Streamlit names it; `FRONT` for the first page."""
     if name != FRONT and name not in PAGES:
         raise KeyError(f"no page is called {name}")
-    folder = next((folder for folder, names in _FOLDERS.items() if name in names), "")
-    return f"screens/{folder}{name}.py"
+    return _SCRIPTS[name]

@@ -99,6 +99,8 @@ from neurothek.dashboards.widgets.page import answer, heading
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.question import Question
 
+_LAYER_TAB = '        "layer": "Layer",\n'
+
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
@@ -114,7 +116,9 @@ answer(show)
 '''
     },
     lines={
-        "dashboards/addresses.py": (('    "Explore": {\n', '    "Explore": {\n        "tokens": "Token",\n'),),
+        "dashboards/addresses.py": (
+            ('        "layer": "Layer",\n', '        "tokens": "Token",\n        "layer": "Layer",\n'),
+        ),
     },
 )
 
