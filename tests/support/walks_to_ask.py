@@ -3,6 +3,8 @@
 from neurothek.catalog.tables.versions import VERSION
 from tests.support.walks import Walk
 
+_LAYER_TAB = '        "layer": "Layer",\n'
+
 TABLE = Walk(
     title="Add a table",
     new={
@@ -98,8 +100,6 @@ from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.page import answer, heading
 from neurothek.queries.search.by_word import search
 from neurothek.queries.search.question import Question
-
-_LAYER_TAB = '        "layer": "Layer",\n'
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
