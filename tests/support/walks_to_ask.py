@@ -3,8 +3,6 @@
 from neurothek.catalog.tables.versions import VERSION
 from tests.support.walks import Walk
 
-_LAYER_TAB = '        "layer": "Layer",\n'
-
 TABLE = Walk(
     title="Add a table",
     new={
