@@ -1,10 +1,11 @@
 -- One row per model, layer and neuron: what was measured of it in one line, each clause with its number.
--- Why: a label where nobody has described a neuron, made from measurements alone. Clauses stand in this order, and only where they
--- were measured and say something: that it is dead or negligible; the tokens that it detects, or its first triggers; positions; the
--- domain that it is selective for, where the entropy over domains is at most 0.5; what it does to entropy and token frequency;
--- whether it has a super weight; what it reads, with the z-score of the first; what it promotes at the pole at which it is
--- strongest, where correlations are taken, too, with the z-score of the first, the list's coherence, and its input score where
--- that is above those of other neurons' lists; how often it is active; its cluster. From: neurons. Source: this project.
+-- Why: a label where nobody has described a neuron, made from measurements alone. Clauses stand in this order, and only
+-- where they were measured and say something: that it is dead or negligible; the tokens that it detects, or its first
+-- triggers; positions; the domain that it is selective for, where the entropy over domains is at most 0.5; what it does
+-- to entropy and token frequency; whether it has a super weight; what it reads, with the z-score of the first; what it
+-- promotes at the pole at which it is strongest, where correlations are taken, too, with the z-score of the first, the
+-- list's coherence, and its input score where that is above those of other neurons' lists; how often it is active; its
+-- cluster. From: neurons. Source: this project.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.

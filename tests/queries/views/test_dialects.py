@@ -55,3 +55,10 @@ def test_dialects_are_found_by_name() -> None:
     assert require_dialect("Trino") == "trino"
     with pytest.raises(NotFound, match="there is no dialect postgress; nearest: postgres"):
         require_dialect("postgress")
+
+
+def test_only_statements_end_with_a_semicolon_at_the_end_of_a_line() -> None:
+    """Programs that run a script statement by statement cut it there."""
+    for name, one in all_views().items():
+        comments = [line for line in one.text.splitlines() if line.lstrip().startswith("--")]
+        assert not [line for line in comments if line.rstrip().endswith(";")], name
