@@ -124,7 +124,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, source: ModelSou
     if corpus is not None and stored_name is not None:
         corpus = replace(corpus, name=stored_name)
     unused_name = None if stored_name is None or request.text.name == stored_name else request.text.name
-    replaced = () if corpus is None else _replaced(work, corpus)
+    replaced = () if corpus is None else _replaced(work, corpus, is_chosen=request.text.corpus_id is not None)
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
     agenda = _agenda(work, corpus, [opened[name] for name in registry.ON_MODELS if name in opened])
@@ -139,11 +139,17 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, source: ModelSou
     )
 
 
-def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
-    """What was measured of the text in other ids, and goes when it is measured in these."""
+def _replaced(work: ModelWork, corpus: Corpus, *, is_chosen: bool) -> tuple[OtherIds, ...]:
+    """What was measured of the text in other ids, and goes when it is measured in these.
+
+    Args:
+        work: the model.
+        corpus: the text.
+        is_chosen: whether it was asked for by its number, as what it is.
+    """
     changed = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
     parts = dict.fromkeys(part for one in changed for part in one.differences)
-    if changed and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
+    if changed and (is_chosen or (parts and not work.request.force)):
         raise changed_tokenizer(work.model.name, corpus=changed[0].name, parts=tuple(parts))
     return tuple(changed)
 

@@ -79,8 +79,8 @@ def _option(option: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN40
     "corpora",
     multiple=True,
     metavar="C",
-    help="builtin, NAME=SOURCE, or a corpus in the warehouse.  [default: builtin; with --job and no other option about"
-    " the text, the model's shown corpus]",
+    help="builtin, NAME=SOURCE, or a corpus in the warehouse.  [default: builtin; for jobs that --job names, without"
+    " another option about the text, the model's shown corpus]",
 )
 @click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
 @click.option("--tokens", type=click.IntRange(1), help=f"Tokens per domain.  [default: {DEFAULT_TOKENS}]")

@@ -26,11 +26,11 @@ def position(facts: Facts) -> str:
 
 def input_score(facts: Facts) -> str:
     """How often it is strongest at tokens that it promotes, where it is so more than other neurons' lists would be."""
-    score, others = facts["input_score"], facts["input_other_score"]
+    score, others, n_contexts = facts["input_score"], facts["input_other_score"], facts["n_strongest_contexts"]
     if score is None or others is None or score <= others:
         return ""
-    contexts = f"{100 * score:.0f}% of its strongest contexts are at tokens that it promotes"
-    return f"{contexts} (the lists of its layer's other neurons: {100 * others:.2g}%)."
+    contexts = f"{round(score * n_contexts)} of its {n_contexts} strongest contexts are at tokens that it promotes"
+    return f"{contexts} (of the lists of its layer's other neurons {100 * others:.2g}% would be)."
 
 
 def building(facts: Facts) -> str:

@@ -47,7 +47,8 @@ LABEL_COLUMNS = (
     *("is_token_detector", "detected_tokens", "suppresses_triggers", "trigger_tokens", "trigger_share"),
     *("position_strength", "position_kind", "mutual_information_corrected", "selective_domain", "domain_entropy"),
     *("is_entropy_neuron", "null_share", "is_frequency_neuron", "count_correlation", "read_tokens", "pole"),
-    *("massive_ratio", "has_super_weight", "read_z", "promoted_z", "input_score", "input_other_score"),
+    *("massive_ratio", "has_super_weight", "read_z", "promoted_z"),
+    *("input_score", "input_other_score", "n_strongest_contexts"),
     *("top_tokens", "bottom_tokens", "coherence_percentile", "cluster_id", "cluster_size"),
 )
 """Columns of `neurons` that a label is made of."""
@@ -107,12 +108,12 @@ def _writing(row: Mapping[str, Any]) -> str | None:
     tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
     if not tokens:
         return None
-    score, others = row["input_score"], row["input_other_score"]
-    is_reader = score is not None and others is not None and score > others
+    score, others, n_contexts = row["input_score"], row["input_other_score"], row["n_strongest_contexts"]
+    is_reader = None not in (score, others, n_contexts) and score > others
     numbers = (
         _clause("z {}", _rounded(row["promoted_z"], 1)),
         _clause("more coherent than {}% of random vectors", _rounded(row["coherence_percentile"], 1)),
-        _clause("at {} of its strongest contexts", _percent(score, 1)) if is_reader else None,
+        f"at {round(score * n_contexts)} of its {n_contexts} strongest contexts" if is_reader else None,
     )
     behind = ", ".join(number for number in numbers if number)
     return f"promotes {_first_three(tokens)}" + (f" ({behind})" if behind else "")

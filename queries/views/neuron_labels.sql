@@ -80,7 +80,8 @@ described as (
                 'more coherent than ' || cast(round(neurons.coherence_percentile, 1) as varchar) || '% of random vectors',
                 case
                     when neurons.input_score > neurons.input_other_score
-                        then 'at ' || cast(round(100 * neurons.input_score, 1) as varchar) || '% of its strongest contexts'
+                        then 'at ' || cast(cast(round(neurons.input_score * neurons.n_strongest_contexts) as bigint) as varchar)
+                            || ' of its ' || cast(neurons.n_strongest_contexts as varchar) || ' strongest contexts'
                 end
             ),
             ''

@@ -77,6 +77,7 @@
 --   output_percentile: Percent of the lists of other neurons of its layer that the model then says less of; null likewise.
 --   input_score: Share of its strongest contexts (at its pole) whose token is among the 20 it promotes; null before contexts were measured. See input_scores.
 --   input_other_score: Mean of the same share over the lists of the layer's other neurons: what the layer's common tokens make.
+--   n_strongest_contexts: How many strongest contexts these shares are of: at most ten, and one or two of a neuron that seldom has that sign.
 --   promoted_z: z-score of the first token that it promotes (at its pole).
 --   read_z: z-score of the first token that its key, or its gate, reads; null before the job keys ran.
 --   massive_ratio: Of the neuron with the layer's largest coefficient alone: its size over the mean size of all; null before the job massive ran. See massive_activations.
@@ -140,6 +141,7 @@ measured as (
         facts.output_percentile,
         facts.input_score,
         facts.input_other_score,
+        facts.n_strongest_contexts,
         facts.promoted_z,
         facts.read_z,
         facts.massive_ratio,
@@ -266,6 +268,7 @@ select
     measured.output_percentile,
     measured.input_score,
     measured.input_other_score,
+    measured.n_strongest_contexts,
     measured.promoted_z,
     measured.read_z,
     measured.massive_ratio,

@@ -120,7 +120,7 @@ _DISTINCTIONS = {
     "entropy": "moves no logit with {number:.1%} of what it writes",
     "counts": "its scores follow token counts: correlation {number:.2f}",
     "massive": "its largest coefficient is {number:,.0f} times its layer's mean, and one weight writes most of it",
-    "reader": "{number:.0%} of its strongest contexts are at tokens that it promotes",
+    "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes",
     "writer": "turned up, the tokens that it promotes have output score {number:.2g}",
 }
 

@@ -26,6 +26,7 @@ with chosen as (
         has_super_weight,
         input_score,
         input_other_score,
+        n_strongest_contexts,
         output_score,
         output_percentile,
     from neurons
@@ -219,7 +220,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where input_score > input_other_score
+        where input_score > input_other_score and n_strongest_contexts >= 5
         order by input_score desc, layer, neuron
         limit $n
     )
@@ -250,6 +251,7 @@ select
     found.n_tokens_seen,
     found.detected_tokens,
     chosen.selective_domain,
+    chosen.n_strongest_contexts,
     (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
 inner join chosen on chosen.layer = found.layer and chosen.neuron = found.neuron

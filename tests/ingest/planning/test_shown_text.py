@@ -1,14 +1,19 @@
 """A job that is named, without a word about the text: it measures on the corpus that views show for the model."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from neurothek.catalog.problems import Conflict, NotFound
+from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.changes import pin
 from neurothek.ingest.options import ingest_request
 from neurothek.ingest.pipeline.up_to_date import model_inputs, recall, remember
-from neurothek.ingest.request import ModelSource, TextRequest
+from neurothek.ingest.planning.agenda import prepare_model
+from neurothek.ingest.planning.first_look import check_text
+from neurothek.ingest.request import IngestRequest, ModelSource, TextRequest
 from tests.support import ingests
 from tests.support.models import build
 
@@ -66,3 +71,30 @@ def test_only_what_nobody_said_is_left_open() -> None:
     for word in ({"corpus": "builtin"}, {"tokens": 200_000}, {"sequence_length": 64}, {"packing": False}):
         assert not ingest_request(job="entropy", **word).text.is_left_open
     assert TextRequest(corpus_id=0) != TextRequest()
+
+
+def test_a_changed_tokenizer_is_followed_by_force(measured: tuple[Warehouse, Path, tuple[str, ...]]) -> None:
+    warehouse, model, _ = measured
+    path = model / "tokenizer.json"
+    settings = json.loads(path.read_text("utf-8"))
+    normalizer = {"type": "Replace", "pattern": {"String": "e"}, "content": "a"}
+    path.write_text(json.dumps(settings | {"normalizer": normalizer}), "utf-8")
+    with pytest.raises(Conflict, match="--force"):
+        ingests.measure(warehouse, model, ingest_request(job="activity", device="cpu"))
+    ingests.measure(warehouse, model, ingest_request(job="activity", device="cpu", force=True))
+    assert corpora_of(warehouse, "activity") == ["long", "short"]
+
+
+def test_domains_are_those_of_the_text_that_is_shown(measured: tuple[Warehouse, Path, tuple[str, ...]]) -> None:
+    warehouse, model, _ = measured
+    with warehouse.reader() as connection:
+        domains = connection.execute("select distinct domain from store.sequences order by all").fetchall()
+    own = str(domains[0][0])
+
+    def asked(domain: str) -> IngestRequest:
+        return ingest_request(job="shortcuts", domains=(domain,), methods=("id",), baselines=False, device="cpu")
+
+    assert check_text(warehouse, asked(own)) == []
+    assert prepare_model(warehouse, asked(own), ModelSource(str(model)), progress=Silent()).corpus is not None
+    with pytest.raises(NotFound, match="has no domain elsewhere; it has"):
+        ingests.measure(warehouse, model, asked("elsewhere"))

@@ -73,9 +73,9 @@ def of_writing(row: Row) -> list[str]:
         numbers = [] if row["promoted_z"] is None else [f"z {round(row['promoted_z'], 1)}"]
         if row["coherence_percentile"] is not None:
             numbers.append(f"more coherent than {round(row['coherence_percentile'], 1)}% of random vectors")
-        score, others = row["input_score"], row["input_other_score"]
-        if score is not None and others is not None and score > others:
-            numbers.append(f"at {round(100 * score, 1)}% of its strongest contexts")
+        score, others, n_contexts = row["input_score"], row["input_other_score"], row["n_strongest_contexts"]
+        if score is not None and others is not None and n_contexts is not None and score > others:
+            numbers.append(f"at {score * n_contexts:.0f} of its {n_contexts} strongest contexts")
         parts.append(f"promotes {named(written)}" + (f" ({', '.join(numbers)})" if numbers else ""))
     if row["effective_frequency"] is not None:
         share = row["effective_frequency"]
@@ -115,7 +115,7 @@ WAYS = {
     "reads by": "read_tokens = ['a'], read_z = 6.34",
     "super weight": "massive_ratio = 1882.87, has_super_weight = true",
     "writes": "top_tokens = ['a', ' b'], promoted_z = 8.26, coherence_percentile = null, input_score = 0.6,"
-    " input_other_score = 0.01",
+    " input_other_score = 0.01, n_strongest_contexts = 5",
     "writes all of it": "top_tokens = ['a'], promoted_z = 8.26, coherence_percentile = 97.26, input_score = 0.1,"
     " input_other_score = 0.1",
     "writes only": "top_tokens = ['a'], promoted_z = null, coherence_percentile = null, input_score = null",
@@ -132,7 +132,7 @@ EXPECTED = {
     "reads": "reads “ a” “b”",
     "reads by": "reads “a” (z 6.3)",
     "super weight": "has a super weight (coefficient 1883 times its layer's mean)",
-    "writes": "promotes “a” “ b” (z 8.3, at 60.0% of its strongest contexts)",
+    "writes": "promotes “a” “ b” (z 8.3, at 3 of its 5 strongest contexts)",
     "writes all of it": "promotes “a” (z 8.3, more coherent than 97.3% of random vectors)",
     "writes only": "promotes “a”",
     "triggers": "often at “x” “ y” “z” (five tokens hold 12.3%)",

@@ -28,7 +28,9 @@ def ways(row: Row) -> Row:
         "entropy": row["null_share"] if row["is_entropy_neuron"] else None,
         "counts": abs(row["count_correlation"]) if row["is_frequency_neuron"] else None,
         "massive": row["massive_ratio"] if row["has_super_weight"] else None,
-        "reader": row["input_score"] if (row["input_score"] or 0) > (row["input_other_score"] or 0) else None,
+        "reader": row["input_score"]
+        if (row["input_score"] or 0) > (row["input_other_score"] or 0) and (row["n_strongest_contexts"] or 0) >= 5
+        else None,
         "writer": row["output_score"] or None if (row["output_percentile"] or 0) >= 95 else None,
     }
 
@@ -56,7 +58,7 @@ def with_traits(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
             " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8,"
             " massive_ratio = neuron * 100, has_super_weight = neuron % 2 = 1, input_score = (neuron % 4) / 8,"
             " input_other_score = (neuron % 3) / 8, output_score = (neuron % 7) / 16,"
-            " output_percentile = 98 - neuron % 5"
+            " output_percentile = 98 - neuron % 5, n_strongest_contexts = 4 + neuron % 3"
         )
     return path
 
