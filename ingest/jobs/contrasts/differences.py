@@ -77,13 +77,12 @@ def contrasted(
     p, q = torch.full_like(z_true, torch.nan), torch.full_like(z_true, torch.nan)
     p[is_tested] = above[_bins(z_true[is_tested]).clamp(max=len(tallied))]
     q[is_tested] = benjamini_hochberg(p[is_tested])
-    shuffled = [benjamini_hochberg(above[bins.long().clamp(max=len(tallied))]) for bins in torch.cat(of_controls).T]
     measured = {"mean_a": mean_a, "mean_b": mean_b, "z": z_true, "p": p, "q": q}
     return Contrasted(
         n_tokens_a=tuple(prompt.n_prefix for prompt in a),
         n_tokens_b=tuple(prompt.n_prefix for prompt in b),
         neurons=_neurons(transformer, measured),
-        n_significant_shuffled=tuple(int((of_one <= SIGNIFICANT).sum()) for of_one in shuffled),
+        n_significant_shuffled=tuple(n_significant(bins, above) for bins in torch.cat(of_controls).T.contiguous()),
     )
 
 
@@ -137,6 +136,21 @@ def benjamini_hochberg(p: Float[Tensor, " _"]) -> Float[Tensor, " _"]:
     q = torch.empty_like(p)
     q[order] = raw.flip(0).cummin(0).values.flip(0).clamp(max=1)
     return q
+
+
+def n_significant(bins: Int[Tensor, " units"], above: Float[Tensor, " bins_and_above"]) -> int:
+    """How many units have a q of at most `SIGNIFICANT`, as `benjamini_hochberg` of their p has it.
+
+    p is the same in a bin, so that the last unit of a bin decides on all of it, and nothing is sorted.
+
+    Args:
+        bins: [units] bin of each unit.
+        above: [bins and above] p of each bin.
+    """
+    counts = bins.clamp(max=len(above) - 1).bincount(minlength=len(above))
+    n_at_least = counts.flip(0).cumsum(0).flip(0)
+    raw = torch.where(counts > 0, above * len(bins) / n_at_least, torch.inf)
+    return int(counts[raw.cummin(0).values <= SIGNIFICANT].sum())
 
 
 def _activations(

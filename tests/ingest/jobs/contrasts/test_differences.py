@@ -18,7 +18,13 @@ from scipy import stats
 from neurothek.catalog.tables.contrasts import SIGNIFICANT, Contrasted
 from neurothek.ingest.corpora.prompts import Prompt, whole_prompts
 from neurothek.ingest.jobs.contrasts import differences
-from neurothek.ingest.jobs.contrasts.differences import N_CONTROLS, benjamini_hochberg, contrasted, shuffled_labels
+from neurothek.ingest.jobs.contrasts.differences import (
+    N_CONTROLS,
+    benjamini_hochberg,
+    contrasted,
+    n_significant,
+    shuffled_labels,
+)
 from neurothek.ingest.models.checkpoints import find
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.models.transformer import Transformer, open_transformer
@@ -235,3 +241,14 @@ def test_the_order_of_prompts_and_sides_does_not_matter_to_z(opt: Opened) -> Non
     swapped = opt.contrast(B, A, "all").neurons["z"]
     assert reordered.to_list() == pytest.approx(z.to_list(), abs=1e-4, nan_ok=True)
     assert swapped.to_list() == pytest.approx((-z).to_list(), abs=1e-4, nan_ok=True)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(0, 2**32 - 1))
+def test_units_of_a_control_are_counted_as_their_q_counts_them(bins: list[int], seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    # p falls from bin to bin, and some bins have the same.
+    p = np.sort(draw.choice([1e-4, 1e-3, 0.004, 0.02, 0.05, 0.3, 1.0], size=25))[::-1].copy()
+    above = torch.from_numpy(p)
+    found = n_significant(torch.tensor(bins, dtype=torch.int32), above)
+    q = benjamini_hochberg(above[torch.tensor(bins).clamp(max=len(above) - 1)])
+    assert found == int((q <= SIGNIFICANT).sum())
