@@ -31,9 +31,27 @@ WORDS = """\
 -- of words.
 with strongest as (
     select
+        case when pole = 'negative' then bottom_tokens else top_tokens end as tokens,
+        effect_on_loss,
+        times_saturating,
+        times_dominant,
+        kurtosis,
         layer,
         neuron,
-        corpus,
+    from neurons
+    where model = $model and (top_token_log_frequency >= 3 or corpus is null)
+    order by
+        effect_on_loss desc nulls last,
+        times_saturating desc nulls last,
+        times_dominant desc nulls last,
+        kurtosis desc nulls last,
+        layer,
+        neuron
+    limit 500
+),
+placed as (
+    select
+        unnest(tokens[1:3]) as token,
         row_number() over (
             order by
                 effect_on_loss desc nulls last,
@@ -43,27 +61,13 @@ with strongest as (
                 layer,
                 neuron
         ) as place,
-    from neurons
-    where model = $model
-    order by place
-    limit 500
-),
-firsts as (
-    select lower(trim(promoted.token)) as word, min(strongest.place) as place,
     from strongest
-    inner join neuron_tokens as promoted
-        on promoted.layer = strongest.layer and promoted.neuron = strongest.neuron
-    where
-        promoted.model = $model
-        and promoted.side = 'promoted'
-        and promoted.rank <= 3
-        and (promoted.corpus_count >= 20 or strongest.corpus is null)
-        and regexp_full_match(promoted.token, ' [A-Za-z]{5,}')
-    group by 1
 )
-select word,
-from firsts
-order by place, word
+select lower(trim(token)) as word,
+from placed
+where regexp_full_match(token, ' [A-Za-z]{5,}')
+group by word
+order by min(place), word
 limit 6"""
 
 KEYS = "Keys: / goes to the field, j and k to the next and the previous row, neuron or layer, Enter opens the row."

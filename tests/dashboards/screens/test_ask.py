@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -13,38 +14,34 @@ SCRIPT = Path(screens).with_name("ask.py").read_text("utf-8")
 (WORDS,) = re.findall(r'WORDS = """\\\n(.*?)"""', SCRIPT, flags=re.DOTALL)
 
 
-def by_effect(row: tuple[float | None, ...]) -> tuple[float, ...]:
+def by_effect(row: dict[str, Any]) -> tuple[float, ...]:
     """Neurons in order: by effect, then by saturations, then by examples that they dominate, then by kurtosis."""
-    *numbers, layer, neuron, _ = row
-    return (*(float("inf") if one is None else -one for one in numbers), layer or 0, neuron or 0)
+    numbers = [row[name] for name in ("effect_on_loss", "times_saturating", "times_dominant", "kurtosis")]
+    return (*(float("inf") if one is None else -one for one in numbers), row["layer"], row["neuron"])
 
 
 def test_words_are_those_that_the_neurons_of_largest_effect_promote(whole_path: Path) -> None:
-    columns = "effect_on_loss, times_saturating, times_dominant, kurtosis, layer, neuron, corpus"
     with duckdb.connect(str(whole_path)) as connection:
         connection.execute("begin")
         connection.execute(
-            "update store.neuron_facts set effect_on_loss = case when neuron % 3 = 0 then neuron / 8 end"
+            "update store.neuron_facts set effect_on_loss = case when neuron % 3 = 0 then neuron / 8 end,"
+            " top_token_log_frequency = neuron % 5 + 1.5,"
+            # Tokens of the tests' model are too short for words.
+            " top_tokens = list_transform(top_tokens, lambda one, i: ' ' || repeat(chr(97 + (neuron + i)::integer), 6)"
+            " || case when i = 2 then '1' else 'X' end)"
         )
-        # Tokens of the tests' model are too short for words.
-        connection.execute("update store.tokens set text = ' ' || repeat(chr(97 + token_id % 26), 6)")
-        connection.execute("update store.token_counts set n_occurrences = 40")
         for (model,) in connection.execute("select name from store.models").fetchall():
             found = [word for (word,) in connection.execute(WORDS, {"model": model}).fetchall()]
-            neurons = sorted(
-                connection.execute(f"select {columns} from neurons where model = ?", [model]).fetchall(), key=by_effect
-            )
-            expected: dict[str, int] = {}
-            for place, row in enumerate(neurons[:500]):
-                lists = connection.execute(
-                    "select token, corpus_count from neuron_tokens where model = ? and layer = ? and neuron = ?"
-                    " and side = 'promoted' and rank <= 3",
-                    [model, row[4], row[5]],
-                ).fetchall()
-                for token, count in lists:
-                    if re.fullmatch(" [A-Za-z]{5,}", token) and (row[6] is None or (count or 0) >= 20):
-                        expected.setdefault(token.strip().lower(), place)
-            assert found == sorted(expected, key=lambda word: (expected[word], word))[:6]
+            neurons = connection.sql("from neurons where model = ?", params=[model]).pl().to_dicts()
+            firsts: dict[str, int] = {}
+            of_words = [row for row in neurons if row["corpus"] is None or (row["top_token_log_frequency"] or 0) >= 3]
+            for place, row in enumerate(sorted(of_words, key=by_effect)[:500]):
+                tokens = row["bottom_tokens"] if row["pole"] == "negative" else row["top_tokens"]
+                for token in tokens[:3]:
+                    if re.fullmatch(" [A-Za-z]{5,}", token):
+                        firsts.setdefault(token.strip().lower(), place)
+            assert found == sorted(firsts, key=lambda word: (firsts[word], word))[:6]
+            assert found
         connection.execute("rollback")
 
 
