@@ -40,8 +40,9 @@ shown as (
         corpora.corpus_id desc
     limit 1
 ),
+-- Rows that a damaged file has twice would multiply from join to join: `distinct` keeps each of these parts one a neuron.
 grid as (
-    select layers.layer, neurons.neuron::integer as neuron
+    select distinct layers.layer, neurons.neuron::integer as neuron
     from store.unit_layers as layers, unnest(range(layers.n_units)) as neurons(neuron)
     where layers.set_id = $model_id
 ),
@@ -126,7 +127,7 @@ activities as (
 ),
 leaning as (
     -- A neuron of a gated model is strongest at the sign of its largest coefficient; without any, of the longer tail.
-    select
+    select distinct
         grid.layer,
         grid.neuron,
         model.is_signed
@@ -138,7 +139,7 @@ leaning as (
     left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
 ),
 unigrams as (
-    select layer, neuron, n_active as unigram_active, n_covering_95 as unigrams_95
+    select distinct layer, neuron, n_active as unigram_active, n_covering_95 as unigrams_95
     from store.ngrams
     where set_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
 ),
@@ -187,7 +188,7 @@ shown_clustering as (
     limit 1
 ),
 clustered as (
-    select
+    select distinct
         clustering_id,
         layer,
         neuron,
@@ -255,7 +256,7 @@ lost as (
     group by single.layer, single.neuron
 ),
 readers as (
-    select
+    select distinct
         layer,
         neuron,
         (top_scores[1] - score_mean) / nullif(score_sd, 0) as read_z,
@@ -264,7 +265,7 @@ readers as (
     where set_id = $model_id and reader in ('key', 'gate')
 ),
 entropies as (
-    select
+    select distinct
         entropy.layer,
         entropy.neuron,
         entropy.logit_variance,
@@ -347,7 +348,7 @@ judged as (
     inner join strongest_lists as lists on lists.layer = counted.layer and lists.neuron = counted.neuron
 ),
 inputs as (
-    select
+    select distinct
         judged.layer,
         judged.neuron,
         judged.n_contexts::integer as n_strongest_contexts,
@@ -357,7 +358,7 @@ inputs as (
     inner join store.unit_layers as layers on layers.set_id = $model_id and layers.layer = judged.layer
 ),
 massive as (
-    select
+    select distinct
         massive.layer,
         massive.input_neuron as neuron,
         abs(massive.input_largest::double) / nullif(massive.input_mean, 0) as massive_ratio,
