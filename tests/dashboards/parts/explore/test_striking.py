@@ -58,7 +58,7 @@ def with_traits(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
             " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8,"
             " massive_ratio = neuron * 100, has_super_weight = neuron % 2 = 1, input_score = (neuron % 4) / 8,"
             " input_other_score = (neuron % 3) / 8, output_score = (neuron % 7) / 16,"
-            " output_percentile = 98 - neuron % 5, n_strongest_contexts = 4 + neuron % 3"
+            " output_percentile = 98 - neuron % 5, n_strongest_contexts = 4 + (neuron + 1) % 3"
         )
     return path
 
