@@ -109,10 +109,11 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     if sources is None:
         return []
     domains = [source.domain for source in sources]
-    # The text that is shown for a model has domains of its own, which are judged once it is known.
+    # The text that is shown for a model may be any of the warehouse: which one it is is known once the model is.
     is_shown = bool(request.named) and request.text.is_left_open
-    for domain in request.domains if "shortcuts" in request.jobs and not is_shown else ():
-        if domain not in domains:
+    possible = {*domains, *(_recorded_domains(warehouse) if is_shown else ())}
+    for domain in request.domains if "shortcuts" in request.jobs else ():
+        if domain not in possible:
             raise unknown_domain(request.text.name or corpus_name(sources), domain, domains)
     require_columns(sources, TextMemory(request.memory_bytes))
     return [
@@ -120,6 +121,15 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
         for source in sources
         if isinstance(text := source.text, LocalFiles) and (left_out := text.left_out())
     ]
+
+
+def _recorded_domains(warehouse: Warehouse) -> set[str]:
+    """Domains of all corpora of a warehouse."""
+    if not warehouse.exists():
+        return set()
+    with warehouse.current_reader() as connection:
+        rows = connection.execute("select distinct domain from store.sequences").fetchall()
+    return {str(domain) for (domain,) in rows}
 
 
 def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
