@@ -110,8 +110,7 @@ def _one(choice: Choice) -> list[Seen]:
             one = _look(choice, None)
             say_legend(one.grid)
         with right:
-            order, muted = _pick_order(), muted_of([choice.model])
-            show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[choice.model].reasons)
+            _show_chosen(one, _pick_order())
         seen.append(one)
     return seen
 
@@ -125,11 +124,17 @@ def _side_by_side(choices: list[Choice]) -> list[Seen]:
     if not seen:
         return []
     say_legend(seen[0].grid)
-    order, muted = _pick_order(), muted_of(one.choice.model for one in seen)
+    order = _pick_order()
     for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
         with column:
-            show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[one.choice.model].reasons)
+            _show_chosen(one, order)
     return seen
+
+
+def _show_chosen(one: Seen, order: Order) -> None:
+    """The chosen cell of a grid."""
+    model = one.choice.model
+    show_cell(one.trace, one.grid, one.layer, order=order, pale=muted_of([model])[model].reasons)
 
 
 def _choices() -> list[Choice]:
@@ -275,7 +280,7 @@ def _raising(seen: list[Seen]) -> None:
         help=plain(INSTEAD),
     )
     effects = right.toggle(
-        "Switch off each of the first",
+        "Switch the first off, one by one",
         address_value("effects") == "off",
         key=own_key("effects"),
         help="Runs the model once more for each, ten of those that raise a token, fifty of those that raise it above "
