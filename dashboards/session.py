@@ -73,6 +73,7 @@ class Backend(Protocol):
         model: str,
         prompt: str,
         *,
+        dominant: int = 0,
         most: int | None = 64,
         neuron: str | None = None,
         set: float = 0.0,  # noqa: A002 - as Python callers name it

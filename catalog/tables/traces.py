@@ -135,6 +135,22 @@ TRACE_CELLS = FrameSchema(
     nullable=frozenset({"token_before"}),
 )
 
+TRACE_CELL_NEURONS = FrameSchema(
+    name="trace_cell_neurons",
+    key=("layer", "position", "rank"),
+    columns={
+        "layer": SMALL,
+        "position": INTEGER,
+        "rank": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "share": DOUBLE,
+        "centred_final": FLOAT,
+    },
+    # No neuron of the layer is active.
+    nullable=frozenset({"share"}),
+)
+
 SWITCH_NEURONS = FrameSchema(
     name="switch_neurons",
     key=("neuron",),
@@ -241,6 +257,10 @@ class TracedGrid:
     # `token_before`, the first one before its FFN; `final_rank`, the rank of the token that the whole model predicts at
     # the position
     cells: pl.DataFrame
+    # rows of TRACE_CELL_NEURONS: the largest contributions of each cell's layer at its position, their shares of the
+    # sum over the layer, and what they add to the score of the token that the whole model predicts there, less its
+    # mean over the vocabulary; none where none were asked for
+    neurons: pl.DataFrame
 
 
 @dataclass(frozen=True)

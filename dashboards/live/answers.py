@@ -14,8 +14,11 @@ from neurothek.queries.trace.grid import AlongPage, GridPage
 from neurothek.queries.trace.switch import SwitchPage, TogetherPage
 from neurothek.queries.trace.trace import Lens, TracePage
 
-MOST_POSITIONS = 40
+MOST_POSITIONS = 60
 """Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""
+
+N_DOMINANT = 10
+"""Neurons of a cell that are listed."""
 
 CONTINUATION = 20
 """Tokens that a model writes with a neuron switched, where its context has room for them."""
@@ -125,7 +128,16 @@ def _grid(
     lens: Lens = "id",
     corpus: str | None = None,
 ) -> GridPage:
-    return backend().trace_grid(model, prompt, most=MOST_POSITIONS, neuron=neuron, set=value, lens=lens, corpus=corpus)
+    return backend().trace_grid(
+        model,
+        prompt,
+        dominant=0 if neuron else N_DOMINANT,
+        most=MOST_POSITIONS,
+        neuron=neuron,
+        set=value,
+        lens=lens,
+        corpus=corpus,
+    )
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)

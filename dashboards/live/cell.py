@@ -1,20 +1,13 @@
 """One cell of a traced prompt: what is predicted there, and the neurons that hold most of the FFN's update."""
 
-import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
-import streamlit as st
 
 from neurothek.catalog.spelling import quoted, visible
-from neurothek.catalog.terminal.cells import MISSING
-from neurothek.dashboards.colours import ACCENT
-from neurothek.dashboards.widgets.html import SHEET, plain
-from neurothek.dashboards.widgets.links import link_html, token_link
-from neurothek.dashboards.widgets.page import theme
+from neurothek.dashboards.widgets.links import href, token_question
 from neurothek.queries.trace.grid import GridPage
-from neurothek.queries.trace.trace import TracePage
 
 SOURCE = (
     "Dominant neurons: the ten of the largest |activation| times the length of their value vector; share: of the sum "
@@ -22,7 +15,7 @@ SOURCE = (
     "sections 3 and 5. Subtracting the mean over all tokens, which changes no prediction: this project."
 )
 Order = Literal["share", "adds"]
-"""Of the neurons of a cell: by their share of the update, or by what they add to the token predicted in the end."""
+"""Of the neurons of a cell: by their share of the update, or by what they add to a token."""
 
 LEAST_ADDED = 0.1
 """To the score of a token, less the mean over all tokens: less is called little [ours]."""
@@ -33,139 +26,108 @@ WRITES = (
 )
 
 _TOKENS = 8
-_STYLE = """
-<style>
-.nt-cell { border-collapse: collapse; font-size: 0.9rem; width: 100%; max-width: 62rem;
-  font-variant-numeric: tabular-nums; }
-.nt-cell th { font-weight: 400; opacity: 0.7; text-align: right; padding: 0.15rem 0.7rem 0.15rem 0; border: 0;
-  border-bottom: 1px solid #8a8a8a55; white-space: nowrap; }
-.nt-cell td { text-align: right; padding: 0.16rem 0.9rem 0.16rem 0; border: 0;
-  border-bottom: 1px solid #8a8a8a33; }
-.nt-cell .nt-words { text-align: left; font-family: monospace; white-space: pre; overflow: hidden;
-  text-overflow: ellipsis; max-width: 1px; width: 99%; }
-.nt-cell th.nt-words { font-family: inherit; }
-.nt-cell th:first-child, .nt-cell td:first-child { text-align: left; white-space: nowrap; }
-.nt-cell tr:hover td { background: #8a8a8a18; }
-.nt-cell td:nth-child(2) { white-space: nowrap; }
-.nt-cell .nt-muted { opacity: 0.7; }
-.nt-promoters { margin: 0.5rem 0 0; font-size: 0.9rem; }
-.nt-cell .nt-share { display: inline-block; height: 0.55rem; border-radius: 2px; margin-right: 0.4rem; }
-</style>
-"""
 
 
-def show_cell(
-    page: TracePage, grid: GridPage, layer: int, *, order: Order = "share", pale: Collection[str] = ()
-) -> None:
-    """Say what a cell predicts, and list its neurons, each a link to its page.
+def cell_data(
+    page: GridPage,
+    layer: int,
+    position: int,
+    *,
+    neurons: pl.DataFrame | None = None,
+    token: str | None = None,
+    order: Order = "share",
+    pale: Collection[str] = (),
+) -> Mapping[str, Any]:
+    """What the browser draws of a chosen cell beside the grid.
 
     Args:
-        page: the trace of the cell's position.
-        grid: the grid that the cell is one of.
-        layer: its layer.
-        order: whether the neurons of the largest share come first, or those that add most to the predicted token.
+        page: the grid that the cell is one of.
+        layer: the cell's layer.
+        position: its position.
+        neurons: its dominant neurons with `added`, what each adds to `token`; None: those of the grid, and what they
+            add to the token predicted in the end.
+        token: text of a token that was chosen; None: the one predicted in the end.
+        order: whether the neurons of the largest share come first, or those that add most to the token.
         pale: tokens to show pale.
     """
-    cell = grid.cell(layer, page.traced.position)
-    title = f"Layer {layer}, position {cell['position']}, after {quoted(cell['token'])}"
-    st.markdown(f"**{plain(title)}**", help=plain(SOURCE))
-    st.markdown(plain(cell_sentence(cell, page, layer)))
-    neurons = ordered(page.neurons.filter(layer=layer), order)
-    if little := added_little(neurons, page.final):
-        st.markdown(plain(little))
-    links = promoters_html([cell["predicted"], page.final])
-    st.html(neurons_html(neurons, page.final, ACCENT[theme()], pale, is_signed=page.is_signed) + links)
+    cell = page.cell(layer, position)
+    if neurons is None:
+        neurons = page.neurons.filter(layer=layer, position=position).with_columns(added="centred_final")
+    about = cell["final"] if token is None else token
+    shares = neurons.get_column("share").drop_nulls().to_list()
+    return {
+        "title": f"Layer {layer}, position {position}, after {quoted(cell['token'])}",
+        "sentence": cell_sentence(
+            cell, page.cell(page.n_layers - 1, position)["probability"], sum(shares) if shares else None
+        ),
+        "note": added_little(neurons, about),
+        "order": order,
+        "columns": _columns(neurons, about, is_signed=_is_signed(page)),
+        "rows": [_row(row, pale) for row in neurons.sort("rank").to_dicts()],
+        "links": [_token(one) for one in dict.fromkeys([cell["predicted"], about])],
+        "inspected": None,
+    }
 
 
-def ordered(neurons: pl.DataFrame, order: Order) -> pl.DataFrame:
-    """The neurons of one layer, the first of the order first: the largest share, or what adds most to the token."""
-    first = ["centred_final", "rank"] if order == "adds" else ["rank"]
-    return neurons.sort(first, descending=[name == "centred_final" for name in first])
+def _is_signed(page: GridPage) -> bool:
+    """Whether coefficients can be below 0, where a neuron writes the bottom of its list."""
+    return bool((page.neurons.get_column("coefficient") < 0).any())
 
 
-def added_little(neurons: pl.DataFrame, final: str) -> str:
-    """A sentence where none of the neurons adds much to the token predicted in the end; else nothing.
+def added_little(neurons: pl.DataFrame, token: str) -> str:
+    """A sentence where none of the neurons adds much to a token; else nothing.
 
     Args:
-        neurons: rows of `TracePage.neurons`.
-        final: text of the token.
+        neurons: rows with `added`.
+        token: text of the token.
     """
-    most = neurons.get_column("centred_final").max()
+    most = neurons.get_column("added").max()
     if not isinstance(most, float) or most > LEAST_ADDED:
         return ""
-    return f"None of the ten adds more than {LEAST_ADDED} to {quoted(final)}: the most is {most:+.3f}."
+    return f"None of the ten adds more than {LEAST_ADDED} to {quoted(token)}: the most is {most:+.3f}."
 
 
-def cell_sentence(cell: Mapping[str, Any], page: TracePage, layer: int) -> str:
+def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: float | None) -> str:
     """What is predicted in a cell, what that is to the prediction in the end, and how much the ten neurons hold."""
-    final = f"{quoted(page.final)} ({100 * page.traced.final_probability:.1f}%)"
+    final = f"{quoted(cell['final'])} ({100 * final_probability:.1f}%)"
     prediction = f"Predicts {quoted(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
     end = ", as the whole model does" if cell["final_rank"] == 1 else f"; {final}, predicted in the end, has rank "
     rank = "" if cell["final_rank"] == 1 else f"{cell['final_rank']:,}"
     changed = cell["before"] is not None and cell["before"] != cell["predicted"]
     ffn = f" Before the FFN it was {quoted(cell['before'])}." if changed else ""
-    share = page.layers.row(by_predicate=pl.col("layer") == layer, named=True)["dominant_share"]
-    held = "" if share is None else f" Ten neurons hold {share:.1%} of the summed sizes of the FFN's sub-updates:"
+    held = "" if share is None else f" These ten neurons hold {share:.1%} of the FFN's summed update."
     return f"{prediction}{end}{rank}.{ffn}{held}"
 
 
-def promoters_html(tokens: Sequence[str]) -> str:
-    """Links to the neurons of the whole warehouse that promote tokens, each once."""
-    links = " ".join(token_link(token) for token in dict.fromkeys(tokens))
-    return f'<p class="nt-promoters">Search for the neurons that promote {links}</p>'
+def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool) -> list[Sequence[str]]:
+    """Of each column a key, its name and what hovering over it tells."""
+    rows = neurons.filter(pl.col("n_tokens_seen").is_not_null()).select("n_tokens_seen", "corpus").rows()
+    of_text = f"share of {rows[0][0]:,} tokens of {rows[0][1]} that it fires on" if rows else "not measured"
+    words = WRITES if is_signed else "tokens of the largest value vector times unembedding"
+    return [
+        ("neuron", "neuron", "click for its contexts and lists"),
+        ("share", "share", "of the sum of |activation| times length of the value vector, over the layer"),
+        ("activation", "activation", "after the non-linearity"),
+        (
+            "adds",
+            f"adds to {visible(token)}",
+            "activation times value vector times unembedding, less the mean over all tokens",
+        ),
+        ("writes", "writes" if is_signed else "promotes", words),
+        ("frequency", "fires on", of_text),
+    ]
 
 
-def neurons_html(
-    neurons: pl.DataFrame, final: str, colour: str, pale: Collection[str] = (), *, is_signed: bool = False
-) -> str:
-    """The neurons of one layer as a table: what each adds, writes and fires on.
-
-    Args:
-        neurons: rows of `TracePage.neurons`.
-        final: text of the token predicted in the end.
-        colour: of the bars, as #rrggbb.
-        pale: tokens to show pale.
-        is_signed: whether coefficients can be below 0, where a neuron writes the bottom of its list.
-    """
-    rows = neurons.to_dicts()
-    widest = max((row["share"] or 0 for row in rows), default=0) or 1
-    words = "writes" if is_signed else "promotes"
-    seen = next((f"of {row['n_tokens_seen']:,} tokens of {row['corpus']}" for row in rows if row["n_tokens_seen"]), "")
-    head = {
-        "neuron": "click to open its page",
-        "share": "of the sum of |activation| times length of the value vector, over the layer",
-        "activation": "after the non-linearity",
-        f"adds to {visible(final)}": "activation times value vector times unembedding, less the mean over all tokens",
-        "rank": f"of {visible(final)} among all tokens in what the neuron writes",
-        words: WRITES if is_signed else "tokens of the largest value vector times unembedding",
-        "fires on": seen,
-    }
-    names = "".join(
-        f'<th{_left(name == words)} title="{html.escape(title)}">{html.escape(name)}</th>'
-        for name, title in head.items()
-    )
-    body = "".join(_row(row, colour, widest, pale) for row in rows)
-    return f'{SHEET}{_STYLE}<table class="nt-cell"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _left(is_words: bool) -> str:
-    return ' class="nt-words"' if is_words else ""
-
-
-def _row(row: Mapping[str, Any], colour: str, widest: float, pale: Collection[str]) -> str:
-    share, frequency = row["share"], row["frequency"]
-    bar = f'<span class="nt-share" style="background: {colour}; width: {40 * (share or 0) / widest:.0f}px"></span>'
+def _row(row: Mapping[str, Any], pale: Collection[str]) -> Mapping[str, Any]:
     tokens = (row["writes"] or [])[:_TOKENS]
-    words = "".join(token_link(token, css="nt-muted" if token in pale else "") for token in tokens)
-    place = row["address"].rpartition("/")[2]
-    cells = (
-        link_html(place, "neuron", title=row["kind"] or "", css="nt-row", neuron=row["address"]),
-        f"{bar}{MISSING if share is None else f'{share:.1%}'}",
-        f"{row['coefficient']:.3f}",
-        f'<span title="raw: {row["score_final"]:+.3f}">{row["centred_final"]:+.3f}</span>',
-        MISSING if row["rank_final"] is None else f"{row['rank_final']:,}",
-        words,
-        MISSING if frequency is None else f"{frequency:.1%}",
-    )
-    kinds = ("", "", "", "", "", ' class="nt-words"', "")
-    return f"<tr>{''.join(f'<td{kind}>{cell}</td>' for kind, cell in zip(kinds, cells, strict=True))}</tr>"
+    names = ("neuron", "share", "coefficient", "added", "frequency", "kind")
+    return {
+        **{name: row[name] for name in names},
+        "place": row["address"].rpartition("/")[2],
+        "writes": [{**_token(token), "is_pale": token in pale} for token in tokens],
+    }
+
+
+def _token(token: str) -> dict[str, Any]:
+    """A token with its white space marked, and where its neurons are searched for."""
+    return {"token": visible(token), "href": href("search", **token_question(token))}

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.answers import switch_of, switch_together_of, switched_grid_of
-from neurothek.dashboards.live.token_grid import show_switched
+from neurothek.dashboards.live.instrument import show_switched
 from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html

@@ -8,7 +8,7 @@ import streamlit as st
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.live.answers import grid_of
-from neurothek.dashboards.live.token_grid import say_legend, show_grid
+from neurothek.dashboards.live.instrument import say_legend, show_instrument
 from neurothek.dashboards.live.try_neuron import EXAMPLES
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
 from neurothek.dashboards.parts.found_rows import search_rows_html
@@ -123,7 +123,7 @@ def _last_prompt() -> None:
         grid = grid_of(parameters["model"], parameters["prompt"], lens="id", corpus=None)
         link = link_html(f"{parameters['model']}: {parameters['prompt']}", "trace", **parameters)
         st.html(f"{SHEET}{link}")
-        show_grid(grid, (-1, -1))
+        show_instrument(grid, (-1, -1))
         say_legend(grid)
 
 

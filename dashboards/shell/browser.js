@@ -99,7 +99,8 @@
   };
 
   addEventListener("click", (event) => {
-    const link = event.target.closest?.("a.nt-link");
+    // Of a component's link the event names the component: the path leads to the link itself.
+    const link = event.composedPath()[0].closest?.("a.nt-link");
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain) return;
     event.preventDefault();

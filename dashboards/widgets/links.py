@@ -55,10 +55,14 @@ def here(anchor: str = "") -> str:
 
 
 def token_link(token: str, *, css: str = "", title: str = "") -> str:
-    """A token with its white space marked, as a link to the neurons that promote it.
+    """A token with its white space marked, as a link to the neurons that promote it."""
+    return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **token_question(token))
+
+
+def token_question(token: str) -> dict[str, str]:
+    """What the page Search is asked for the neurons that promote a token.
 
     A token that has a word is searched for as that word, any other exactly as it is.
     """
     word = token.strip()
-    parameters = {"words": shlex.quote(word)} if word else {"words": visible(token), "exact": "yes"}
-    return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **parameters)
+    return {"words": shlex.quote(word)} if word else {"words": visible(token), "exact": "yes"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -9,14 +10,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from neurothek.catalog.tables.traces import TRACE_CELLS, PromptActivations, TracedGrid
+from neurothek.catalog.tables.traces import TRACE_CELL_NEURONS, TRACE_CELLS, PromptActivations, TracedGrid
 from neurothek.ingest.errors import nothing_to_trace
+from neurothek.ingest.jobs.events.sub_updates import contributions, dominant
 from neurothek.ingest.jobs.shortcuts.fits import applied
 from neurothek.ingest.lens.logit_lens import Lens, ranks, tops
+from neurothek.ingest.models.families.blocks import BlockOutput
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace.ablation import Ablation, overflowing_value, require_possible
 from neurothek.ingest.trace.open_models import ids_of
+from neurothek.ingest.trace.trace import centre_of
 
 
 def trace_grid(
@@ -25,6 +29,7 @@ def trace_grid(
     prompt: str,
     *,
     top: int = 5,
+    n_dominant: int = 0,
     most: int | None = None,
     matrices: Sequence[np.ndarray] = (),
     ablation: Ablation | None = None,
@@ -36,6 +41,7 @@ def trace_grid(
         tokenizer: its tokenizer.
         prompt: the text; a BOS is put in front where the tokenizer does so.
         top: tokens listed a cell.
+        n_dominant: dominant neurons listed a cell ([G] 5).
         most: how many positions are read, from the end; None: all.
         matrices: of each state but the last one, float32 [d_model d_model] to read it through, as `trace` takes them;
             none: streams are read as they are.
@@ -49,23 +55,57 @@ def trace_grid(
     first = 0 if most is None else max(0, len(ids) - most)
     with torch.inference_mode():
         lens = Lens.of(transformer, tokenizer)
-        streams = list(_streams(transformer, ids, first, ablation))
-        if ablation is not None and not lens.logits(streams[-1][1]).isfinite().all():
+        passed = list(_blocks(transformer, ids, first, ablation, n_dominant=n_dominant))
+        end = lens.logits(passed[-1].after)
+        if ablation is not None and not end.isfinite().all():
             raise overflowing_value(ablation.value)
-        final = tops(lens.logits(streams[-1][1]))[1]
+        final = tops(end)[1]
         rows = [
             row
-            for layer, (before, after) in enumerate(streams)
-            for row in _rows(lens, layer, before, after, final, matrices=matrices, first=first, top=top)
+            for layer, block in enumerate(passed)
+            for row in _rows(lens, layer, block.before, block.after, final, matrices=matrices, first=first, top=top)
         ]
+        neurons = _dominant_rows(transformer, lens, passed, final, first=first)
     cells = pl.DataFrame(rows, schema=dict(TRACE_CELLS.columns))
-    return TracedGrid(tokenizer.texts(ids), first, TRACE_CELLS.check(cells))
+    return TracedGrid(tokenizer.texts(ids), first, TRACE_CELLS.check(cells), TRACE_CELL_NEURONS.check(neurons))
 
 
-def _streams(
-    transformer: Transformer, ids: np.ndarray, first: int, ablation: Ablation | None
-) -> Iterator[tuple[Float[Tensor, "time d_model"], Float[Tensor, "time d_model"]]]:
-    """Of each layer the streams before its FFN and after its block, float32, from a position on."""
+@dataclass(frozen=True, eq=False)
+class PassedBlock:
+    """A block at the positions that are read."""
+
+    before: Float[Tensor, "time d_model"]  # the streams before its FFN, float32
+    after: Float[Tensor, "time d_model"]  # those after it
+    dominant: "DominantNeurons | None"  # None where none were asked for
+
+
+@dataclass(frozen=True, eq=False)
+class DominantNeurons:
+    """The largest contributions of a layer at the positions that are read, largest first."""
+
+    neurons: Int[Tensor, "time k"]  # their places in the layer
+    coefficients: Float[Tensor, "time k"]  # their activations
+    written: Float[Tensor, "time k"]  # what their value vectors are multiplied by
+    shares: Float[Tensor, "time k"]  # of the layer's summed contributions, float64; not a number where that is 0
+
+    @classmethod
+    def of(cls, transformer: Transformer, layer: int, output: BlockOutput, *, first: int, k: int) -> "DominantNeurons":
+        """The `k` largest of a block's output, or all of a layer that has fewer."""
+        written = output.written[0, first:].float()
+        contributed = contributions(written, torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1))
+        neurons = dominant(contributed, k=min(k, transformer.shape.d_ffn)).neurons
+        return cls(
+            neurons,
+            output.coefficients[0, first:].float().gather(1, neurons),
+            written.gather(1, neurons),
+            contributed.gather(1, neurons).double() / contributed.sum(1, dtype=torch.float64)[:, None],
+        )
+
+
+def _blocks(
+    transformer: Transformer, ids: np.ndarray, first: int, ablation: Ablation | None, *, n_dominant: int
+) -> Iterator[PassedBlock]:
+    """Each block from a position on."""
     stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
     for layer in range(transformer.shape.n_layers):
         with transformer.block(layer) as block:
@@ -75,7 +115,34 @@ def _streams(
             with changed:
                 output = block(stream)
         stream = output.stream
-        yield output.pre_ffn[0, first:].float(), stream[0, first:].float()
+        largest = DominantNeurons.of(transformer, layer, output, first=first, k=n_dominant) if n_dominant else None
+        yield PassedBlock(output.pre_ffn[0, first:].float(), stream[0, first:].float(), largest)
+
+
+def _dominant_rows(
+    transformer: Transformer, lens: Lens, passed: Sequence[PassedBlock], final: Int[Tensor, " time"], *, first: int
+) -> pl.DataFrame:
+    """Rows of TRACE_CELL_NEURONS."""
+    # What is added to every token alike moves none of them.
+    readers = lens.vocabulary.rows[final] - centre_of(lens)
+    frames = [pl.DataFrame(schema=dict(TRACE_CELL_NEURONS.columns))]
+    for layer, largest in enumerate(block.dominant for block in passed):
+        if largest is None:
+            continue
+        n_positions, k = largest.neurons.shape
+        values = transformer.value_vectors(layer)[largest.neurons]
+        added = largest.written * torch.einsum("tkd,td->tk", values, readers)
+        columns = {
+            "layer": np.full(n_positions * k, layer),
+            "position": np.repeat(np.arange(first, first + n_positions), k),
+            "rank": np.tile(np.arange(1, k + 1), n_positions),
+            "neuron": largest.neurons.flatten().cpu().numpy(),
+            "coefficient": largest.coefficients.flatten().cpu().numpy(),
+            "share": largest.shares.flatten().cpu().numpy(),
+            "centred_final": added.flatten().cpu().numpy(),
+        }
+        frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_CELL_NEURONS.columns)))
+    return pl.concat(frames).with_columns(pl.col("share").fill_nan(None))
 
 
 def _rows(

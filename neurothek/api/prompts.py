@@ -153,6 +153,7 @@ def trace_grid(
     prompt: str,
     *,
     top: int = 5,
+    dominant: int = 0,
     most: int | None = 64,
     neuron: str | None = None,
     set: float = 0.0,  # noqa: A002 - as `switch` calls it
@@ -167,6 +168,7 @@ def trace_grid(
         model: name of the model.
         prompt: the text.
         top: how many tokens to list per cell.
+        dominant: how many of the layer's largest contributions to list per cell.
         most: how many positions to read, from the end of the prompt; None: all.
         neuron: address of a neuron to set to a value, as by `switch`; None: none.
         set: value to set it to, at every position; 0 turns it off.
@@ -176,7 +178,8 @@ def trace_grid(
         allow_pickle: whether pickled weights may be read.
 
     Returns:
-        An answer with the polars frame `cells`, one row per layer and position.
+        An answer with the polars frames `cells`, one row per layer and position, and `neurons`, one row per dominant
+        neuron of a cell.
 
     Raises:
         NeurothekError: there is no such model, its weights or matrices are not available, the prompt does not fit,
@@ -193,12 +196,15 @@ def trace_grid(
     for name, number in (("top", top), ("most", most)):
         if number is not None and number < 1:
             raise bad_argument(name, number, "give 1 or more")
+    if dominant < 0:
+        raise bad_argument("dominant", dominant, "give 0 or more")
     from neurothek.catalog.store.matrix_files import matrix_of
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.queries.names.models import choose_model
     from neurothek.queries.trace.grid import grid_page
     from neurothek.queries.trace.switch import neuron_of
     from neurothek.queries.trace.trace import lens_matrices
+    from neurothek.queries.views.on_corpus import on_corpus
 
     _require_switch(value=set, n_random=1, seed=0)
     with base.reader() as connection:
@@ -215,9 +221,11 @@ def trace_grid(
     change = None if address is None else Ablation(address.layer, address.neuron, float(set))
     setting = "" if address is None else f"L{address.layer}N{address.neuron} set to {set:g}"
     with OPEN_MODELS.model(chosen, weights=weights, allow_pickle=allow_pickle) as opened:
-        traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, ablation=change)
-    with base.reader() as connection:
-        return grid_page(connection, chosen, traced, lens=lens, setting=setting)
+        traced = trace_grid(
+            *opened, prompt, top=top, n_dominant=dominant, most=most, matrices=matrices, ablation=change
+        )
+    with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
+        return grid_page(prepared, chosen, traced, lens=lens, setting=setting)
 
 
 @validated

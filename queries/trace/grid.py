@@ -8,13 +8,13 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.spelling import quoted, visible
-from neurothek.catalog.tables.table import DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from neurothek.catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import PromptActivations, TracedGrid
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import framed
 from neurothek.queries.names.models import KnownModel, NeuronAddress
 from neurothek.queries.names.words import texts_of
-from neurothek.queries.trace.trace import Lens, quoted_end
+from neurothek.queries.trace.trace import Lens, joined_with_facts, quoted_end
 
 CELL_COLUMNS: Mapping[str, pl.DataType] = {
     "layer": SMALL,
@@ -27,6 +27,22 @@ CELL_COLUMNS: Mapping[str, pl.DataType] = {
     "before": TEXT,
     "final": TEXT,
     "final_rank": INTEGER,
+}
+
+CELL_NEURON_COLUMNS: Mapping[str, pl.DataType] = {
+    "layer": SMALL,
+    "position": INTEGER,
+    "rank": SMALL,
+    "neuron": INTEGER,
+    "address": TEXT,
+    "coefficient": FLOAT,
+    "share": DOUBLE,
+    "centred_final": FLOAT,
+    "writes": pl.List(TEXT),
+    "frequency": DOUBLE,
+    "kind": TEXT,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
 }
 
 
@@ -43,6 +59,9 @@ class GridPage(TabularAnswer):
             likeliest tokens after the layer's block, of which the first is `predicted`; `before`, the first before its
             FFN, unknown where states are read through matrices; `final`, what the whole model predicts at the position,
             and `final_rank`, its rank.
+        neurons: the dominant neurons of every cell, largest contribution first, with the columns of
+            `CELL_NEURON_COLUMNS`: those of `TracePage.neurons`, `centred_final` about the cell's position; no rows
+            unless they were asked for.
         setting: what was done to a neuron meanwhile, such as "L3N17 set to 0"; nothing if nothing was.
     """
 
@@ -51,6 +70,7 @@ class GridPage(TabularAnswer):
     tokens: tuple[str, ...]
     first: int
     cells: pl.DataFrame
+    neurons: pl.DataFrame
     setting: str = ""
 
     @property
@@ -98,7 +118,7 @@ class GridPage(TabularAnswer):
         return f"{visible(cell['predicted'])} {100 * cell['probability']:.0f}"
 
     def data(self) -> dict[str, Any]:
-        """The grid for programs: `cells`, and `grid` with the rest."""
+        """The grid for programs: `cells`, `neurons` if they were asked for, and `grid` with the rest."""
         grid = {
             "model": self.model,
             "lens": self.lens,
@@ -106,7 +126,8 @@ class GridPage(TabularAnswer):
             "first": self.first,
             "setting": self.setting,
         }
-        return {"grid": grid, "cells": self.cells}
+        neurons = {} if self.neurons.is_empty() else {"neurons": self.neurons}
+        return {"grid": grid, "cells": self.cells, **neurons}
 
 
 @with_its_sql
@@ -130,7 +151,15 @@ def grid_page(
         row["predicted"], row["probability"] = row["tokens"][0], row["probabilities"][0]
         row["before"] = None if row["token_before"] is None else texts[row["token_before"]]
         row["final"] = final[row["position"]]
-    return GridPage(model.name, lens, traced.tokens, traced.first, framed(rows, CELL_COLUMNS), setting)
+    cells = framed(rows, CELL_COLUMNS)
+    return GridPage(model.name, lens, traced.tokens, traced.first, cells, _dominant(connection, model, traced), setting)
+
+
+def _dominant(connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: TracedGrid) -> pl.DataFrame:
+    """Rows of `CELL_NEURON_COLUMNS`."""
+    if traced.neurons.is_empty():
+        return pl.DataFrame(schema=dict(CELL_NEURON_COLUMNS))
+    return framed(joined_with_facts(connection, model, traced.neurons.to_dicts()), CELL_NEURON_COLUMNS)
 
 
 ALONG_COLUMNS: Mapping[str, pl.DataType] = {"position": INTEGER, "token": TEXT, "activation": FLOAT}

@@ -1,15 +1,19 @@
 """The page that traces a prompt through a model: what each layer predicts at each token, and which neurons matter."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.spelling import quoted
-from neurothek.dashboards.live.answers import MOST_POSITIONS, attribution_of, grid_of, trace_of
-from neurothek.dashboards.live.cell import WRITES, Order, show_cell
-from neurothek.dashboards.live.switch import try_traced
-from neurothek.dashboards.live.token_grid import say_legend, show_grid
+from neurothek.dashboards.live.answers import MOST_POSITIONS, attribution_of, grid_of, switch_of, trace_of
+from neurothek.dashboards.live.cell import SOURCE, WRITES, Order, cell_data
+from neurothek.dashboards.live.inspected import inspected_data
+from neurothek.dashboards.live.instrument import say_legend, show_instrument
+from neurothek.dashboards.live.switch import asked_value, try_traced
 from neurothek.dashboards.live.try_neuron import EXAMPLES, show_examples
 from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.session import backend
@@ -25,15 +29,13 @@ from neurothek.dashboards.widgets.address import (
 )
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
-from neurothek.dashboards.widgets.page import beside, heading, show_errors
+from neurothek.dashboards.widgets.page import heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.trace.grid import GridPage
+from neurothek.queries.trace.switch import SwitchPage
 from neurothek.queries.trace.trace import Lens, TracePage
 from neurothek.queries.views.contents import models_frame
-
-_FEW_POSITIONS = 10
-"""Those of a grid that leaves room for its chosen cell at its right."""
 
 _ALONE = ""
 """The choice of no second model."""
@@ -75,7 +77,7 @@ class Seen:
 
     choice: Choice
     grid: GridPage
-    trace: TracePage
+    position: int
     layer: int
 
 
@@ -83,65 +85,34 @@ def show() -> None:
     """The page from top to bottom."""
     heading("Trace")
     with show_errors():
-        choices = _choices()
-        if not choices:
-            return
-        seen = _one(choices[0]) if len(choices) == 1 else _side_by_side(choices)
+        if choices := _choices():
+            _instruments(choices)
+
+
+@st.fragment
+def _instruments(choices: list[Choice]) -> None:
+    """The grids with their chosen cells, and what depends on these: a click runs this part of the page alone."""
+    with show_errors():
+        seen: list[Seen] = []
+        for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
+            with column, show_errors():
+                seen.append(_look(choice, seen[0] if seen else None))
         if not seen:
             return
+        say_legend(seen[0].grid)
         keep_asked("prompt", model=seen[0].choice.model, prompt=seen[0].choice.prompt)
-        _raising(seen)
-        cells = [(one.trace.traced.position, _acting(one)) for one in seen]
+        cells = [(one.position, _acting(one)) for one in seen]
         try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
+        _raising(seen)
         for one in seen:
             _every_layer(one)
 
 
-def _one(choice: Choice) -> list[Seen]:
-    """The grid of one model, and its chosen cell at its right where both have room."""
-    seen: list[Seen] = []
-    with show_errors():
-        # Before the columns are there: their widths depend on how much the grid holds.
-        grid = grid_of(choice.model, choice.prompt, lens=choice.lens, corpus=choice.corpus)
-        n_positions = len(grid.tokens) - grid.first
-        with beside("trace"):
-            left, right = st.columns([2, 3], gap="large") if n_positions <= _FEW_POSITIONS else [st.container()] * 2
-        with left:
-            one = _look(choice, None)
-            say_legend(one.grid)
-        with right:
-            _show_chosen(one, _pick_order())
-        seen.append(one)
-    return seen
-
-
-def _side_by_side(choices: list[Choice]) -> list[Seen]:
-    """The grids of two models beside each other, and their chosen cells below."""
-    seen: list[Seen] = []
-    for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
-        with column, show_errors():
-            seen.append(_look(choice, seen[0] if seen else None))
-    if not seen:
-        return []
-    say_legend(seen[0].grid)
-    order = _pick_order()
-    for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
-        with column:
-            _show_chosen(one, order)
-    return seen
-
-
-def _show_chosen(one: Seen, order: Order) -> None:
-    """The chosen cell of a grid."""
-    model = one.choice.model
-    show_cell(one.trace, one.grid, one.layer, order=order, pale=muted_of([model])[model].reasons)
-
-
 def _choices() -> list[Choice]:
     """What is asked of one model, or of two; none without a prompt."""
+    wide, first, second, third = st.columns([4, 2, 2, 2], vertical_alignment="bottom")
     # The lease ends before the model runs, which takes longer than a publisher should wait.
     with backend().warehouse.reader() as connection:
-        first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
         with first:
             before = address_value("model")
             model = pick_model(connection).name
@@ -153,7 +124,9 @@ def _choices() -> list[Choice]:
         with third:
             corpus = pick_corpus(connection, models)
         jobs = {row["model"]: row["jobs"] or [] for row in models_frame(connection).to_dicts()}
-    prompt = _prompt()
+    with wide:
+        prompt = _prompt()
+    show_examples(_ask_example)
     lens = _lens(is_kept=all("shortcuts" in jobs[one] for one in models))
     return [Choice(name, side, prompt, lens, corpus) for name, side in zip(models, ("", "2"), strict=False) if prompt]
 
@@ -178,7 +151,7 @@ def _pick_second(others: list[str]) -> str | None:
 def _forget_cell(side: str, before: str | None, model: str | None) -> None:
     """Layers and positions of one model are not those of another."""
     if before not in (None, model):
-        remember(**{f"layer{side}": None, f"position{side}": None})
+        remember(**{f"{name}{side}": None for name in ("layer", "position", "inspect")})
 
 
 def _prompt() -> str:
@@ -191,7 +164,6 @@ def _prompt() -> str:
     )
     # Positions of one prompt are not those of another.
     _remember_prompt(prompt, is_new=address_value("prompt") not in (None, prompt))
-    show_examples(_ask_example)
     return prompt
 
 
@@ -200,8 +172,12 @@ def _ask_example(example: str) -> None:
     start_afresh()
 
 
+_OF_A_PROMPT = ("layer", "position", "inspect", "layer2", "position2", "inspect2", "switch", "also", "set")
+"""What the address has of one prompt alone."""
+
+
 def _remember_prompt(prompt: str, *, is_new: bool) -> None:
-    of_another = dict.fromkeys(("layer", "position", "layer2", "position2", "switch", "also", "set")) if is_new else {}
+    of_another = dict.fromkeys(_OF_A_PROMPT) if is_new else {}
     remember(prompt=prompt or None, **of_another)
 
 
@@ -221,34 +197,64 @@ def _lens(*, is_kept: bool) -> Lens:
 
 
 def _look(choice: Choice, beside: Seen | None) -> Seen:
-    """Draw the grid of a model, and trace the position of its chosen cell."""
+    """Draw the grid of a model, and the chosen cell beside it."""
+    side = choice.side
     grid = grid_of(choice.model, choice.prompt, lens=choice.lens, corpus=choice.corpus)
-    position = _position(grid, choice.side, beside)
-    layer = asked_place(f"layer{choice.side}", range(grid.n_layers), what="layer")
-    layer = grid.settled(position) if layer is None else layer
-    with title_row(f"trace_grid{choice.side}"):
-        st.markdown(f"**{plain(choice.model)}**")
-        show_files(f"trace_grid{choice.side}", grid.cells)
-    st.markdown(plain(grid.summary))
-    show_grid(grid, (layer, position), side=choice.side)
+    position = _position(grid, side, beside)
+    layer = asked_place(f"layer{side}", range(grid.n_layers), what="layer")
+    one = Seen(choice, grid, position, grid.settled(position) if layer is None else layer)
+    with title_row(f"trace_grid{side}"):
+        st.markdown(plain(grid.summary), help=plain(SOURCE))
+        show_files(f"trace_grid{side}", grid.cells.join(grid.neurons, on=["layer", "position"], how="left"))
     if grid.first:
         last = len(grid.tokens) - 1
         st.caption(f"Positions {grid.first} to {last} of 0 to {last}: the page shows the last {MOST_POSITIONS}.")
-    traced = trace_of(choice.model, choice.prompt, position=position, lens=choice.lens, corpus=choice.corpus)
-    return Seen(choice, grid, traced, layer)
+    show_instrument(grid, (one.layer, position), pane=_pane(one), side=side)
+    return one
 
 
-def _pick_order() -> Order:
-    """Which neurons of a cell come first; the address holds it."""
-    by_score = st.toggle(
-        "Neurons by their contribution to the prediction",
-        address_value("by") == "adds",
-        key=own_key("by"),
-        help="Contribution of each of the ten to the score of the token predicted in the end, less the mean over all "
-        "tokens; the largest first.",
+def _pane(one: Seen) -> Mapping[str, Any]:
+    """The chosen cell's neurons, and the one of them that is looked into."""
+    model = one.choice.model
+    order: Order = "adds" if address_value("by") == "adds" else "share"
+    pale = muted_of([model])[model].reasons
+    traced = _toward(one)
+    neurons = None if traced is None else traced.neurons.filter(layer=one.layer).with_columns(added="centred_token")
+    token = None if traced is None else traced.token
+    cell = cell_data(one.grid, one.layer, one.position, neurons=neurons, token=token, order=order, pale=pale)
+    rows = {row["place"]: row for row in cell["rows"]}
+    row = rows.get(address_value(f"inspect{one.choice.side}") or "")
+    if row is None:
+        return cell
+    address = f"{model}/{row['place']}"
+    inspected = inspected_data(
+        address, coefficient=row["coefficient"], corpus=one.choice.corpus, switched=_switched(one, address)
     )
-    remember(by="adds" if by_score else None)
-    return "adds" if by_score else "share"
+    return {**cell, "inspected": inspected}
+
+
+def _toward(one: Seen) -> TracePage | None:
+    """The trace that tells what neurons add to the token that was typed; None where none was, or there is none."""
+    token = address_value("token")
+    if token is None:
+        return None
+    try:
+        return _traced(one, token, effects=False)
+    except NeurothekError:
+        # Below it is said of the field.
+        return None
+
+
+def _switched(one: Seen, address: str) -> SwitchPage | None:
+    """What the address's switch does, if it is this neuron's alone."""
+    value = asked_value()
+    if value is None or address_value("switch") != address or address_value("also") is not None:
+        return None
+    try:
+        return switch_of(one.choice.model, address, one.choice.prompt, value=value, position=one.position)
+    except NeurothekError:
+        # Below it is said of the form.
+        return None
 
 
 def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
@@ -258,7 +264,7 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
     if asked_for is not None:
         return asked_for
     is_same = beside is not None and beside.grid.tokens == grid.tokens
-    return beside.trace.traced.position if beside is not None and is_same else last
+    return beside.position if beside is not None and is_same else last
 
 
 def _raising(seen: list[Seen]) -> None:
@@ -292,15 +298,16 @@ def _raising(seen: list[Seen]) -> None:
             if instead:
                 _show_attribution(one, token or None, instead, ablate=effects)
             else:
-                _show_raising(_traced_again(one, token or None, effects=effects), one.choice.side)
+                _show_raising(_traced(one, token or None, effects=effects), one.choice.side)
 
 
-def _traced_again(one: Seen, token: str | None, *, effects: bool) -> TracePage:
+def _traced(one: Seen, token: str | None, *, effects: bool = False) -> TracePage:
+    """The trace of the chosen cell's position."""
     choice = one.choice
     return trace_of(
         choice.model,
         choice.prompt,
-        position=one.trace.traced.position,
+        position=one.position,
         lens=choice.lens,
         corpus=choice.corpus,
         token=token,
@@ -316,7 +323,7 @@ def _show_attribution(one: Seen, toward: str | None, instead: str, *, ablate: bo
         choice.prompt,
         toward=toward,
         instead=instead,
-        position=one.trace.traced.position,
+        position=one.position,
         corpus=choice.corpus,
         ablate=ablate,
     )
@@ -343,15 +350,19 @@ def _show_raising(page: TracePage, side: str) -> None:
 
 
 def _acting(one: Seen) -> list[str]:
-    """Dominant neurons of the cell whose coefficient is not 0, those that raise the predicted token most first."""
-    neurons = one.trace.neurons.filter((pl.col("layer") == one.layer) & (pl.col("coefficient") != 0))
-    return list(neurons.sort("centred_final", descending=True).get_column("address"))
+    """Dominant neurons of the cell whose coefficient is not 0: the one that is looked into, then what adds most."""
+    neurons = one.grid.neurons.filter(
+        (pl.col("layer") == one.layer) & (pl.col("position") == one.position) & (pl.col("coefficient") != 0)
+    )
+    addresses = list(neurons.sort("centred_final", descending=True).get_column("address"))
+    inspected = f"{one.choice.model}/{address_value(f'inspect{one.choice.side}')}"
+    return sorted(addresses, key=lambda address: address != inspected)
 
 
 def _every_layer(one: Seen) -> None:
     """The layers, and the states where there are any, at the position that is looked at."""
-    page, side = one.trace, one.choice.side
-    with st.expander(f"Every layer of {plain(page.model)} at position {page.traced.position}"):
+    page, side = _traced(one, None), one.choice.side
+    with st.expander(f"Every layer of {plain(page.model)} at position {one.position}"):
         st.markdown(plain(page.summary))
         for section in (one for one in page.sections() if one.title in ("layers", "states")):
             name = f"trace_{section.title}{side}"

@@ -190,11 +190,14 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
     person.open("trace", model=LARGE, model2=SMALL)
     grids = person.page.get_by_role("grid")
     expect(grids).to_have_count(2)
+    chosen = person.page.locator(".pane h2").first
     cell = grids.first.get_by_role("button", name="layer 1, position 2")
     cell.hover()
     expect(person.page.locator(".tip").first).to_contain_text("layer 1, position 2")
+    # With what it predicts hovering tells its strongest neurons.
+    expect(person.page.locator(".tip").first.locator(".strongest span").first).to_contain_text("L1N")
     cell.click()
-    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
+    expect(chosen).to_contain_text("Layer 1, position 2, after")
     person.settle()
     assert "layer=1" in person.page.url
     assert "position=2" in person.page.url
@@ -203,16 +206,83 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
     # By keys: to the cell above, which is the next layer.
     cell.press("ArrowUp")
     person.page.keyboard.press("Enter")
-    expect(person.page.get_by_text(re.compile("^Layer 2, position 2, after"))).to_be_visible()
+    expect(chosen).to_contain_text("Layer 2, position 2, after")
     person.settle()
     person.page.go_back()
-    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
+    expect(chosen).to_contain_text("Layer 1, position 2, after")
     person.settle()
-    person.page.locator("a.nt-row").first.click()
+    person.page.locator(".pane .neuron").first.click()
+    person.page.get_by_role("link", name="Open its page").click()
     person.arrive(f"{LARGE}/L1N")
     person.page.go_back()
     person.arrive("Trace")
-    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
+    expect(chosen).to_contain_text("Layer 1, position 2, after")
+
+
+def test_what_is_hovered_links_the_grid_and_the_list_without_the_server(person: Visitor) -> None:
+    person.open("trace", model=LARGE, prompt="The capital of France is", layer="3", position="4")
+    page = person.page
+    expect(page.locator(".pane tr[data-place]")).to_have_count(10)
+    # A neuron marks the cells of its layer in which it is among the strongest.
+    page.locator(".pane tr[data-place]").first.hover()
+    marked = page.locator("[role=grid] button.linked")
+    expect(marked.first).to_have_attribute("aria-label", re.compile("^layer 3, "))
+    expect(page.locator(".hint")).to_have_text(re.compile(r"^L3N\d+: among the 5 strongest at \d of \d positions$"))
+    assert marked.count() == int(page.locator(".hint").inner_text().split(" at ")[1].split()[0])
+    # A cell of that layer marks its neurons in the list; of another layer there are none.
+    page.get_by_role("grid").get_by_role("button", name="layer 3, position 4").hover()
+    expect(page.locator(".pane tr.linked")).to_have_count(5)
+    expect(marked).to_have_count(0)
+    page.get_by_role("grid").get_by_role("button", name="layer 2, position 4").hover()
+    expect(page.locator(".pane tr.linked")).to_have_count(0)
+    # The order is another one at once, and the address holds it.
+    shares = page.locator(".pane tr[data-place] .neuron").all_inner_texts()
+    page.locator(".pane .sort").nth(1).click()
+    added = [float(text) for text in page.locator(".pane tr[data-place] td:nth-child(4)").all_inner_texts()]
+    assert added == sorted(added, reverse=True)
+    assert sorted(page.locator(".pane tr[data-place] .neuron").all_inner_texts()) == sorted(shares)
+    page.wait_for_url("**by=adds**")
+
+
+def test_a_click_on_a_cell_leaves_the_rest_of_the_page_as_it_is(person: Visitor) -> None:
+    person.open("trace", model=LARGE, prompt="The capital of France is")
+    page = person.page
+    # Whatever the page draws anew loses a mark that only the browser knows of.
+    page.evaluate("document.querySelector('h1').parentElement.dataset.mark = 'same'")
+    runs = page.evaluate(
+        """() => { window.runs = 0; new MutationObserver(() => window.runs++).observe(
+            document.querySelector('.nt-above'), {childList: true, subtree: true, attributes: true}); return 0 }"""
+    )
+    page.get_by_role("grid").get_by_role("button", name="layer 1, position 2").click()
+    # At once, whatever the server does meanwhile.
+    assert page.locator(".pane h2").inner_text().startswith("Layer 1, position 2, after")
+    page.wait_for_url("**position=2**")
+    person.settle()
+    expect(page.locator(".pane tr[data-place]")).to_have_count(10)
+    assert page.evaluate("window.runs") == runs
+    assert page.evaluate("document.querySelector('h1').parentElement.dataset.mark") == "same"
+    page.reload()
+    person.settle()
+    assert page.locator(".pane h2").inner_text().startswith("Layer 1, position 2, after")
+
+
+def test_a_long_prompt_fits_the_window(person: Visitor) -> None:
+    words = "the house near the river was quiet and children went to school " * 3
+    person.open("trace", model=LARGE, prompt=words.strip())
+    page = person.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.get_by_role("grid")).to_be_visible()
+    assert page.locator(".room [role=grid] tr").first.locator("button").count() > 30
+    box = page.evaluate(
+        """() => { const host = [...document.querySelectorAll('*')].find(one => one.shadowRoot?.querySelector('.room'));
+            const root = host.shadowRoot, at = name => root.querySelector(name).getBoundingClientRect().toJSON();
+            const scroll = root.querySelector('.scroll');
+            return {grid: at('.room [role=grid]'), pane: at('.pane'), over: scroll.scrollWidth - scroll.clientWidth} }"""
+    )
+    assert box["over"] <= 1
+    assert box["grid"]["bottom"] <= 900
+    assert box["pane"]["left"] >= box["grid"]["right"]
+    assert box["pane"]["right"] <= 1440
 
 
 def test_a_neuron_that_nobody_listed_is_switched_in_a_trace(person: Visitor) -> None:

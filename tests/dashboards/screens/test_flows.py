@@ -26,7 +26,7 @@ def path_of(person: Visitor) -> str:
 
 
 def test_a_prompt_a_cell_and_a_neuron_that_is_switched_off(person: Visitor) -> None:
-    """From the first page: the prompt, one click on a cell, one on Run."""
+    """From the first page: the prompt, and a click each on a cell, a neuron and its switch."""
     person.open()
     assert person.title() == "Ask"
     fill(person, "Word, prompt or address", "The capital of France is")
@@ -34,11 +34,17 @@ def test_a_prompt_a_cell_and_a_neuron_that_is_switched_off(person: Visitor) -> N
     grid = person.page.get_by_role("grid")
     expect(grid).to_be_visible()
     person.page.locator("[role=grid] button").nth(2).click()
-    person.settle()
-    assert {"layer", "position"} <= asked_of(person).keys()
-    person.page.get_by_role("button", name="Run").click()
-    expect(person.page.get_by_text(" set to 0").first).to_be_visible()
-    assert asked_of(person)["set"] == ["0"]
+    person.page.locator(".pane .neuron").first.click()
+    person.page.get_by_role("button", name="Switch it o").click()
+    written = person.page.locator(".written")
+    expect(written).to_have_count(3)
+    expect(written.first).to_contain_text("Untouched")
+    expect(written.nth(1)).to_contain_text("With it switched")
+    expect(person.page.locator(".switched")).to_contain_text(" set to ")
+    assert {"layer", "position", "inspect", "switch", "set"} <= asked_of(person).keys()
+    person.page.get_by_role("button", name="Leave it as it is").click()
+    expect(written).to_have_count(0)
+    assert "switch" not in asked_of(person)
     person.shoot("way-0-asked")
     # The first page has the grid now, and its cells lead back.
     person.page.get_by_role("link", name="Ask", exact=True).first.click()
@@ -95,7 +101,8 @@ def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
     person.settle()
     assert (asked_of(person)["layer"], asked_of(person)["position"]) == (["1"], ["2"])
     expect(person.page.get_by_text(CELL)).to_be_visible()
-    person.page.locator("a.nt-link[href^='/neuron']").first.click()
+    person.page.locator(".pane .neuron").first.click()
+    person.page.get_by_role("link", name="Open its page").click()
     person.arrive(f"{SMALL}/L1N")
     person.page.go_back()
     person.arrive("Trace")

@@ -1,7 +1,6 @@
 """Pages that read weights: Trace with its grids, cells and states, and Search by exact score."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,15 +77,46 @@ def test_a_grid_is_what_the_model_says_and_a_cell_its_neurons(page: Callable[...
         for position, cell in enumerate(row["cells"]):
             wanted = expected.cell(row["number"], position)
             assert (cell["shown"], cell["probability"]) == (visible(wanted["predicted"]), wanted["probability"])
-    traced = door.trace("tiny", "one two three", position=2)
-    shown = "".join(str(one.proto.body) for one in opened.get("html"))
-    for row in traced.neurons.to_dicts():
-        # Those of the other layer are not listed.
-        assert (f"/neuron?neuron={row['address']}" in shown) == (row["layer"] == 0)
-    assert "Layer 0, position 2, after " in "".join(said(one.value) for one in opened.markdown)
+    traced = door.trace("tiny", "one two three", position=2).neurons.filter(layer=0)
+    cell = grid["cell"]
+    assert [row["place"] for row in cell["rows"]] == [f"L0N{neuron}" for neuron in traced["neuron"]]
+    assert [row["added"] for row in cell["rows"]] == pytest.approx(traced["centred_final"].to_list(), abs=1e-4)
+    assert cell["title"].startswith("Layer 0, position 2, after ")
+    assert cell["inspected"] is None
     # Of no statement: the model ran for it, so that there is no SQL behind it either.
     assert charts(opened) == []
     assert downloads(opened) == ["CSV", "Parquet"] * 4
+
+
+def test_a_neuron_of_a_cell_has_its_lists_and_a_switch(page: Callable[..., AppTest], path: Path) -> None:
+    asked = {"model": "other", "prompt": "one two three", "layer": "1", "position": "2"}
+    (grid,) = grids(page(path, "trace", **asked))
+    place = next(row["place"] for row in grid["cell"]["rows"] if row["coefficient"])
+    opened = page(path, "trace", **asked, inspect=place)
+    assert not opened.exception
+    inspected = grids(opened)[0]["cell"]["inspected"]
+    assert (inspected["place"], inspected["href"]) == (place, f"/neuron?neuron=other/{place}")
+    assert inspected["switches"] == [["Switch it off", 0]]
+    assert inspected["switched"] is None
+    expected = neurothek.open(path).neuron(f"other/{place}")
+    sides = [expected.tokens.filter(side=side).sort("rank")["token"] for side in ("promoted", "suppressed")]
+    assert [[one["token"] for one in tokens] for _, tokens in inspected["lists"]] == [
+        [visible(token) for token in side.head(10)] for side in sides
+    ]
+    # The form below is about that neuron, too.
+    assert opened.selectbox[-1].value == f"other/{place}"
+    switched = page(path, "trace", **asked, inspect=place, switch=f"other/{place}", set="0")
+    assert not switched.exception
+    told = grids(switched)[0]["cell"]["inspected"]
+    assert told["switches"] == [["Leave it as it is", None]]
+    assert f"other/{place} set to 0 at every position" in told["switched"]["sentence"]
+    assert [name for name, _ in told["switched"]["texts"]] == [
+        "Untouched",
+        "With it switched",
+        "With a random neuron switched",
+    ]
+    # A neuron that is none of the cell's is looked into nowhere.
+    assert grids(page(path, "trace", **asked, inspect="L0N0"))[0]["cell"]["inspected"] is None
 
 
 def test_without_a_cell_it_is_where_the_last_prediction_settles(page: Callable[..., AppTest], path: Path) -> None:
@@ -140,7 +170,7 @@ def test_two_models_stand_side_by_side_and_the_address_keeps_both(page: Callable
 
 
 def test_a_long_prompt_is_shown_from_its_end(page: Callable[..., AppTest], path: Path) -> None:
-    prompt = "one two three " * 15
+    prompt = "one two three " * 20
     n = len(neurothek.open(path).trace_grid("tiny", prompt).tokens)
     assert n > MOST_POSITIONS
     opened = page(path, "trace", model="tiny", prompt=prompt)
@@ -159,7 +189,7 @@ def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[.
     cell = grids(through)[0]["rows"][1]["cells"][1]
     assert cell["probability"] == expected.cell(0, 1)["probability"]
     other = page(path, "trace", model="other", prompt="one two three")
-    assert [one.key for one in other.toggle] == ["by", "effects"]
+    assert [one.key for one in other.toggle] == ["effects"]
 
 
 def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_each(
@@ -212,14 +242,20 @@ def test_one_token_instead_of_another_is_attributed(page: Callable[..., AppTest]
 
 
 def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppTest], path: Path) -> None:
-    opened = page(path, "trace", model="other", prompt="one two three", layer="1", position="2")
-    by_sum = opened.toggle(key="by").set_value(True).run()
-    assert not by_sum.exception
-    assert "adds" in by_sum.query_params["by"]
-    neurons = neurothek.open(path).trace("other", "one two three", position=2).neurons.filter(layer=1)
-    expected = [row["address"] for row in sorted(neurons.to_dicts(), key=lambda row: -row["centred_final"])]
-    (table,) = [one.proto.body for one in by_sum.get("html") if '<table class="nt-cell">' in one.proto.body]
-    assert re.findall(r"neuron=(other/L1N\d+)", table) == expected
+    asked = {"model": "other", "prompt": "one two three", "layer": "1", "position": "2"}
+    assert grids(page(path, "trace", **asked))[0]["cell"]["order"] == "share"
+    assert grids(page(path, "trace", **asked, by="adds"))[0]["cell"]["order"] == "adds"
+    # Of a token that was typed the list tells what its neurons add to that.
+    door = neurothek.open(path)
+    said_there = door.trace("other", "one two three", position=2, top=20).layers["after"].to_list()
+    word = next(visible(token) for tokens in said_there for token in tokens if token.strip().isalpha())
+    cell = grids(page(path, "trace", **asked, token=word))[0]["cell"]
+    expected = door.trace("other", "one two three", position=2, token=word).neurons.filter(layer=1)
+    assert [row["added"] for row in cell["rows"]] == pytest.approx(expected["centred_token"].to_list(), abs=1e-4)
+    assert f"adds to {word}" in [name for _, name, _ in cell["columns"]]
+
+
+def test_a_lens_whose_matrices_are_gone_says_how_to_make_them(page: Callable[..., AppTest], path: Path) -> None:
     next(path.parent.rglob("0001-*.safetensors")).unlink()
     (error,) = page(path, "trace", model="tiny", prompt="one two three four", lens="mat").error
     assert "recreate it with" in said(error.value)

@@ -1,6 +1,7 @@
 """The answer `trace_grid`: cells with their tokens' texts, where a prediction settles, and the whole as a table."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.problems import Invalid, NeurothekError, NotFound, NotMeasured
 from neurothek.catalog.spelling import visible
-from neurothek.queries.trace.grid import CELL_COLUMNS, GridPage
+from neurothek.queries.trace.grid import CELL_COLUMNS, CELL_NEURON_COLUMNS, GridPage
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences
@@ -55,6 +56,27 @@ def test_cells_say_what_traces_of_each_position_say(door: Neurothek, page: GridP
             assert cell["final_rank"] == layer["final_rank_after"]
 
 
+def test_neurons_of_cells_are_the_dominant_ones_of_traces(door: Neurothek, page: GridPage) -> None:
+    assert page.neurons.is_empty()
+    assert "neurons" not in page.data()
+    found = door.trace_grid("tiny", PROMPT, dominant=10, most=3)
+    assert dict(found.neurons.schema) == dict(CELL_NEURON_COLUMNS)
+    assert found.cells.equals(page.cells.filter(pl.col("position") >= found.first))
+    exact = ["layer", "rank", "neuron", "address", "writes", "frequency", "kind", "n_tokens_seen", "corpus"]
+    for position in range(found.first, len(page.tokens)):
+        listed, traced = found.neurons.filter(position=position), door.trace("tiny", PROMPT, position=position).neurons
+        assert listed.select(exact).equals(traced.select(exact))
+        for name in ("coefficient", "share", "centred_final"):
+            assert listed[name].to_list() == pytest.approx(traced[name].to_list(), rel=1e-3, abs=1e-5)
+    assert found.data()["neurons"].equals(found.neurons)
+    few = door.trace_grid("tiny", PROMPT, dominant=2, most=3).neurons
+    assert few.equals(found.neurons.filter(pl.col("rank") <= 2))
+    # A layer has no more than all.
+    assert door.trace_grid("tiny", PROMPT, dominant=99, most=1).neurons.height == 3 * 32
+    with pytest.raises(Invalid, match="give 0 or more"):
+        door.trace_grid("tiny", PROMPT, dominant=-1)
+
+
 def test_where_a_prediction_settles_is_counted_from_the_end(page: GridPage) -> None:
     ranks = {0: [3, 1, 1], 1: [1, 2, 1], 2: [1, 1, 1], 3: [9, 9, 1]}
     made_up = page.cells.with_columns(
@@ -62,7 +84,7 @@ def test_where_a_prediction_settles_is_counted_from_the_end(page: GridPage) -> N
         .map_elements(lambda one: ranks[one["position"]][one["layer"]], return_dtype=pl.Int32)
         .alias("final_rank")
     )
-    of_ranks = GridPage(page.model, "id", page.tokens, 0, made_up)
+    of_ranks = replace(page, lens="id", first=0, cells=made_up)
     assert [of_ranks.settled(position) for position in range(4)] == [1, 2, 0, 2]
 
 

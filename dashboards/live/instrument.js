@@ -1,0 +1,415 @@
+// A prompt as a grid of layers by positions, and beside it the neurons of the chosen cell: hovering links the two, and a
+// click shows at once what came with the grid. Texts are set as text, never as HTML.
+const make = (kind, text, name) => {
+  const node = document.createElement(kind);
+  if (text !== undefined && text !== null) node.textContent = text;
+  if (name) node.className = name;
+  return node;
+};
+
+const press = (text, name, onclick) => Object.assign(make("button", text, name), { type: "button", onclick });
+
+const link = (text, href, name = "") => {
+  const node = make("a", text, `nt-link ${name}`.trim());
+  node.href = href;
+  node.target = "_self";
+  return node;
+};
+
+const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
+const signed = (number, digits) => `${number < 0 ? "-" : "+"}${Math.abs(number).toFixed(digits)}`;
+
+const GAP = 2, PANE = 480, WORD = 33, LEAST = 9, HOVERED = 5; // pixels; pixels; pixels; pixels; neurons of a cell
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const placeOf = (data, i, j) =>
+  `layer ${data.rows[i].number}, position ${data.columns[j].position}, after ${data.columns[j].token}`;
+
+// Neurons of a cell: [neuron, share, activation, what it adds]; what each writes depends on the activation's sign.
+const neuronsOf = (data, i, j) =>
+  (data.rows[i].cells[j].neurons ?? []).map(([neuron, share, coefficient, added]) => {
+    const written = data.writes?.[data.rows[i].number]?.[coefficient < 0 ? `-${neuron}` : neuron] ?? [];
+    return {
+      neuron, share, coefficient, added, frequency: null, kind: null,
+      place: `L${data.rows[i].number}N${neuron}`,
+      writes: coefficient ? written.map((token) => ({ token })) : [],
+    };
+  });
+
+function tipOf(data, i, j) {
+  const cell = data.rows[i].cells[j];
+  const lines = [make("div", placeOf(data, i, j), "place")];
+  for (const [token, share] of cell.tokens) {
+    const row = make("div", undefined, "row");
+    const bar = make("i");
+    bar.style.width = `${Math.max(1, 60 * share)}px`;
+    row.append(make("b", token), bar, make("span", percent(share)));
+    lines.push(row);
+  }
+  for (const note of cell.notes) lines.push(make("div", note, "note"));
+  const neurons = neuronsOf(data, i, j);
+  if (neurons.length) {
+    const table = make("div", undefined, "strongest");
+    for (const one of neurons) {
+      const tokens = one.writes.slice(0, 3).map(({ token }) => token).join(" ");
+      const share = one.share === null ? "-" : percent(one.share);
+      table.append(make("span", one.place), make("span", share, "number"), make("b", tokens));
+    }
+    lines.push(make("div", "strongest neurons, share, what they write", "place"), table);
+  }
+  return lines;
+}
+
+function put(tip, x, y) {
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 14, window.innerWidth - width - 8))}px`;
+  tip.style.top = `${Math.max(4, y + 18 + height > window.innerHeight ? y - height - 12 : y + 18)}px`;
+}
+
+function buttonOf(data, i, j) {
+  const cell = data.rows[i].cells[j];
+  const button = press("", "cell");
+  button.append(make("span", cell.shown));
+  const opaque = Math.round(100 * cell.probability);
+  button.style.background = `color-mix(in srgb, ${data.shade} ${opaque}%, transparent)`;
+  button.classList.toggle("dark", cell.probability > 0.5);
+  button.classList.toggle("final", cell.is_final);
+  button.classList.toggle("changed", cell.is_changed);
+  button.classList.toggle("other", cell.is_other);
+  button.tabIndex = -1;
+  button.setAttribute("aria-label", `${placeOf(data, i, j)}: ${cell.shown} ${percent(cell.probability)}`);
+  return button;
+}
+
+function drawGrid(bench, data) {
+  const table = make("table");
+  table.setAttribute("role", "grid");
+  table.setAttribute("aria-label", data.label);
+  bench.heads = [];
+  bench.buttons = data.rows.map((row, i) => {
+    const line = make("tr");
+    const head = make("th", row.number);
+    head.prepend(make("span", "layer "));
+    bench.heads.push(head);
+    line.append(head);
+    const buttons = row.cells.map((_, j) => buttonOf(data, i, j));
+    for (const button of buttons) {
+      const field = make("td");
+      field.append(button);
+      line.append(field);
+    }
+    table.append(line);
+    return buttons;
+  });
+  const prompt = make("tr", undefined, "prompt");
+  prompt.append(make("th", "prompt"));
+  for (const column of data.columns) {
+    const field = make("td");
+    field.title = `position ${column.position}: ${column.token}`;
+    field.append(make("span", column.token), make("small", column.position));
+    prompt.append(field);
+  }
+  table.append(prompt);
+  const scroll = make("div", undefined, "scroll");
+  scroll.append(table);
+  const colours = make("i");
+  colours.style.background = `linear-gradient(to right, transparent, ${data.shade})`;
+  const key = make("div", undefined, "key");
+  key.append(make("span", "probability 0%"), colours, make("span", "100%"));
+  const grid = make("div", undefined, "grid");
+  grid.append(scroll, key);
+  bench.tip.hidden = true;
+  bench.pane = make("div", undefined, "pane");
+  bench.room.replaceChildren(grid, ...(data.cell ? [bench.pane] : []), bench.tip);
+  bench.room.style.setProperty("--layers", data.rows.length);
+  bench.room.style.setProperty("--contrast", data.contrast);
+  bench.room.style.setProperty("--shade", data.shade);
+  bench.scroll = scroll;
+  listen(bench);
+  fit(bench);
+}
+
+// As wide as the room beside the list allows: texts where they have room, else colours alone.
+function fit(bench) {
+  const { room, data } = bench;
+  const width = room.clientWidth;
+  if (!width) return;
+  const isBeside = data.cell && width >= 2 * PANE;
+  const free = (isBeside ? width - PANE - 28 : width) - (data.columns.length > 20 ? 46 : 66);
+  const each = Math.max(LEAST, Math.floor(free / data.columns.length) - GAP);
+  room.classList.toggle("beside", Boolean(isBeside));
+  room.classList.toggle("wordless", each < WORD);
+  room.style.setProperty("--cell", `${each < WORD ? each : Math.min(each, 120)}px`);
+}
+
+function focusOn(bench, [i, j]) {
+  for (const one of bench.buttons.flat()) one.tabIndex = -1;
+  bench.buttons[i][j].tabIndex = 0;
+}
+
+function mark(bench, place) {
+  for (const one of bench.buttons.flat()) one.removeAttribute("aria-pressed");
+  for (const head of bench.heads) head.classList.remove("chosen");
+  bench.chosen = place;
+  if (!place) return;
+  bench.buttons[place[0]][place[1]].setAttribute("aria-pressed", "true");
+  bench.heads[place[0]].classList.add("chosen");
+  focusOn(bench, place);
+}
+
+// What a hovered cell has in the list, and a hovered neuron of the list in the grid.
+function linkCell(bench, i, j) {
+  const among = new Set(neuronsOf(bench.data, i, j).map((one) => one.place));
+  for (const row of bench.pane.querySelectorAll("tr[data-place]"))
+    row.classList.toggle("linked", among.has(row.dataset.place));
+}
+
+function linkNeuron(bench, one) {
+  for (const button of bench.buttons.flat()) button.classList.remove("linked");
+  for (const head of bench.heads) head.classList.remove("linked");
+  const hint = bench.pane.querySelector(".hint");
+  if (!one || !bench.chosen) {
+    if (hint) hint.textContent = "";
+    return;
+  }
+  const i = bench.chosen[0];
+  let n = 0;
+  bench.data.rows[i].cells.forEach((cell, j) => {
+    const isAmong = (cell.neurons ?? []).some(([neuron]) => neuron === one.neuron);
+    bench.buttons[i][j].classList.toggle("linked", isAmong);
+    n += isAmong;
+  });
+  bench.heads[i].classList.add("linked");
+  if (hint)
+    hint.textContent = `${one.place}: among the ${HOVERED} strongest at ${n} of ${bench.data.columns.length} positions`;
+}
+
+function choose(bench, i, j) {
+  mark(bench, [i, j]);
+  bench.tip.hidden = true;
+  bench.pending = [i, j];
+  if (bench.data.cell) drawPane(bench, provisional(bench, i, j));
+  bench.send("cell", [bench.data.rows[i].number, bench.data.columns[j].position]);
+}
+
+function listen(bench) {
+  const { tip, data, buttons } = bench;
+  const tell = (i, j, x, y) => {
+    tip.replaceChildren(...tipOf(data, i, j));
+    put(tip, x, y);
+    linkCell(bench, i, j);
+  };
+  const leave = () => {
+    tip.hidden = true;
+    for (const row of bench.pane.querySelectorAll("tr.linked")) row.classList.remove("linked");
+  };
+  buttons.forEach((row, i) =>
+    row.forEach((button, j) => {
+      if (data.is_fixed) button.style.cursor = "default";
+      else button.onclick = () => choose(bench, i, j);
+      button.onpointerenter = (event) => tell(i, j, event.clientX, event.clientY);
+      button.onpointermove = (event) => put(tip, event.clientX, event.clientY);
+      button.onpointerleave = leave;
+      button.onfocus = () => {
+        if (!button.matches(":focus-visible")) return;
+        const { right, bottom } = button.getBoundingClientRect();
+        tell(i, j, right - 14, bottom - 14);
+      };
+      button.onblur = leave;
+      button.onkeydown = (event) => {
+        const step = STEPS[event.key];
+        const next = step && buttons[i + step[0]]?.[j + step[1]];
+        if (!next) return;
+        event.preventDefault();
+        focusOn(bench, [i + step[0], j + step[1]]);
+        next.focus();
+      };
+    }),
+  );
+}
+
+// A chosen cell before the server has told more of it: what came with the grid.
+function provisional(bench, i, j) {
+  const { data } = bench;
+  const cell = data.rows[i].cells[j];
+  const { position, token } = data.columns[j];
+  return {
+    ...data.cell,
+    title: `Layer ${data.rows[i].number}, position ${position}, after “${token}”`,
+    sentence: `Predicts “${cell.shown}” (${percent(cell.probability)}).`,
+    note: "",
+    columns: data.cell.columns.map(([key, text, title]) =>
+      [key, key === "adds" ? `adds to ${data.rows[0].cells[j].shown}` : text, title]),
+    rows: neuronsOf(data, i, j),
+    links: [],
+    inspected: null,
+  };
+}
+
+function headOf(bench, cell, key, text, title) {
+  const head = make("th");
+  head.title = title;
+  if (!["share", "adds"].includes(key)) {
+    head.textContent = text;
+    return head;
+  }
+  const isFirst = cell.order === key;
+  head.setAttribute("aria-sort", isFirst ? "descending" : "none");
+  const button = press(isFirst ? `${text} ▾` : text, "sort", () => {
+    cell.order = key;
+    drawPane(bench, cell);
+    bench.pane.querySelector("th[aria-sort=descending] button")?.focus();
+    bench.send("order", key);
+  });
+  head.append(button);
+  return head;
+}
+
+function rowOf(bench, cell, one, widest) {
+  const row = make("tr");
+  row.dataset.place = one.place;
+  const isOpen = cell.inspected?.place === one.place;
+  row.classList.toggle("open", isOpen);
+  const name = make("td");
+  const button = press(one.place, "neuron", () => {
+    cell.inspected = isOpen ? null : { place: one.place, is_waited_for: true };
+    drawPane(bench, cell);
+    bench.pane.querySelector(`tr[data-place="${one.place}"] button`)?.focus();
+    bench.send("neuron", isOpen ? "" : one.place);
+  });
+  button.setAttribute("aria-expanded", String(isOpen));
+  button.title = [one.kind, "click for its contexts and lists"].filter(Boolean).join("; ");
+  name.append(button);
+  const share = make("td", undefined, "number");
+  const bar = make("i");
+  bar.style.width = `${Math.max(1, (28 * (one.share ?? 0)) / widest)}px`;
+  share.append(bar, document.createTextNode(one.share === null ? "-" : `${(100 * one.share).toFixed(1)}%`));
+  const words = make("td", undefined, "words");
+  for (const { token, href, is_pale } of one.writes)
+    words.append(href ? link(token, href, is_pale ? "token pale" : "token") : make("span", token, "token"));
+  row.append(
+    name, share,
+    make("td", one.coefficient.toFixed(one.coefficient > -100 && one.coefficient < 100 ? 2 : 0), "number"),
+    make("td", one.added === null ? "-" : signed(one.added, 2), "number"),
+    words,
+    make("td", one.frequency === null ? "-" : `${(100 * one.frequency).toFixed(1)}%`, "number often"),
+  );
+  row.onpointerenter = () => linkNeuron(bench, one);
+  row.onpointerleave = () => linkNeuron(bench, null);
+  button.onfocus = () => linkNeuron(bench, one);
+  button.onblur = () => linkNeuron(bench, null);
+  return row;
+}
+
+function tableOf(bench, cell) {
+  const table = make("table", undefined, "list");
+  table.setAttribute("aria-label", `Neurons of the cell: ${cell.title}`);
+  const head = make("tr");
+  for (const [key, text, title] of cell.columns) {
+    const field = headOf(bench, cell, key, text, title);
+    if (key === "writes") field.className = "words";
+    if (key === "frequency") field.className = "often";
+    head.append(field);
+  }
+  const rows = [...cell.rows];
+  if (cell.order === "adds") rows.sort((one, other) => other.added - one.added);
+  const widest = Math.max(...rows.map((one) => one.share ?? 0), 1e-9);
+  const start = make("thead"), body = make("tbody");
+  start.append(head);
+  body.append(...rows.map((one) => rowOf(bench, cell, one, widest)));
+  table.append(start, body);
+  return table;
+}
+
+function windowOf(context) {
+  const line = make("div", undefined, "window");
+  const text = make("p");
+  for (const [token, alpha, isPlace] of context.tokens) {
+    const part = make(isPlace ? "b" : "span", token);
+    const colour = alpha < 0 ? "var(--contrast)" : "var(--shade)";
+    if (alpha) part.style.background = `color-mix(in srgb, ${colour} ${Math.round(60 * Math.abs(alpha))}%, transparent)`;
+    text.append(part);
+  }
+  line.append(make("span", context.activation, "number"), text);
+  if (context.copies) line.append(make("span", `+${context.copies}`, "copies"));
+  return line;
+}
+
+function inspectedOf(bench, inspected) {
+  const part = make("section", undefined, "inspected");
+  part.setAttribute("aria-label", `Contexts and lists of ${inspected.place}`);
+  if (inspected.is_waited_for) {
+    part.append(make("p", `${inspected.place} ...`, "muted"));
+    return part;
+  }
+  const line = make("div", undefined, "line");
+  line.append(make("b", inspected.place));
+  for (const [text, value] of inspected.switches)
+    line.append(press(text, "switch", (event) => {
+      event.target.disabled = true;
+      event.target.textContent = "Running the model ...";
+      bench.send("switch", [inspected.place, value]);
+    }));
+  line.append(link("Open its page", inspected.href));
+  part.append(line);
+  if (inspected.switched) {
+    for (const [name, text] of inspected.switched.texts) {
+      const written = make("p", undefined, "written");
+      written.append(make("span", `${name} `, "muted"), make("q", text));
+      part.append(written);
+    }
+    part.append(make("p", inspected.switched.sentence, "switched"));
+  }
+  if (inspected.sentence) part.append(make("p", inspected.sentence));
+  for (const [name, tokens] of inspected.lists) {
+    const list = make("p", undefined, "tokens");
+    list.append(make("span", `${name} `, "muted"));
+    for (const { token, href } of tokens) list.append(link(token, href, "token"));
+    part.append(list);
+  }
+  for (const context of inspected.contexts) part.append(windowOf(context));
+  return part;
+}
+
+function drawPane(bench, cell) {
+  bench.cell = cell;
+  const links = make("p", undefined, "promoters");
+  if (cell.links.length) {
+    links.append(make("span", "Search for the neurons that promote ", "muted"));
+    for (const { token, href } of cell.links) links.append(link(token, href, "token"));
+  }
+  bench.pane.replaceChildren(
+    make("h2", cell.title),
+    make("p", cell.sentence, "sentence"),
+    tableOf(bench, cell),
+    make("p", "", "hint"),
+    ...(cell.note ? [make("p", cell.note, "muted")] : []),
+    ...(cell.inspected ? [inspectedOf(bench, cell.inspected)] : [links]),
+  );
+}
+
+export default function (component) {
+  const { parentElement, data, setTriggerValue } = component;
+  const room = parentElement.querySelector(".room");
+  const bench = (room.bench ??= { room, tip: Object.assign(make("div", undefined, "tip"), { hidden: true }) });
+  bench.send = setTriggerValue;
+  const isNew = bench.key !== data.key || Boolean(bench.data?.cell) !== Boolean(data.cell);
+  bench.data = data;
+  if (isNew) {
+    bench.key = data.key;
+    bench.pending = null;
+    drawGrid(bench, data);
+    bench.watch ??= new ResizeObserver(() => fit(bench));
+    bench.watch.observe(room);
+    focusOn(bench, [0, data.columns.length - 1]);
+  }
+  // Of two quick clicks the answer to the first comes when the second is shown.
+  if (bench.pending && String(bench.pending) !== String(data.selected)) return;
+  bench.pending = null;
+  if (isNew || String(bench.chosen) !== String(data.selected)) mark(bench, data.selected);
+  if (data.cell) drawPane(bench, data.cell);
+  const chosen = data.selected && bench.buttons[data.selected[0]][data.selected[1]];
+  // The end of a long prompt is what it is about.
+  if (isNew && chosen) bench.scroll.scrollLeft = Math.max(0, chosen.offsetLeft - bench.scroll.clientWidth / 2);
+}
