@@ -275,9 +275,11 @@ def test_a_long_prompt_fits_the_window(person: Visitor) -> None:
     assert page.locator(".room [role=grid] tr").first.locator("button").count() > 30
     box = page.evaluate(
         """() => { const host = [...document.querySelectorAll('*')].find(one => one.shadowRoot?.querySelector('.room'));
-            const root = host.shadowRoot, at = name => root.querySelector(name).getBoundingClientRect().toJSON();
+            const root = host.shadowRoot;
+            const at = name => root.querySelector(name).getBoundingClientRect().toJSON();
             const scroll = root.querySelector('.scroll');
-            return {grid: at('.room [role=grid]'), pane: at('.pane'), over: scroll.scrollWidth - scroll.clientWidth} }"""
+            const over = scroll.scrollWidth - scroll.clientWidth;
+            return {grid: at('.room [role=grid]'), pane: at('.pane'), over} }"""
     )
     assert box["over"] <= 1
     assert box["grid"]["bottom"] <= 900
