@@ -29,6 +29,9 @@ BATCH_TOKENS = 4_096
 _BINS_PER_SD = 100
 """Sizes of z are counted to two decimals."""
 
+_HAIR = 1e-3
+"""Of a bin: more than float32 loses where z is below 100, and less than anybody sees."""
+
 
 def contrasted(
     transformer: Transformer,
@@ -59,30 +62,34 @@ def contrasted(
     watcher = progress or Silent()
     watcher.start("contrast", transformer.shape.n_layers)
     weights = difference_weights(shuffled_labels(len(a), len(b), n_shuffles + N_CONTROLS, seed=seed))
+    of_labelings = weights.float()
     # All in torch: what threads of another library's products do next to its own takes half of the time.
     tallied = torch.zeros(0, dtype=torch.int64)
-    of_layers, of_controls = [], []
+    of_layers, of_bins = [], []
     with torch.inference_mode():
         for activations in _activations(transformer, [*a, *b], positions):
-            z = standardized(activations, weights)
-            bins = _bins(z[~z[:, 0].isnan()])
-            tallied = _added(tallied, bins[:, 1 : 1 + n_shuffles].flatten().bincount())
-            of_controls.append(bins[:, 1 + n_shuffles :].to(torch.int32))
-            of_layers.append(torch.stack([activations[: len(a)].mean(0), activations[len(a) :].mean(0), z[:, 0]]))
+            scaled = standardized(activations, weights[:, 0])
+            bins = _bins(scaled.float().T @ of_labelings)
+            is_tested = ~scaled[0].isnan()
+            tallied = _added(tallied, bins[is_tested, 1 : 1 + n_shuffles].flatten().bincount())
+            of_bins.append(torch.cat([bins[:, :1], bins[:, 1 + n_shuffles :]], dim=1))
+            z = weights[:, 0] @ scaled
+            of_layers.append(torch.stack([activations[: len(a)].mean(0), activations[len(a) :].mean(0), z]))
             watcher.advance()
     watcher.finish()
     mean_a, mean_b, z_true = torch.cat(of_layers, dim=1)
     is_tested = ~z_true.isnan()
     above = _at_least(tallied)
     p, q = torch.full_like(z_true, torch.nan), torch.full_like(z_true, torch.nan)
-    p[is_tested] = above[_bins(z_true[is_tested]).clamp(max=len(tallied))]
+    of_true, *of_controls = torch.cat(of_bins)[is_tested].T.contiguous()
+    p[is_tested] = above[of_true.clamp(max=len(tallied))]
     q[is_tested] = benjamini_hochberg(p[is_tested])
     measured = {"mean_a": mean_a, "mean_b": mean_b, "z": z_true, "p": p, "q": q}
     return Contrasted(
         n_tokens_a=tuple(prompt.n_prefix for prompt in a),
         n_tokens_b=tuple(prompt.n_prefix for prompt in b),
         neurons=_neurons(transformer, measured),
-        n_significant_shuffled=tuple(n_significant(bins, above) for bins in torch.cat(of_controls).T.contiguous()),
+        n_significant_shuffled=tuple(n_significant(bins, above) for bins in of_controls),
     )
 
 
@@ -108,25 +115,28 @@ def difference_weights(labels: Bool[np.ndarray, "labelings prompts"]) -> Float[T
 
 
 def standardized(
-    activations: Float[Tensor, "prompts units"], weights: Float[Tensor, "prompts labelings"]
-) -> Float[Tensor, "units labelings"]:
-    """[units labelings] differences of means in standard deviations of the difference over all labelings.
+    activations: Float[Tensor, "prompts units"], weights: Float[Tensor, " prompts"]
+) -> Float[Tensor, "prompts units"]:
+    """[prompts units] activations less their mean, in standard deviations of a difference of means over all labelings.
 
-    Over all of them its mean is 0 and its variance s^2 (1 / n_a + 1 / n_b), s^2 that of a sample of all prompts.
+    Over all of them its mean is 0 and its variance s^2 (1 / n_a + 1 / n_b), s^2 that of a sample of all prompts. The
+    weights of a labeling make z of what is returned.
 
     Args:
         activations: float64, of one layer.
-        weights: float64, of the true labels, then of shuffled ones.
+        weights: float64, of a labeling.
 
     Returns:
         Nan for a unit whose activation is the same on all prompts.
     """
-    differences = activations.T @ weights
+    centered = activations - activations.mean(0)
+    # torch's own std along the first of two dimensions takes longer than all labelings' products.
+    variance = centered.square().sum(0) / (len(activations) - 1)
     # Weights are 1 / n_a or -1 / n_b: the sum of their squares is 1 / n_a + 1 / n_b.
-    spread = activations.std(0, correction=1) * weights[:, 0].square().sum().sqrt()
+    spread = (variance * weights.square().sum()).sqrt()
     # Of equal activations rounding alone makes differences.
-    spread[(activations == activations[0]).all(0) | (spread == 0)] = torch.nan
-    return differences.div_(spread[:, None])
+    spread[(activations.amax(0) == activations.amin(0)) | (spread == 0)] = torch.nan
+    return centered.div_(spread)
 
 
 def benjamini_hochberg(p: Float[Tensor, " _"]) -> Float[Tensor, " _"]:
@@ -178,9 +188,10 @@ def _mean_over_own(seen: Seen) -> dict[str, Tensor]:
     return {"activations": torch.einsum("bt,btw->bw", weights, coefficients.float())}
 
 
-def _bins(z: Float[Tensor, "*_"]) -> Int[Tensor, "*_"]:
-    # One pass instead of three: as many numbers as there are units and shuffles.
-    return (z * _BINS_PER_SD).to(torch.int32).abs_()
+def _bins(z: Float[Tensor, "units labelings"]) -> Int[Tensor, "units labelings"]:
+    """[units labelings] int32 bins of the sizes of z, which is overwritten; of nan any number."""
+    # Equal z of two labelings are summed in two orders: a hair brings both into one bin.
+    return z.abs_().mul_(_BINS_PER_SD).add_(_HAIR).to(torch.int32)
 
 
 def _at_least(tallied: Int[Tensor, " bins"]) -> Float[Tensor, " bins_and_above"]:
