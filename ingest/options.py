@@ -47,6 +47,7 @@ class IngestOptions(TypedDict, total=False):
     baselines: bool
     positions: int
     scored: int
+    where: str | None
     neighbours: int
     clusters: int | Sequence[int]
     device: Device
@@ -79,6 +80,7 @@ _OF_QUERIES = {
     "random_sets",
     "steering",
     "single_neurons",
+    "scored_neurons",
     "contrasts",
     "corpus_id",
 }

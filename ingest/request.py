@@ -174,7 +174,8 @@ class IngestRequest:
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
         positions: positions of the text that the job universality compares activations at, the first of every domain.
-        scored: neurons of each layer that the job output_scores turns up.
+        scored: random neurons of each layer that the job output_scores turns up.
+        where: a condition on the view `neurons` that others meet which it turns up; of one model.
         neighbours: nearest tokens that the job projections keeps of each token; 0: none.
         clusters: numbers of clusters to ask for; none: the two of `neurothek.ingest.jobs.clusters.job.default_sizes`.
         device: where to compute.
@@ -194,6 +195,7 @@ class IngestRequest:
         random_sets: random sets of neurons that each intervention is compared with.
         steering: what the job continuations has changed models continue.
         single_neurons: layer and neuron of those that the job neuron_effects turns off one by one.
+        scored_neurons: layer and neuron of those that `where` keeps.
         contrasts: what the job contrasts has neurons tell apart.
     """
 
@@ -259,7 +261,13 @@ class IngestRequest:
         "--scored",
         least=1,
         metavar="N",
-        help="Neurons of each layer that the job output_scores turns up.",
+        help="Random neurons of each layer that the job output_scores turns up.",
+    )
+    where: str | None = _option(
+        None,
+        "--where",
+        metavar="SQL",
+        help="Neurons that it turns up besides: a condition on the columns of the view neurons, of one MODEL.",
     )
     neighbours: int = _option(
         DEFAULT_NEIGHBOURS,
@@ -314,4 +322,5 @@ class IngestRequest:
     random_sets: int = DEFAULT_RANDOM_SETS
     steering: Steering | None = None
     single_neurons: tuple[tuple[int, int], ...] = ()
+    scored_neurons: tuple[tuple[int, int], ...] = ()
     contrasts: tuple[Contrast, ...] = ()

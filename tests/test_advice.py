@@ -150,6 +150,9 @@ SITUATIONS: Mapping[str, Situation] = {
         lambda: shutil.copytree("other-weights", "my models/another"),
     ),
     "a pair without lists": Situation(("ingest", "mine", "bare", "--job", "counterparts")),
+    "a condition on a model without facts": Situation(
+        ("ingest", "mini-opt-0.7m", "--job", "output_scores", "--where", "layer = 0"),
+    ),
     "a pair on no common text": Situation(("ingest", "mine", "bare", "--job", "universality")),
     "a pair of one": Situation(("ingest", "mine", "mine", "--job", "counterparts")),
     "a name that is taken": Situation(("ingest", "mine=other-weights")),

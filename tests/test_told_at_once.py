@@ -60,6 +60,14 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "ingest: job": (("ingest", "mini-opt-2m", "--job", "activty"), "did you mean activity?"),
     "ingest: job, planned": (("ingest", "mini-opt-2m", "--job", "activty", "--plan"), "did you mean activity?"),
     "ingest: folder, planned": (("ingest", "./nowhere", "--plan"), "there is no model at './nowhere'"),
+    "ingest: where": (
+        ("ingest", "tiny-1m", "--job", "output_scores", "--where", "nonsense > 1"),
+        "there is no column nonsense in neurons",
+    ),
+    "ingest: where, another job": (
+        ("ingest", "tiny-1m", "--job", "entropy", "--where", "layer = 1"),
+        "add the job output_scores",
+    ),
     "ingest: corpus": (("ingest", "mini-opt-2m", "--corpus", "bultin"), "the warehouse has builtin"),
     "ingest: text": (("ingest", "mini-opt-2m", "--corpus", "a=/nowhere"), "nothing exists at /nowhere"),
     **{

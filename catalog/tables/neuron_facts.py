@@ -409,7 +409,7 @@ NEURON_FACTS = Table(
         "output_score": Column(
             DOUBLE,
             "(1 - rank / W) * probability of the most probable token that it promotes, once it is set to ten times its "
-            "largest activation; null where the job output_scores did not draw it.",
+            "largest activation; null where the job output_scores did not turn it up.",
             nullable=True,
             since=38,
             filling=_FILL_OUTPUT_SCORE,

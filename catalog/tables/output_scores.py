@@ -6,6 +6,7 @@ from neurothek.catalog.tables.table import (
     BIG,
     CORPUS,
     DOUBLE,
+    FLAG,
     FLOAT,
     INTEGER,
     LAYER,
@@ -22,8 +23,8 @@ N_OTHERS = 50
 
 OUTPUT_SCORES = Table(
     "output_scores",
-    "One row per model, corpus and sampled neuron: what becomes of the 20 tokens that it promotes when it is set to "
-    "ten times its largest activation at the last position of a neutral prompt (Arad et al. 2025).",
+    "One row per model, corpus and neuron that was drawn or chosen: what becomes of the 20 tokens it promotes when "
+    "it is set to ten times its largest activation at the last position of a neutral prompt (Arad et al. 2025).",
     scope="set_corpus",
     key=("layer", "neuron"),
     since=37,
@@ -64,6 +65,12 @@ OUTPUT_SCORES = Table(
             step=100 / pl.col("n_others"),
         ),
         "run_id": RUN,
+        "is_sampled": Column(
+            FLAG,
+            "Whether it is one of the random neurons of its layer; others were chosen by a condition.",
+            default="true",
+            since=40,
+        ),
     },
 )
 

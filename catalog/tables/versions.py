@@ -3,5 +3,5 @@
 FIRST = 28
 """The earliest that is read; what came before it was one."""
 
-VERSION = 39
+VERSION = 40
 """The one that this release reads and writes."""

@@ -59,7 +59,7 @@ select
     is_writer,
     (1 + floor(n_others * 0.05)) / (n_others + 1) as writer_chance,
 from output_scores
-where model = $model and is_reader is not null and is_writer is not null
+where model = $model and is_sampled and is_reader is not null and is_writer is not null
 """
 
 _COSTS = """

@@ -260,9 +260,11 @@ def _only_adds(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
 
 
 def _is_added(before: object, now: object) -> bool:
-    if not isinstance(before, dict) or not isinstance(now, dict):
+    """Whether named things were added to others, or to none: these are stated only where there are any."""
+    held = {} if before is None else before
+    if not isinstance(held, dict) or not isinstance(now, dict):
         return False
-    return all(name in now and now[name] == value for name, value in before.items())
+    return all(name in now and now[name] == value for name, value in held.items())
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:

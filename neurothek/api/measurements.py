@@ -1,8 +1,11 @@
 """Jobs on models, and the verification of their results."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from neurothek.catalog.advice import command_line
 from neurothek.catalog.arguments import bad_argument, validated
 from neurothek.queries.papers.paper_names import PaperName
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from neurothek.ingest.pipeline.ingest_all import Outcome
     from neurothek.ingest.pipeline.verify import Skipped
     from neurothek.ingest.planning.model_plan import ModelPlan
+    from neurothek.ingest.request import IngestRequest
     from neurothek.queries.papers.prerequisites import MissingJobs
 
 
@@ -43,11 +47,12 @@ def ingest(
     """
     from neurothek.catalog.terminal.console import progress_bars
     from neurothek.ingest.options import ingest_request
-    from neurothek.ingest.pipeline.ingest_all import ingest_all
 
-    request = ingest_request(**options)
     if not models:
         raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
+    request = with_neurons(base, ingest_request(**options), models)
+    from neurothek.ingest.pipeline.ingest_all import ingest_all
+
     with progress_bars(visible=progress) as bars:
         return list(ingest_all(base.warehouse, request, models, progress=bars))
 
@@ -77,13 +82,43 @@ def plan(
     from neurothek.ingest.planning.model_plan import plan_model
     from neurothek.ingest.request import ModelSource
 
-    request = ingest_request(**options)
     if not models:
         raise bad_argument("models", models, "name at least one model, such as mini-opt-2m")
+    request = with_neurons(base, ingest_request(**options), models)
     with base.warehouse.lingering(), progress_bars(visible=progress) as bars:
         for one in models:
             look_for(base.warehouse, request, one)
         return [plan_model(base.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
+
+
+def with_neurons(base: "Neurothek", request: "IngestRequest", models: Sequence[str]) -> "IngestRequest":
+    """The request with the neurons that its condition keeps, where it has one.
+
+    Raises:
+        Invalid: the condition is wrong, or about a model that has no facts yet, or no job that is asked for takes one.
+        NotFound: it keeps no neuron.
+    """
+    if request.where is None:
+        return request
+    if "output_scores" not in request.jobs:
+        raise bad_argument("where", request.where, "add the job output_scores, which turns these neurons up")
+    if len(models) != 1:
+        raise bad_argument("where", request.where, "name one model", why=f"{len(models)} are named")
+    from neurothek.queries.papers.prerequisites import known_as
+    from neurothek.queries.search.chosen import neurons_where
+
+    measured = None
+    if base.warehouse.exists():
+        with base.reader() as connection:
+            measured = known_as(connection, models)[models[0]]
+            if measured is not None:
+                return replace(request, scored_neurons=neurons_where(connection, measured, request.where))
+    raise bad_argument(
+        "where",
+        request.where,
+        f"measure it first with `{command_line('ingest', models[0])}`",
+        why=f"it chooses among neurons that were measured, and there are none of {models[0]}",
+    )
 
 
 @validated

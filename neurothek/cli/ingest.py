@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from neurothek.api.measurements import with_neurons
 from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
@@ -116,9 +117,13 @@ def ingest(warehouse: Neurothek, /, models: tuple[str, ...], **options: Any) -> 
     The job counterparts compares each pair of the named models in the warehouse and finds the neurons whose token lists
     overlap most. The job universality finds the neurons whose activations correlate most, at the first --positions of a
     corpus that both models read (--corpus NAME; by default the largest). `--job all` includes neither.
+
+    The job output_scores turns up --scored random neurons of each layer, whose shares are those of the layer, and the
+    neurons that --where chooses, such as --where "selective_domain = 'code'", among those that were measured.
     """
     run = _plan if options.pop("plan") else _ingest
-    click.get_current_context().exit(run(warehouse, (_request(options), models)))
+    request = with_neurons(warehouse, _request(options), models)
+    click.get_current_context().exit(run(warehouse, (request, models)))
 
 
 @click.command()

@@ -73,7 +73,7 @@
 --   selective_domain: The domain it is active in most, where its entropy is below the first percentile of shuffled domains; else null.
 --   trigger_tokens: Texts of the first three tokens that trigger it most; null before n-grams were counted.
 --   read_tokens: Texts of the first three tokens that its key, or its gate, reads; null before the job keys ran.
---   output_score: How far the model says what it promotes once it is turned up; null where the job output_scores did not draw it. See output_scores.
+--   output_score: How far the model says what it promotes once it is turned up; null where the job output_scores did not turn it up. See output_scores.
 --   output_percentile: Percent of the lists of other neurons of its layer that the model then says less of; null likewise.
 --   input_score: Share of its strongest contexts (at its pole) whose token is among the 20 it promotes; null before contexts were measured. See input_scores.
 --   input_other_score: Mean of the same share over the lists of the layer's other neurons: what the layer's common tokens make.

@@ -1,9 +1,9 @@
--- One row per model, layer and sampled neuron: whether the model says what the neuron promotes once it is turned up.
+-- One row per model, layer and neuron that was turned up: whether the model says what the neuron promotes once it is turned up.
 -- Why: a neuron that promotes tokens by its value vector need not bring them out: later layers may undo it. Those with a high
 -- output score steer; those with a high input score read what they promote, and few have both. The neuron is set to ten times
 -- its largest activation at the last position of "In my experience,". From: store.output_scores, which
--- `neurothek ingest MODEL --job output_scores` fills for `--scored` random neurons of each layer, and store.neuron_facts, whose input scores are those of input_scores. Source: Arad et
--- al. 2025; the prompt, the sample and the controls are this project's.
+-- `neurothek ingest MODEL --job output_scores` fills for `--scored` random neurons of each layer and for those that `--where`
+-- chooses, and store.neuron_facts, whose input scores are those of input_scores. Source: Arad et al. 2025; the prompt, the sample and the controls are this project's.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -12,6 +12,7 @@
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   depth: (layer + 0.5) / n_layers.
+--   is_sampled: Whether it is one of the random neurons of its layer; others were chosen by a condition.
 --   pole: Sign of the activation at which it is set, the strongest: positive where the model is not gated.
 --   rank_best: How many tokens are more probable than the most probable of the 20 that it promotes; null where the model so changed says no number.
 --   max_probability: Probability of that one.
@@ -45,6 +46,7 @@ select
     scores.neuron,
     shown.model || '/L' || cast(scores.layer as varchar) || 'N' || cast(scores.neuron as varchar) as address,
     (cast(scores.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+    scores.is_sampled,
     scores.pole,
     scores.rank_best,
     scores.max_probability,

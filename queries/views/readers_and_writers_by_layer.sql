@@ -48,7 +48,7 @@ ranked as (
         + cast(count(*) over (partition by scores.model, scores.layer, scores.output_score) as double) / 2 as output_rank,
     from output_scores as scores
     cross join thresholds
-    where scores.is_reader is not null and scores.is_writer is not null
+    where scores.is_sampled and scores.is_reader is not null and scores.is_writer is not null
 )
 select
     model,

@@ -78,7 +78,7 @@ turned_up as (
         avg((1 + floor(scores.n_others * (100 - thresholds.least_percentile) / 100)) / (scores.n_others + 1)) as writer_chance,
     from store.output_scores as scores
     cross join thresholds
-    where scores.other_percentile is not null
+    where scores.is_sampled and scores.other_percentile is not null
     group by scores.set_id, scores.corpus_id
 )
 select

@@ -156,10 +156,10 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         force=True,
     )
     usual = IngestRequest()
-    # Whatever is an option was given here, and as something else than is usual.
-    of_queries = ["interventions", "intervention_tokens", "random_sets", "steering", "single_neurons", "contrasts"]
+    # Whatever is an option was given here, and as something else than is usual, but for one that asks the warehouse.
+    of_queries = ["interventions", "intervention_tokens", "random_sets", "steering", "single_neurons", "scored_neurons"]
     same = [name for name, given in vars(request).items() if given == vars(usual)[name]]
-    assert same == ["jobs", "named", *of_queries]
+    assert same == ["jobs", "named", "where", *of_queries, "contrasts"]
 
 
 @pytest.mark.parametrize(

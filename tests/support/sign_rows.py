@@ -52,7 +52,7 @@ STATEMENTS = (
     " on other.corpus_id = one.corpus_id and other.set_id <> one.set_id and other.layer = 0 and other.neuron = 1",
     "insert into store.output_scores select set_id, corpus_id, layer, neuron, case when neuron % 2 = 0 then 'positive'"
     " else 'negative' end, case when neuron % 2 = 0 then 20 else -20 end, neuron % 3, 0.5 / (1 + neuron),"
-    f" 0.25 / (1 + neuron), 0.125, 50, 0.0625, 100 - neuron % 5 * 25, run_id from {_NEURONS} as neurons",
+    f" 0.25 / (1 + neuron), 0.125, 50, 0.0625, 100 - neuron % 5 * 25, run_id, true from {_NEURONS} as neurons",
     "insert into store.explanations select 'e' || set_id || '-' || layer || '-' || neuron, set_id, layer, neuron,"
     " 'positive', 'neuron', 'someone', 'names of months', null, timestamp '2026-01-01 00:00:00'"
     f" from {_NEURONS} as neurons where neuron < 2",

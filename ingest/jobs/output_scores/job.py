@@ -1,8 +1,9 @@
 """The job `output_scores`: what becomes of what a neuron promotes when it is turned up (Arad et al. 2025)."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,13 +17,14 @@ from torch import Tensor
 from neurothek.catalog.tables.output_scores import N_OTHERS, OUTPUT_SCORES
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.errors import empty_prompt
+from neurothek.ingest.interventions.chosen import packed, unpacked
 from neurothek.ingest.jobs.activity.job import ActivityJob
-from neurothek.ingest.jobs.job import Files, JobContext, MeasureShard, PassJob, ReadBack
+from neurothek.ingest.jobs.additive import AdditiveJob
+from neurothek.ingest.jobs.job import Files, JobContext, MeasureShard, ReadBack
 from neurothek.ingest.lens.logit_lens import Lens, top_rows
 from neurothek.ingest.models.transformer import Change, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.request import DEFAULT_SCORED, IngestRequest
-from neurothek.ingest.runs.identity import OTHER_RUN
 
 PROMPT = "In my experience,"
 """What the model reads: a beginning that any text may follow."""
@@ -49,36 +51,46 @@ _EXTREMES = """
 
 
 @dataclass(frozen=True)
-class OutputScoresJob(PassJob):
-    """Turns some neurons of every layer up, one after the other."""
+class OutputScoresJob(AdditiveJob):
+    """Turns random neurons of every layer up, one after the other, and those that a person chose."""
 
-    n_neurons: int = DEFAULT_SCORED  # of each layer, if so many are ever active
+    n_neurons: int = DEFAULT_SCORED  # random ones of each layer, if so many are ever active
+    chosen: tuple[tuple[int, int], ...] = ()  # layer and neuron of each that was chosen, sorted, none twice
     seed: int = 0  # of the draws
+    # the chosen neurons as the parameters of a run state them, where it is one that is measured again
+    stated: tuple[str, ...] = ()
     name = "output_scores"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (OUTPUT_SCORES,)
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "OutputScoresJob":
-        """As many as were asked for, or as a layer has."""
-        return cls(context, n_neurons=min(request.scored, context.shape.d_ffn))
+        """As many as were asked for, or as a layer has, and those that were chosen."""
+        return cls(context, n_neurons=min(request.scored, context.shape.d_ffn), chosen=request.scored_neurons)
+
+    @classmethod
+    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "OutputScoresJob":
+        """The job that a run with such parameters was, which copies nothing from that run."""
+        return replace(super().from_parameters(context, parameters), stated=tuple(parameters.get("chosen", ())))
 
     @staticmethod
-    def options(parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - a run's own
-        """How many neurons of each layer."""
-        return {"scored": int(parameters["neurons"])}
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """How many neurons of each layer, and the chosen ones of all requests."""
+        chosen = {pair for text in parameters.get("chosen", ()) for pair in unpacked(text)}
+        return {"scored": int(parameters["neurons"]), "scored_neurons": tuple(sorted(chosen))}
 
     def parameters(self) -> dict[str, Any]:
-        """Which neurons are drawn, what they are set to, and what the model reads."""
-        keys = {} if self.context.runs is None else self.context.runs.keys
-        return {
-            "neurons": self.n_neurons,
-            "seed": self.seed,
-            "prompt": PROMPT,
-            "times": TIMES,
-            "tokens": N_LISTED,
-            **{f"{job}{OTHER_RUN}": key for job, key in keys.items() if job in self.needed},
-        }
+        """Which neurons are drawn or chosen, what they are set to, and what the model reads."""
+        before = self.before.get("chosen", {})
+        new = [pair for pair in self.chosen if pair not in self._chosen_before]
+        requests = self.stated or ((packed(new),) if new else ())
+        chosen = {**before, **{text: len(unpacked(text)) for text in requests}}
+        # Stated only where there are any: all other runs stay the same runs.
+        return {"neurons": self.n_neurons, **({"chosen": chosen} if chosen else {}), **self._settings()}
+
+    def _settings(self) -> dict[str, Any]:
+        """What changes the numbers of a neuron."""
+        return {"seed": self.seed, "prompt": PROMPT, "times": TIMES, "tokens": N_LISTED, **self.runs_worked_on()}
 
     @property
     def needed(self) -> dict[str, int]:
@@ -100,7 +112,7 @@ class OutputScoresJob(PassJob):
         transformer, shape = self.context.transformer, self.context.shape
         weights = transformer.blocks_bytes(is_resident=is_resident)
         table = 4 * shape.vocab_size * shape.d_model
-        n_ids = len(self.prompt_ids) * self.n_neurons
+        n_ids = len(self.prompt_ids) * max(map(self._n_scored, range(shape.n_layers)))
         streams = 3 * n_ids * shape.d_model * 4
         working = max(_TOKENS, len(self.prompt_ids)) * (10 * shape.d_model + 4 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4
@@ -114,10 +126,31 @@ class OutputScoresJob(PassJob):
 
     def extent(self) -> str | None:
         """How many neurons are turned up, and what running the layers above them comes to."""
-        shape = self.context.shape
-        n = self.n_neurons
-        n_tokens = n * len(self.prompt_ids) * (shape.n_layers + 1) // 2
-        return f"{n:,} neurons a layer, as much as reading {n_tokens:,} tokens"
+        n_layers = self.context.shape.n_layers
+        n_runs = sum(self._n_scored(layer) * (n_layers - layer) for layer in range(n_layers))
+        chosen = f" and {len(self.all_chosen):,} chosen ones" if self.all_chosen else ""
+        read = f"as much as reading {n_runs * len(self.prompt_ids) // n_layers:,} tokens"
+        return f"{self.n_neurons:,} neurons a layer{chosen}, {read}"
+
+    @cached_property
+    def all_chosen(self) -> frozenset[tuple[int, int]]:
+        """Layer and neuron of those that were ever chosen."""
+        return self._chosen_before | set(self.chosen)
+
+    def stored(self, layer: int) -> pl.DataFrame:
+        """Rows of a layer that were measured before, in the same way."""
+        if not self.is_current or any(self.before.get(name) != value for name, value in self._settings().items()):
+            return OUTPUT_SCORES.empty()
+        return self.copied(layer=layer)[OUTPUT_SCORES.name]
+
+    @cached_property
+    def _chosen_before(self) -> frozenset[tuple[int, int]]:
+        return frozenset(pair for text in self.before.get("chosen", {}) for pair in unpacked(text))
+
+    def _n_scored(self, layer: int) -> int:
+        """Neurons of a layer that are turned up, at most."""
+        n_chosen = Counter(of_layer for of_layer, _ in self.all_chosen)[layer]
+        return min(self.n_neurons + n_chosen, self.context.shape.d_ffn)
 
     @cached_property
     def prompt_ids(self) -> list[int]:
@@ -261,14 +294,25 @@ class _Layers:
         return streams
 
     def rows(self, layer: int) -> pl.DataFrame:
-        """Rows of one layer."""
+        """Rows of one layer: those that were measured before, and of the other neurons new ones."""
         active = self.extremes.filter(layer=layer)
         if active.is_empty():
             return OUTPUT_SCORES.empty()
-        seed = self.job.seed
+        seed, neurons = self.job.seed, active["neuron"].to_numpy()
         # More of them are these and others; those beside them are the same, however many are asked for.
-        places = np.sort(_drawn(seed, layer, 0, active.height)[: self.job.n_neurons])
-        others = np.sort(_drawn(seed, layer, 1, active.height)[:N_OTHERS])
+        sampled = neurons[_drawn(seed, layer, 0, active.height)[: self.job.n_neurons]]
+        chosen = [neuron for of_layer, neuron in self.job.all_chosen if of_layer == layer]
+        scored_now = np.union1d(sampled, np.intersect1d(neurons, np.array(chosen, dtype=neurons.dtype)))
+        stored = self.job.stored(layer).filter(pl.col("neuron").is_in(scored_now.tolist()))
+        is_missing = np.isin(neurons, np.setdiff1d(scored_now, stored["neuron"].to_numpy()))
+        rows = pl.concat([stored, self._measured(active, np.flatnonzero(is_missing), layer)])
+        return rows.with_columns(is_sampled=pl.col("neuron").is_in(sampled.tolist())).sort("neuron")
+
+    def _measured(self, active: pl.DataFrame, places: Int[np.ndarray, " _"], layer: int) -> pl.DataFrame:
+        """Rows of the neurons at some places among the active ones of a layer."""
+        if not len(places):
+            return OUTPUT_SCORES.empty()
+        others = np.sort(_drawn(self.job.seed, layer, 1, active.height)[:N_OTHERS])
         neurons = active["neuron"].to_numpy()
         vectors = self.job.context.units.write_vectors(layer)
         signs = self._signs(active, vectors)
@@ -297,6 +341,7 @@ class _Layers:
             "n_others": is_other.sum(1),
             "other_score": pl.Series(other_means, nan_to_null=True),
             "other_percentile": pl.Series(percentiles, nan_to_null=True),
+            "is_sampled": [True] * len(places),
         }
         return pl.DataFrame(columns).cast(pl.Schema(OUTPUT_SCORES.schema))
 

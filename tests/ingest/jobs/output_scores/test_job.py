@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
 
 import neurothek
+from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.upkeep.checks import check
@@ -302,3 +304,68 @@ def test_the_sample_grows_with_the_number_and_is_verified(tmp_path: Path) -> Non
         connection.execute("update store.output_scores set output_score = output_score + 0.1 where layer = 0")
     with warehouse.reader() as connection:
         assert sum(agreement(connection, part).n_different for part in parts) == 4
+
+
+def test_chosen_neurons_stand_beside_the_sample_and_change_none_of_its_numbers(tmp_path: Path) -> None:
+    warehouse = measured(tmp_path, "llama", scored=3)
+    base = neurothek.open(warehouse.path)
+    sample = ingests.table(warehouse, "output_scores").drop("run_id")
+    by_layer = base.sql("select * from readers_and_writers_by_layer order by layer")
+    of_all = {
+        (row["layer"], row["neuron"]): row
+        for row in ingests.table(measured(tmp_path / "all", "llama", scored=D_FFN), "output_scores").to_dicts()
+    }
+    for where in ("layer = 1 and neuron < 9", "neuron in (0, 12)"):
+        (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=where)
+        assert getattr(outcome.report, "jobs", None) == ("output_scores",)
+    rows = ingests.table(warehouse, "output_scores").drop("run_id")
+    assert rows.filter("is_sampled").equals(sample)
+    drawn = {(row["layer"], row["neuron"]) for row in sample.to_dicts()}
+    chosen = {(1, neuron) for neuron in range(9)} | {(layer, neuron) for layer in range(2) for neuron in (0, 12)}
+    added = rows.filter(~pl.col("is_sampled")).to_dicts()
+    assert {(row["layer"], row["neuron"]) for row in added} == (chosen & set(of_all)) - drawn
+    assert len(added) > 5
+    for row in added:
+        alone = of_all[row["layer"], row["neuron"]]
+        assert (row["pole"], row["rank_best"], row["n_others"]) == (
+            alone["pole"],
+            alone["rank_best"],
+            alone["n_others"],
+        )
+        for name in ("value", "output_score", "untouched_score", "other_score", "other_percentile"):
+            assert row[name] == pytest.approx(alone[name], rel=1e-4)
+    # Shares of a layer are those of its random neurons alone.
+    assert base.sql("select * from readers_and_writers_by_layer order by layer").equals(by_layer)
+    for where in ("layer = 1 and neuron < 4", None):
+        (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=where)
+        assert getattr(outcome.report, "up_to_date", None) == ("output_scores",)
+    parts = remeasure(warehouse, "tiny", weights=None, n_shards=2, progress=Silent())
+    with warehouse.reader() as connection:
+        judged = [
+            agreement(connection, part)
+            for part in parts
+            if isinstance(part, Remeasured) and part.job == "output_scores"
+        ]
+    assert (sum(one.n_rows for one in judged), sum(one.n_different for one in judged)) == (rows.height, 0)
+    assert check(warehouse) == []
+
+
+def test_a_condition_is_about_one_measured_model_and_this_job(tmp_path: Path) -> None:
+    warehouse = measured(tmp_path, "opt", scored=2)
+    base = neurothek.open(warehouse.path)
+    wrong = [
+        (("tiny",), {"job": "entropy"}, "add the job output_scores"),
+        (("tiny", "other"), {"job": "output_scores"}, "name one model"),
+        (("other",), {"job": "output_scores"}, "measure it first"),
+    ]
+    for named, options, hint in wrong:
+        with pytest.raises(Invalid) as caught:
+            base.ingest(*named, where="layer = 0", **options)
+        assert hint in caught.value.hint
+    with pytest.raises(NotFound):
+        base.ingest("tiny", job="output_scores", where="layer = 9")
+    with pytest.raises(NeurothekError, match="nonsense"):
+        base.plan("tiny", job="output_scores", where="nonsense > 0")
+    with pytest.raises(NeurothekError):
+        neurothek.open(tmp_path / "none.duckdb").ingest("tiny", job="output_scores", where="layer = 0")
+    assert not (tmp_path / "none.duckdb").exists()
