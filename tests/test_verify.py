@@ -73,6 +73,7 @@ TAMPERING = {
     "continuations": "continuation = continuation || '!'",
     "attribute_scores": "score = 1 - score",
     "neuron_effects": "nll = nll * 1.1",
+    "neuron_effects_by_domain": "nll = nll * 1.1",
     "entropy": "logit_variance = logit_variance * 1.1",
     "selectivity": "n_active = n_active + 50",
     "massive_activations": "output_mean = output_mean * 0.9",

@@ -196,8 +196,29 @@ NEURON_EFFECTS = Table(
     },
 )
 
+NEURON_EFFECTS_BY_DOMAIN = Table(
+    "neuron_effects_by_domain",
+    "One row per model, corpus, neuron that was turned off alone, and domain of the text: the parts of neuron_effects.",
+    scope="set_corpus",
+    key=("layer", "neuron", "domain"),
+    is_later=True,
+    since=40,
+    columns={
+        "set_id": SET,
+        "corpus_id": CORPUS,
+        "layer": LAYER,
+        "neuron": NEURON,
+        "domain": Column(TEXT, "Domain of the text."),
+        "n_tokens": Column(BIG, "Its tokens that were predicted."),
+        "nll": Column(DOUBLE, "Negative log-likelihood of these tokens without the neuron, nats."),
+        "nll_untouched": Column(DOUBLE, "The same in the untouched model."),
+        "kl": Column(DOUBLE, "Divergence KL(untouched || changed) of the predictions, nats.", terms=ENTROPIES),
+        "run_id": RUN,
+    },
+)
+
 JOB_TABLES = {
     "interventions": (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS),
     "continuations": (CONTINUATIONS, ATTRIBUTE_SCORES),
-    "neuron_effects": (NEURON_EFFECTS,),
+    "neuron_effects": (NEURON_EFFECTS, NEURON_EFFECTS_BY_DOMAIN),
 }

@@ -105,7 +105,7 @@ def intervene(warehouse: Neurothek, /, model: str, output_format: Format, plan: 
 
     With --prompts the changed model continues texts, and for comparison so do the untouched model, the random sets, a
     word filter and self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off
-    alone; see neuron_effects.
+    alone; see neuron_effects, neuron_effects_by_domain and selectivity.
     """
     options["set"] = options.pop("value")
     planned = warehouse.plan_intervention(model, **options)

@@ -34,6 +34,7 @@ class Effects(TabularAnswer):
         names: the interventions that were asked for; the frames have these alone.
         neurons: those that were turned off one by one, with the columns of the view `neuron_effects`, the largest
             effect first; None where neurons were changed together.
+        neurons_by_domain: the same by domain, with the columns of the view `neuron_effects_by_domain`; None likewise.
         is_gated: whether a neuron of the model counts as active where its gate is open.
     """
 
@@ -44,6 +45,7 @@ class Effects(TabularAnswer):
     continuations: pl.DataFrame
     names: tuple[str, ...]
     neurons: pl.DataFrame | None = None
+    neurons_by_domain: pl.DataFrame | None = None
     is_gated: bool = False
 
     @property
@@ -61,8 +63,10 @@ class Effects(TabularAnswer):
 
     def sections(self) -> list[Section]:
         """Its tables with their titles."""
-        if self.neurons is not None:
-            return [section_of_neurons(self.neurons, is_gated=self.is_gated)]
+        if self.neurons is not None and self.neurons_by_domain is not None:
+            of_text = section_of_neurons(self.neurons, is_gated=self.is_gated)
+            of_domains = neurons_table(self.neurons_by_domain, of_text.frame["neuron"].to_list())
+            return [of_text, *([Section("the same by domain", of_domains)] if len(of_domains.columns) > 2 else [])]
         result = [
             Section("what changing the neurons adds to the loss", effects_table(self.interventions), REMARK),
             Section("the same by domain", by_domain(self.steering)),
@@ -84,8 +88,11 @@ class Effects(TabularAnswer):
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""
-        if self.neurons is not None:
-            return {"neuron_effects": self.neurons.to_dicts()}
+        if self.neurons is not None and self.neurons_by_domain is not None:
+            return {
+                "neuron_effects": self.neurons.to_dicts(),
+                "neuron_effects_by_domain": self.neurons_by_domain.to_dicts(),
+            }
         return {
             "interventions": self.interventions.to_dicts(),
             "steering": self.steering.to_dicts(),
@@ -131,7 +138,8 @@ def effects_of(
         of_names(shares),
         of_names(written),
         tuple(names),
-        neurons_turned_off(connection, model, neurons) if neurons else None,
+        neurons_turned_off(connection, "neuron_effects", model, neurons) if neurons else None,
+        neurons_turned_off(connection, "neuron_effects_by_domain", model, neurons) if neurons else None,
         choose_model(connection, model).is_signed,
     )
 
@@ -146,17 +154,18 @@ _REMARK = (
 
 
 def neurons_turned_off(
-    connection: duckdb.DuckDBPyConnection, model: str, neurons: Sequence[tuple[int, int]]
+    connection: duckdb.DuckDBPyConnection, view: str, model: str, neurons: Sequence[tuple[int, int]]
 ) -> pl.DataFrame:
-    """Rows of the view `neuron_effects` about some neurons of a model, the largest effect first.
+    """Rows of a view of effects about some neurons of a model, the largest effect first.
 
     Args:
         connection: a reader.
+        view: `neuron_effects` or `neuron_effects_by_domain`.
         model: name of the model.
         neurons: layer and neuron of each.
     """
     chosen = pl.DataFrame(list(neurons), schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
-    measured = rows_of_models(connection, "neuron_effects", [model], "effect_on_loss desc", "layer", "neuron")
+    measured = rows_of_models(connection, view, [model], "effect_on_loss desc", "layer", "neuron")
     return measured.join(chosen, on=["layer", "neuron"], how="semi", maintain_order="left")
 
 
@@ -186,6 +195,16 @@ def section_of_neurons(neurons: pl.DataFrame, *, is_gated: bool = False) -> Sect
     is_cut = neurons.height > table.height
     remark = f"{_RANDOM_GATED if is_gated else _RANDOM}{_REMARK}"
     return Section(f"{title}, the largest {table.height}" if is_cut else title, table, remark)
+
+
+def neurons_table(by_domain: pl.DataFrame, addresses: Sequence[str]) -> pl.DataFrame:
+    """One row per neuron, in the order of their addresses: the effect on each domain, a column a domain."""
+    domains = sorted(by_domain["domain"].unique())
+    table = by_domain.rename({"address": "neuron", "neuron": "number"}).pivot(
+        "domain", index="neuron", values="effect_on_loss"
+    )
+    in_order = pl.DataFrame({"neuron": list(addresses)}, schema={"neuron": pl.String})
+    return in_order.join(table, on="neuron", maintain_order="left").select("neuron", *domains)
 
 
 _EFFECT = ("effect", "percentile", "random_effect", "random_effect_most", "random_effect_least")

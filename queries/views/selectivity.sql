@@ -1,6 +1,7 @@
 -- One row per model, layer and neuron: for which domain of the shown corpus it is, and how often chance alone makes it so.
 -- Why: a neuron that is active in one language or sort of text, and hardly elsewhere. Sequences keep their activations, and their
--- domains are shuffled over them. From: store.selectivity, which the job selectivity fills. Source: LAPE (Tang et al. 2024); p by
+-- domains are shuffled over them. From: store.selectivity, which the job selectivity fills, and
+-- store.neuron_effects_by_domain. Source: LAPE (Tang et al. 2024); p by
 -- shuffled domains, and strong activations where a model has no exact zeros, are this project's.
 -- key: model, layer, neuron
 -- columns:
@@ -19,11 +20,32 @@
 --   p: Share of 200 shuffles of the sequences' domains, and itself, in which its entropy is at most as large.
 --   is_selective: p is at most 0.01; null where there is none.
 --   shuffled_share: Share of 20 more shuffles, each taken for the true domains, that would make it selective.
+--   effect_on_domain: What turning it off alone adds to the loss on the text of its domain, nats a token; null where `intervene --one-by-one` did not.
+--   effect_elsewhere: The same on all other domains together; null likewise.
 --   corpus: The shown corpus.
 with thresholds as (
     select
         cast(0.01 as double) as largest_p,
         cast(20 as double) as n_controls,
+),
+turned_off as (
+    select
+        effects.set_id,
+        effects.corpus_id,
+        effects.layer,
+        effects.neuron,
+        sum(case when effects.domain = own.domain then effects.nll - effects.nll_untouched end)
+        / sum(case when effects.domain = own.domain then effects.n_tokens end) as effect_on_domain,
+        sum(case when effects.domain <> own.domain then effects.nll - effects.nll_untouched end)
+        / sum(case when effects.domain <> own.domain then effects.n_tokens end) as effect_elsewhere,
+    from store.neuron_effects_by_domain as effects
+    inner join store.selectivity as own
+        on
+            own.set_id = effects.set_id
+            and own.corpus_id = effects.corpus_id
+            and own.layer = effects.layer
+            and own.neuron = effects.neuron
+    group by effects.set_id, effects.corpus_id, effects.layer, effects.neuron
 )
 select
     models.name as model,
@@ -41,10 +63,18 @@ select
     measured.p,
     measured.p <= thresholds.largest_p as is_selective,
     measured.n_shuffled_selective / thresholds.n_controls as shuffled_share,
+    turned_off.effect_on_domain,
+    turned_off.effect_elsewhere,
     measured_corpora.corpus,
 from store.selectivity as measured
 cross join thresholds
 inner join store.models as models on models.model_id = measured.set_id
 inner join measured_corpora
     on measured_corpora.model_id = measured.set_id and measured_corpora.corpus_id = measured.corpus_id
+left join turned_off
+    on
+        turned_off.set_id = measured.set_id
+        and turned_off.corpus_id = measured.corpus_id
+        and turned_off.layer = measured.layer
+        and turned_off.neuron = measured.neuron
 where measured_corpora.is_shown

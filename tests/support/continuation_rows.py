@@ -24,7 +24,8 @@ TEXTS = (" red", " blue", " green blue", "")
 def rows(measured: Sequence[tuple[int, int]]) -> dict[str, list[Row]]:
     """Rows of some (model, corpus), by table."""
     draw = random.Random(62)
-    made: dict[str, list[Row]] = {"continuations": [], "attribute_scores": [], "neuron_effects": []}
+    made: dict[str, list[Row]] = {"continuations": [], "attribute_scores": []}
+    made |= {"neuron_effects": [], "neuron_effects_by_domain": []}
     for number, (model_id, corpus_id) in enumerate(measured):
         ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": 970 + number}
         for name in NAMES:
@@ -41,7 +42,9 @@ def rows(measured: Sequence[tuple[int, int]]) -> dict[str, list[Row]]:
                             key | {"scorer": scorer, "attribute": attribute, "score": draw.randint(0, 4) / 4}
                             for scorer, attribute in SCORED
                         ]
-        made["neuron_effects"] += _effects(ids, MODELS[model_id].n_layers, draw)
+        effects = _effects(ids, MODELS[model_id].n_layers, draw)
+        made["neuron_effects"] += effects
+        made["neuron_effects_by_domain"] += _parts(effects)
     for table in made.values():
         draw.shuffle(table)
     return made
@@ -56,3 +59,16 @@ def _effects(ids: Row, n_layers: int, draw: random.Random) -> list[Row]:
         for layer in range(n_layers)
         for neuron in range(5)
     ]
+
+
+def _parts(effects: Sequence[Row]) -> list[Row]:
+    """What each does on two domains: a quarter of the tokens are code, and have most of what odd neurons do."""
+    parts = []
+    for row in effects:
+        done, share = row["nll"] - row["nll_untouched"], 0.75 if row["neuron"] % 2 else 0.25
+        for domain, of_tokens, of_effect in (("code", 0.25, share), ("prose", 0.75, 1 - share)):
+            untouched = row["nll_untouched"] * of_tokens
+            part = {name: value for name, value in row.items() if name != "is_control"}
+            part |= {"domain": domain, "n_tokens": int(row["n_tokens"] * of_tokens), "nll_untouched": untouched}
+            parts.append(part | {"nll": untouched + done * of_effect, "kl": row["kl"] * of_effect})
+    return parts

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from neurothek.catalog.tables.interventions import NEURON_EFFECTS
+from neurothek.catalog.tables.interventions import NEURON_EFFECTS, NEURON_EFFECTS_BY_DOMAIN
 from neurothek.catalog.tables.table import Table
 from neurothek.ingest.interventions.changed import SLICE_LOGITS
 from neurothek.ingest.interventions.chosen import packed, unpacked
@@ -20,7 +20,7 @@ from neurothek.ingest.jobs.job import Files, Frames, JobContext, MeasureShard, R
 from neurothek.ingest.jobs.neuron_effects.single_losses import (
     AT_ONCE,
     N_CONTROLS,
-    effects_frame,
+    effects_frames,
     random_neurons,
     without_each,
 )
@@ -47,7 +47,7 @@ class NeuronEffectsJob(AdditiveJob):
     stated: tuple[str, ...] = ()
     name = "neuron_effects"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (NEURON_EFFECTS,)
+    tables: ClassVar[tuple[Table, ...]] = (NEURON_EFFECTS, NEURON_EFFECTS_BY_DOMAIN)
 
     @classmethod
     def from_options(cls, context: JobContext, request: IngestRequest) -> "NeuronEffectsJob":
@@ -100,7 +100,8 @@ class NeuronEffectsJob(AdditiveJob):
     def shards(self) -> dict[str, tuple[str, ...]]:
         """One a layer that has neurons."""
         layers = sorted({layer for layer, _ in {*self.neurons, *self._asked_before}})
-        return {f"layer-{layer:04d}": (NEURON_EFFECTS.name,) for layer in layers}
+        tables = tuple(table.name for table in self.tables)
+        return {f"layer-{layer:04d}": tables for layer in layers}
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
@@ -113,12 +114,15 @@ class NeuronEffectsJob(AdditiveJob):
             controls = random_neurons(firing.filter(layer=layer)["neuron"].to_numpy(), layer, seed=self.seed)
             neurons = {neuron for of_layer, neuron in {*self.neurons, *self._asked_before} if of_layer == layer}
             stored = self._stored(layer)
-            missing = sorted(({*neurons, *controls.tolist()}) - set(stored["neuron"].to_list()))
+            missing = sorted(({*neurons, *controls.tolist()}) - set(stored[NEURON_EFFECTS.name]["neuron"].to_list()))
             losses = without_each(
                 self.context.transformer, self.context.corpus, layer, missing, n_tokens=self.tokens_per_domain
             )
-            rows = pl.concat([stored, effects_frame(layer, losses, controls)])
-            return {NEURON_EFFECTS.name: rows.sort("neuron")}
+            added = effects_frames(layer, losses, controls)
+            return {
+                name: pl.concat([rows, added[name]]).sort("neuron", maintain_order=True)
+                for name, rows in stored.items()
+            }
 
         yield measure
 
@@ -140,9 +144,12 @@ class NeuronEffectsJob(AdditiveJob):
         """The neurons that the warehouse's run was asked for."""
         return frozenset(pair for text in self.before.get("neurons", {}) for pair in unpacked(text))
 
-    def _stored(self, layer: int) -> pl.DataFrame:
-        """Rows of a layer that were measured before, in the same way."""
+    def _stored(self, layer: int) -> Frames:
+        """Rows of a layer that were measured before, in the same way, domains and all."""
         settings = self._settings()
         if not self.is_current or any(self.before.get(name) != value for name, value in settings.items()):
-            return NEURON_EFFECTS.empty()
-        return self.copied(layer=layer)[NEURON_EFFECTS.name]
+            return {table.name: table.empty() for table in self.tables}
+        frames = self.copied(layer=layer)
+        # Earlier releases did not tell domains apart.
+        has_domains = pl.col("neuron").is_in(frames[NEURON_EFFECTS_BY_DOMAIN.name]["neuron"].to_list())
+        return {name: rows.filter(has_domains) for name, rows in frames.items()}

@@ -74,6 +74,7 @@ DAMAGE = {
     "interventions are possible": "update store.intervention_effects set nll = -1 where rowid = 0",
     "interventions have their sets": "delete from store.intervention_neurons where rowid = 0",
     "continuations are scored alike": "update store.attribute_scores set score = 1.5 where rowid = 0",
+    "neuron effects add up": "update store.neuron_effects_by_domain set n_tokens = n_tokens + 1 where rowid = 0",
     "neuron effects are possible": "update store.neuron_effects set nll = -1 where rowid = 0",
     "sizes leave embeddings out": "update store.models set size = size + 1 where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
@@ -306,6 +307,12 @@ MORE_DAMAGE = {
         "update store.universality set correlation = correlation - 0.2 where set_id = 0",
         "delete from store.universality where set_id = 1",
         "update store.universality set other_set_id = 99",
+    ),
+    "neuron effects add up": (
+        "update store.neuron_effects_by_domain set nll = nll * 1.1 where rowid = 0",
+        "update store.neuron_effects_by_domain set nll_untouched = nll_untouched * 1.1 where rowid = 0",
+        "update store.neuron_effects_by_domain set kl = kl + 1 where rowid = 0",
+        "update store.neuron_effects_by_domain set neuron = 77 where rowid = 0",
     ),
     "neuron effects are possible": (
         "update store.neuron_effects set n_tokens = n_tokens + 1 where rowid = 0",

@@ -80,7 +80,10 @@ def expected(sets: dict[int, Row]) -> Row:
 
 @pytest.mark.parametrize(
     "view",
-    ["interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"],
+    [
+        *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
+        "neuron_effects_by_domain",
+    ],
 )
 def test_keys_are_unique(connection: duckdb.DuckDBPyConnection, view: str) -> None:
     key = ", ".join(all_views()[view].key)
@@ -262,6 +265,56 @@ def test_effects_of_single_neurons(connection: duckdb.DuckDBPyConnection) -> Non
         assert row["effect_on_loss"] == by_address.get(row["address"], {}).get("effect_on_loss")
 
 
+def test_effects_of_single_neurons_on_each_domain(connection: duckdb.DuckDBPyConnection) -> None:
+    stored = continuation_rows.rows((*made.MEASURED, made.UNSHOWN))["neuron_effects_by_domain"]
+    effect = {
+        (MODELS[row["model_id"]].name, row["layer"], row["neuron"], row["domain"]): (
+            (row["nll"] - row["nll_untouched"]) / row["n_tokens"]
+        )
+        for row in stored
+        if (row["model_id"], row["corpus_id"]) in made.MEASURED
+    }
+    found = ask(connection, "from neuron_effects_by_domain")
+    assert len(found) == len(effect) > 0
+    for row in found:
+        *place, domain = row["model"], row["layer"], row["neuron"], row["domain"]
+        model, layer, neuron = place
+        others = [effect[model, layer, one, domain] for one in range(continuation_rows.N_CONTROLS) if one != neuron]
+        assert row["effect_on_loss"] == pytest.approx(effect[model, layer, neuron, domain])
+        assert (row["effect_percentile"], row["n_tokens"]) == (None, 16 if domain == "code" else 48)
+        assert row["random_effect"] == pytest.approx(sum(others) / len(others))
+        assert (row["random_effect_least"], row["random_effect_most"]) == pytest.approx((min(others), max(others)))
+        assert row["is_control"] == (neuron < continuation_rows.N_CONTROLS)
+
+
+def test_a_selective_neuron_has_its_effect_on_its_domain_and_elsewhere(path: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(path, tmp_path / "w.duckdb"))
+    stored = continuation_rows.rows((*made.MEASURED, made.UNSHOWN))["neuron_effects_by_domain"]
+    with duckdb.connect(str(copy)) as connection:
+        # Those of layer 0 but the last are for code, or for prose; another one is for a domain that was not read.
+        connection.execute(
+            "insert into store.selectivity by name select set_id, corpus_id, layer, neuron, 9 as n_active,"
+            " ['code', 'prose', 'code', 'speech'][1 + neuron] as domain, 0.9 as domain_share, 0.1 as entropy,"
+            " 0.005 as p, 1 as n_shuffled_selective, run_id from store.neuron_effects where layer = 0 and neuron < 4"
+        )
+    with Warehouse(copy).reader() as connection:
+        rows = ask(connection, "from selectivity")
+    assert len(rows) >= 4
+    for row in rows:
+        parts = [
+            one
+            for one in stored
+            if (MODELS[one["model_id"]].name, one["layer"], one["neuron"]) == (row["model"], 0, row["neuron"])
+            and (one["model_id"], one["corpus_id"]) in made.MEASURED
+        ]
+        for column, is_own in (("effect_on_domain", True), ("effect_elsewhere", False)):
+            of_side = [one for one in parts if (one["domain"] == row["domain"]) == is_own]
+            total = sum(one["nll"] - one["nll_untouched"] for one in of_side)
+            n_tokens = sum(one["n_tokens"] for one in of_side)
+            assert row[column] == (pytest.approx(total / n_tokens) if n_tokens else None)
+    assert {row["effect_on_domain"] is None for row in rows} == {True, False}
+
+
 @pytest.mark.parametrize("n_controls", [19, 20])
 def test_a_neuron_has_a_percentile_among_twenty_others_at_least(path: Path, tmp_path: Path, n_controls: int) -> None:
     """By a plain loop; the views and the flat rows say the same."""
@@ -297,4 +350,4 @@ def test_a_percentile_takes_as_many_everywhere() -> None:
     """Constants of SQL cannot be imported: each says what the program's own one does."""
     of_views = [thresholds(name).get("least_sets") for name in all_views()]
     assert {one for one in of_views if one is not None} == {LEAST_SETS}
-    assert sum(one is not None for one in of_views) == 4
+    assert sum(one is not None for one in of_views) == 5

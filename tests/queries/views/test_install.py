@@ -30,6 +30,7 @@ MADE_ELSEWHERE = {
     "exit_tradeoff",
     *("neuron_poles", "gate_cases", "pole_contexts"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
+    "neuron_effects_by_domain",
     *("read_agreement", "read_agreement_by_layer", "input_output", "input_output_by_layer"),
     *("contrasts", "contrasts_summary", "explanations", "explanation_scores"),
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),

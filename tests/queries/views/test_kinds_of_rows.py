@@ -24,6 +24,7 @@ ELSE = {
     "positional_neurons": {"position_kind"},
     "annotations": {"condition", "concept"},
     "neuron_effects": {"is_control"},
+    "neuron_effects_by_domain": {"is_control"},
 }
 """What tells kinds of rows in one view only: neurons that cannot be labelled, what was judged and found, and neurons
 that were drawn to be compared with."""

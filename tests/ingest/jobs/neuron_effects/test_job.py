@@ -37,7 +37,7 @@ def door(folder: Path) -> Neurothek:
     return neurothek.open(folder / "w.duckdb")
 
 
-def texts(door: Neurothek, model: str) -> list[list[int]]:
+def texts(door: Neurothek, model: str) -> list[tuple[str, list[int]]]:
     """The first sequences of every domain."""
     query = """
         select sequences.domain, sequences.tokens
@@ -47,17 +47,19 @@ def texts(door: Neurothek, model: str) -> list[list[int]]:
         order by sequences.sequence_id
     """
     read: dict[str, int] = {}
-    found = []
+    found: list[tuple[str, list[int]]] = []
     for row in door.sql(query, {"model": model}).to_dicts():
         if read.get(row["domain"], 0) < TOKENS:
             # Only a first sequence that is longer than what is to be read is cut.
             tokens = list(row["tokens"]) if row["domain"] in read else list(row["tokens"])[:TOKENS]
             read[row["domain"]] = read.get(row["domain"], 0) + len(tokens)
-            found.append(tokens)
+            found.append((row["domain"], tokens))
     return found
 
 
-def loss_without(folder: Path, kind: Kind, ids: list[list[int]], neuron: tuple[int, int] | None) -> np.ndarray:
+def loss_without(
+    folder: Path, kind: Kind, ids: list[tuple[str, list[int]]], neuron: tuple[int, int] | None
+) -> np.ndarray:
     model = loaded(folder / kind)
     places = PLACES[model.config.model_type]
     if neuron is not None:
@@ -66,7 +68,7 @@ def loss_without(folder: Path, kind: Kind, ids: list[list[int]], neuron: tuple[i
         with torch.no_grad():
             (weight[neuron[1]] if places.is_transposed else weight[:, neuron[1]]).zero_()
     losses = []
-    for sequence in ids:
+    for _, sequence in ids:
         with torch.no_grad():
             log_p = model(torch.tensor(sequence)[None]).logits[0].double().log_softmax(-1)
         losses += [-float(log_p[place, token]) for place, token in enumerate(sequence[1:])]
@@ -81,7 +83,10 @@ def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, fol
     answer = door.run_intervention(planned)
     ids = texts(door, kind)
     before = loss_without(folder, kind, ids, None)
+    domain_of = np.array([domain for domain, sequence in ids for _ in sequence[1:]])
     rows = door.sql(f"select * from neuron_effects where model = '{kind}'").to_dicts()
+    parts = door.sql(f"select * from neuron_effects_by_domain where model = '{kind}'").to_dicts()
+    assert len(parts) == 2 * len(rows)
     controls = {row["neuron"] for row in rows if row["is_control"]}
     firing = door.sql(f"select neuron from neurons where model = '{kind}' and layer = 1 and not never_active")
     assert controls <= set(firing["neuron"].to_list())
@@ -91,8 +96,14 @@ def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, fol
         after = loss_without(folder, kind, ids, (row["layer"], row["neuron"]))
         assert row["n_tokens"] == len(before)
         assert row["effect_on_loss"] == pytest.approx((after - before).mean(), abs=2e-6)
+        for part in parts:
+            if (part["layer"], part["neuron"]) == (row["layer"], row["neuron"]):
+                at = domain_of == part["domain"]
+                assert (part["n_tokens"], part["is_control"]) == (at.sum(), row["is_control"])
+                assert part["effect_on_loss"] == pytest.approx((after - before)[at].mean(), abs=2e-6)
     assert answer.neurons is not None
     assert set(answer.neurons["neuron"]) == {0, 1, 2}
+    assert [section.frame.columns for section in answer.sections()[1:]] == [["neuron", "long", "short"]]
 
 
 @pytest.mark.long

@@ -336,8 +336,8 @@ def test_chosen_neurons_stand_beside_the_sample_and_change_none_of_its_numbers(t
             assert row[name] == pytest.approx(alone[name], rel=1e-4)
     # Shares of a layer are those of its random neurons alone.
     assert base.sql("select * from readers_and_writers_by_layer order by layer").equals(by_layer)
-    for where in ("layer = 1 and neuron < 4", None):
-        (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=where)
+    for again in ("layer = 1 and neuron < 4", None):
+        (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=again)
         assert getattr(outcome.report, "up_to_date", None) == ("output_scores",)
     parts = remeasure(warehouse, "tiny", weights=None, n_shards=2, progress=Silent())
     with warehouse.reader() as connection:
@@ -354,13 +354,13 @@ def test_a_condition_is_about_one_measured_model_and_this_job(tmp_path: Path) ->
     warehouse = measured(tmp_path, "opt", scored=2)
     base = neurothek.open(warehouse.path)
     wrong = [
-        (("tiny",), {"job": "entropy"}, "add the job output_scores"),
-        (("tiny", "other"), {"job": "output_scores"}, "name one model"),
-        (("other",), {"job": "output_scores"}, "measure it first"),
+        (("tiny",), "entropy", "add the job output_scores"),
+        (("tiny", "other"), "output_scores", "name one model"),
+        (("other",), "output_scores", "measure it first"),
     ]
-    for named, options, hint in wrong:
+    for named, job, hint in wrong:
         with pytest.raises(Invalid) as caught:
-            base.ingest(*named, where="layer = 0", **options)
+            base.ingest(*named, where="layer = 0", job=job)
         assert hint in caught.value.hint
     with pytest.raises(NotFound):
         base.ingest("tiny", job="output_scores", where="layer = 9")
