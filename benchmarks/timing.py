@@ -18,14 +18,16 @@ rounds counts, since whatever else the machine does only ever adds time.
 """
 
 
-def best_seconds(contenders: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
-    """The shortest wall time of each contender."""
+def best_seconds(
+    contenders: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """The shortest time of each contender by the clock."""
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(rounds):
         for name, run in contenders.items():
-            started = time.perf_counter()
+            started = clock()
             run()
-            best[name] = min(best[name], time.perf_counter() - started)
+            best[name] = min(best[name], clock() - started)
     return best
 
 
