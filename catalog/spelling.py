@@ -56,6 +56,15 @@ def named(name: str) -> str:
     return name if name and name == name.strip() else repr(name)
 
 
+BUILT_IN = "builtin"
+"""Name of the corpus that ships."""
+
+
+def spoken_corpus(name: str | None) -> str:
+    """A corpus in running text: the one that ships by what it is, any other by its name; nothing for none."""
+    return "the built-in text" if name == BUILT_IN else name or ""
+
+
 def unmark(token: str) -> str:
     """The token that marks stand for: the inverse of `visible`, for what a person typed."""
     for character, mark in _MARKS.items():

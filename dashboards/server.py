@@ -124,6 +124,9 @@ app = App(
 )
 
 
+# Streamlit leaves a hand's breadth above a page; a style that comes with the page would move all that is drawn by then.
+_STYLE = ".stMainBlockContainer { padding-top: 4rem !important; padding-bottom: 2rem !important; }"
+
 # Streamlit's browser side looks for its server below the page's own path first, and the console of every deep link
 # would show two requests that fail. Told the address, it asks there at once.
 _ADDRESS = 'window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}'
@@ -134,5 +137,5 @@ def front_page() -> str:
     """The HTML of the front page."""
     page = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text("utf-8")
     script = Path(__file__).with_name("shell").joinpath("browser.js").read_text("utf-8")
-    ours = f"<title>neurothek</title><script>{_ADDRESS}</script><script>{script}</script>"
+    ours = f"<title>neurothek</title><style>{_STYLE}</style><script>{_ADDRESS}</script><script>{script}</script>"
     return page.replace("<title>Streamlit</title>", ours, 1)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, visible
+from neurothek.catalog.spelling import quoted, spoken_corpus, visible
 from neurothek.dashboards.widgets.links import href, token_question
 from neurothek.queries.trace.grid import GridPage
 
@@ -102,7 +102,9 @@ def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: floa
 def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool) -> list[Sequence[str]]:
     """Of each column a key, its name and what hovering over it tells."""
     rows = neurons.filter(pl.col("n_tokens_seen").is_not_null()).select("n_tokens_seen", "corpus").rows()
-    of_text = f"share of {rows[0][0]:,} tokens of {rows[0][1]} that it fires on" if rows else "not measured"
+    of_text = (
+        f"share of {rows[0][0]:,} tokens of {spoken_corpus(rows[0][1])} that it fires on" if rows else "not measured"
+    )
     words = WRITES if is_signed else "tokens of the largest value vector times unembedding"
     return [
         ("neuron", "neuron", "click for its contexts and lists"),

@@ -38,6 +38,16 @@ SOURCE = (
     "Geva et al. 2022, section 5)."
 )
 
+ROOM = """
+<style>
+.st-key-{room} {{
+  --row: clamp(12px, calc((100vh - 26rem) / {layers} - 2px), 26px);
+  min-height: max({least}, calc({layers} * (var(--row) + 2px) + 5.5rem));
+}}
+</style>
+"""
+"""Room for an instrument before it is drawn, so that nothing under it jumps; rows are as high as in its own sheet."""
+
 N_HOVERED, N_WORDS = 5, 4
 """Neurons of a cell that hovering tells, and tokens of what each writes."""
 
@@ -71,14 +81,17 @@ def show_instrument(
         place, value = st.session_state[key]["switch"]
         set_neuron(f"{page.model}/{place}", value)
 
-    _mounted()(
-        key=key,
-        data=grid_data(page, chosen or (-1, -1), theme(), pane=pane),
-        on_cell_change=choose,
-        on_order_change=sort,
-        on_neuron_change=inspect,
-        on_switch_change=switch,
-    )
+    room = f"instrument{side}"
+    st.html(ROOM.format(room=room, least="29rem" if pane else "0px", layers=page.n_layers))
+    with st.container(key=room):
+        _mounted()(
+            key=key,
+            data=grid_data(page, chosen or (-1, -1), theme(), pane=pane),
+            on_cell_change=choose,
+            on_order_change=sort,
+            on_neuron_change=inspect,
+            on_switch_change=switch,
+        )
 
 
 def choose_cell(layer: int, position: int, *, side: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import visible
+from neurothek.catalog.spelling import quoted, visible
 from neurothek.catalog.terminal.cells import percent
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.charts.predictions import events
@@ -256,7 +256,7 @@ def pushers_sentence(rows: pl.DataFrame, models: Sequence[str], word: str) -> st
     counts = saturations(rows)
     (model, n), *others = [(model, counts[model]) for model in models if model in counts]
     examples = _together([f"{n:,} example{'s' * (n != 1)} of {model}", *(f"{n:,} of {model}" for model, n in others)])
-    brings = f'An FFN brings "{visible(word)}" to the top for good in {examples}.'
+    brings = f"An FFN brings {quoted(word)} to the top for good in {examples}."
     best = rows.row(0, named=True)
     if best["push_gain"] <= 0:
         return f"{brings} No neuron pushes it more often than its base rate."

@@ -101,7 +101,7 @@ SHARES = (
     "Share of {n} continuations that score 0.5 or more, with Wilson 95% intervals; of random sets the mean, from the "
     "least to the largest of a set."
 )
-WRITTEN = "{shown}random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
+WRITTEN = "{shown}Random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
 ALONE = (
     "Increase of the loss when one neuron is turned off; grey: up to 20 random neurons of the layer {fire}. On "
     "{n_tokens} tokens of {corpus}."

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import shortcuts
 from neurothek.dashboards.charts.predictions.shortcuts import heat_map
@@ -218,7 +219,7 @@ def numbers(frame: pl.DataFrame, column: str) -> str:
 
 def corpora(frame: pl.DataFrame) -> str:
     """Names of the corpora that rows are about."""
-    return ", ".join(frame.get_column("corpus").unique(maintain_order=True))
+    return ", ".join(map(spoken_corpus, frame.get_column("corpus").unique(maintain_order=True)))
 
 
 def _part_fits(reader: Reading, model: str) -> None:

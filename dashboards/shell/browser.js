@@ -160,5 +160,26 @@
     }
   });
 
+  // The navigation lists the first page of each place and marks it there alone: on the other pages of a place it is
+  // marked, too, by the place that the tabs name.
+  const PLACES = "[data-testid=stTopNavLink], [data-testid=stTopNavSection]";
+  const showPlace = () => {
+    const place = document.querySelector("[data-place]")?.dataset.place;
+    for (const one of document.querySelectorAll(PLACES)) {
+      const isHere = one.textContent.trim() === place;
+      if (isHere && !one.hasAttribute("aria-current")) one.setAttribute("aria-current", "true");
+      if (!isHere && one.getAttribute("aria-current") === "true") one.removeAttribute("aria-current");
+    }
+  };
+  let isDue = false;
+  new MutationObserver(() => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      showPlace();
+    });
+  }).observe(document, { childList: true, subtree: true });
+
   seek(location.hash.slice(1));
 })();

@@ -139,11 +139,12 @@ def tabs_html(page: str, parameters: Mapping[str, str], measured: Collection[str
     """
     place = place_with(page)
     if place == MENU:
-        return ""
+        # What the navigation is marked by.
+        return f'{SHEET}<span data-place="{place}"></span>'
     model = address_parts(parameters)[0] if place != "Compare" else None
     titles = {name: PLACES[place][name] for name in in_order(PLACES[place], measured)}
     tabs = "".join(_tab(name, title, model, is_here=name == page) for name, title in titles.items())
-    return f'{SHEET}<nav class="nt-tabs" aria-label="{place}">{tabs}</nav>'
+    return f'{SHEET}<nav class="nt-tabs" aria-label="{place}" data-place="{place}">{tabs}</nav>'
 
 
 def _tab(name: str, title: str, model: str | None, *, is_here: bool) -> str:

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
@@ -30,11 +31,10 @@ order by models.name, runs.job
 
 Theme = Literal["light", "dark"]
 
-# Streamlit leaves a hand's breadth above a page and a finger's below a chart, its editor sets SQL in the face of prose,
-# and its captions and keys are paler than 4.5:1.
+# Streamlit leaves a finger's breadth below a chart, its editor sets SQL in the face of prose, and its captions and keys
+# are paler than 4.5:1.
 _STYLE = """
 <style>
-.stMainBlockContainer { padding-top: 4rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
 .stMainBlockContainer h2 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
 .stMainBlockContainer .stElementContainer:has(.stVegaLiteChart) { margin-bottom: -1.2rem; }
@@ -133,7 +133,7 @@ def missing(
         corpus: the corpus that was asked for; None: each model's shown one.
     """
     commands = ingest_commands(connection, models, jobs, corpus)
-    asked_for = "" if corpus is None else f" The selected corpus is {corpus}."
+    asked_for = "" if corpus is None else f" The selected corpus is {spoken_corpus(corpus)}."
     does_it = "This command measures" if len(commands) == 1 else "These commands measure"
     with st.container(gap="xsmall"):
         st.caption(plain(f"{what}{asked_for} {does_it} what is missing{time_needed(connection, models, jobs)}:"))

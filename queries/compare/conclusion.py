@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.variants import variant_of_sizes
 from neurothek.queries.compare.comparability import MeasurementSetup, why_not_comparable
 from neurothek.queries.compare.other_sizes import other_size
@@ -90,7 +91,7 @@ class Conclusion:
         low, high = min(self.tokens_seen), max(self.tokens_seen)
         who = "It" if len(self.models) == 1 else "Each" if low == high else "They"
         tokens = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        return f"{who} saw {tokens} tokens of {_together(self.corpora)}."
+        return f"{who} saw {tokens} tokens of {_together(tuple(map(spoken_corpus, self.corpora)))}."
 
     def _parameters(self) -> str:
         sizes = zip(self.models, self.sizes, strict=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.catalog.spelling import quoted
+from neurothek.catalog.spelling import quoted, spoken_corpus
 from neurothek.catalog.terminal.cells import percent
 from neurothek.queries.neuron.page import NeuronPage
 
@@ -53,10 +53,10 @@ def _firing(page: NeuronPage) -> list[str]:
     is_named = page.has_exact_zeros or page.activation_rule is None
     never, fires = ("Never fires", "Fires") if is_named else (f"Never {_active(page)}", _active(page).capitalize())
     if not n_active:
-        return [f"{never} on the {n_seen:,} tokens of {page.corpus}"]
+        return [f"{never} on the {n_seen:,} tokens of {spoken_corpus(page.corpus)}"]
     strong = "" if page.triggers.strong_pole is None else "strong "
     most = _first_trigger(page, f", {strong}most often", f"its {strong}activations")
-    return [f"{fires} at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{most}"]
+    return [f"{fires} at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {spoken_corpus(page.corpus)}{most}"]
 
 
 def _active(page: NeuronPage) -> str:
@@ -67,7 +67,7 @@ def _of_gate(page: NeuronPage, n_open: int, n_seen: int) -> list[str]:
     """Its triggers are those of strong activations at one pole, or where these were not counted of the open gate."""
     pole, strong = page.triggers.strong_pole, page.poles.strong_frequency
     often = f" at {percent(n_open / n_seen)} of" if n_open else " at none of"
-    opened = f"Gate open{often} the {n_seen:,} tokens of {page.corpus}"
+    opened = f"Gate open{often} the {n_seen:,} tokens of {spoken_corpus(page.corpus)}"
     if pole is None:
         opened += _first_trigger(page, ", most often", "these")
     share = "" if strong is None else f"strong at {percent(strong)}"

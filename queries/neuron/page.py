@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import quoted
+from neurothek.catalog.spelling import quoted, spoken_corpus
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from neurothek.queries.ask.statements import frame_of, framed, records
@@ -232,15 +232,16 @@ class NeuronPage(TabularAnswer):
             return "It has not been measured on text yet."
         n_seen, n_active = (int(self.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
         if not n_seen:
-            return f"Its activity on {self.corpus} was not measured."
+            return f"Its activity on {spoken_corpus(self.corpus)} was not measured."
         rule = "" if self.activation_rule in (None, "m != 0") else f" ({self.activation_rule})"
         share = f"{100 * n_active / n_seen:.3g}%"
+        tokens = f"the {n_seen:,} tokens of {spoken_corpus(self.corpus)}"
         if self.activation_rule == "gate > 0":
-            return f"Its gate is open at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
+            return f"Its gate is open at {n_active:,} of {tokens} ({share})."
         if n_active:
-            return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
+            return f"Active{rule} at {n_active:,} of {tokens} ({share})."
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
-        return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
+        return f"{word}{rule} on {tokens}."
 
     @property
     def extremes(self) -> str:

@@ -397,7 +397,7 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
     notes = []
     for word in dict.fromkeys(term.word for term in terms):
         for meaning in dict.fromkeys(_meaning(term) for term in terms if term.word == word):
-            notes.append(f"{word!r} {meaning}")
+            notes.append(f"“{word}” {meaning}")
     silent = [model.name for model in models if not model.is_measured_on_text]
     if silent and (question.alive or question.min_count):
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
 from neurothek.queries.ask.statements import records
@@ -57,8 +58,9 @@ class Effects(TabularAnswer):
             return f"{self.model}: these interventions were measured on a corpus that is not its shown one"
         first = self.interventions.row(0, named=True)
         return (
-            f"{self.model} on {first['n_tokens']:,} tokens of {first['corpus']}: with no neuron changed its loss is"
-            f" {first['loss_untouched']:.4f} nats a token, a perplexity of {first['perplexity_untouched']:.2f}"
+            f"{self.model} on {first['n_tokens']:,} tokens of {spoken_corpus(first['corpus'])}: with no neuron changed"
+            f" its loss is {first['loss_untouched']:.4f} nats a token, a perplexity of"
+            f" {first['perplexity_untouched']:.2f}"
         )
 
     def sections(self) -> list[Section]:
@@ -177,7 +179,7 @@ def neurons_sentence(model: str, neurons: pl.DataFrame) -> str:
     n = neurons.height
     return (
         f"{model}: {n:,} {'neuron' if n == 1 else 'neurons, each'} turned off alone on {first['n_tokens']:,} tokens of"
-        f" {first['corpus']}"
+        f" {spoken_corpus(first['corpus'])}"
     )
 
 

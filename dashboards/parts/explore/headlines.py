@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.terminal.cells import percent
 
 _MOST = 0.5
@@ -34,7 +35,7 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
     rows = layers.to_dicts()
     (row,) = [one for one in rows if one["layer"] == layer]
     others = [one for one in rows if one["layer"] != layer]
-    tokens = f"the {row['n_tokens_seen']:,} tokens seen of {row['corpus']}"
+    tokens = f"the {row['n_tokens_seen']:,} tokens seen of {spoken_corpus(row['corpus'])}"
     parts = []
     for clause in _by_distance(row, others):
         if clause == "counts":
@@ -183,7 +184,7 @@ def _silent(rows: list[dict[str, Any]]) -> str:
         return ""
     word, count, share = silence
     n_silent, n_neurons = (sum(row[name] for row in rows) for name in (count, "n_neurons"))
-    on = f"on the {rows[0]['n_tokens_seen']:,} tokens seen of {rows[0]['corpus']}"
+    on = f"on the {rows[0]['n_tokens_seen']:,} tokens seen of {spoken_corpus(rows[0]['corpus'])}"
     if n_silent == 0:
         never = "fired at least once" if silence is _DEAD else "has at least 1% of its FFN's output somewhere"
         return f"Every neuron {never} {on}."

@@ -13,7 +13,7 @@ from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, own_key, remember
 from neurothek.dashboards.widgets.figures import data_of, show_figure
-from neurothek.dashboards.widgets.page import missing
+from neurothek.dashboards.widgets.page import jobs_of_models, missing
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel
 
@@ -77,7 +77,8 @@ def pick_colour(model: KnownModel) -> By:
     """Let the person choose what colours and orders the map of a model; it stands in the address."""
     labels: dict[str, str] = {} if model.has_exact_zeros else {"first firing": "first active"}
     options: tuple[By, ...] = get_args(By)
-    colour = cast("By", asked_among("colour", options, is_silent=True) or options[0])
+    usual = usual_colour(model)
+    colour = cast("By", asked_among("colour", options, is_silent=True) or usual)
     picked = st.segmented_control(
         "Coloured and ordered by",
         options,
@@ -85,9 +86,18 @@ def pick_colour(model: KnownModel) -> By:
         key=own_key("colour"),
         format_func=lambda by: str(labels.get(by, by)).capitalize(),
     )
-    by = picked or options[0]
-    remember(colour=None if by == options[0] else by)
+    by = picked or usual
+    remember(colour=None if by == usual else by)
     return by
+
+
+def usual_colour(model: KnownModel) -> By:
+    """What colours a map before anybody chose: kinds, where the model has any to tell apart, else how often it fires.
+
+    No neuron of a model without exact zeros is dead, so its kinds are those of n-grams and positions alone.
+    """
+    measured = {"ngrams", "positions"} & set(jobs_of_models()[model.name])
+    return "kind" if model.has_exact_zeros or measured else "frequency"
 
 
 def caption(by: By, n_held: int, *, has_layers: bool, lacks_zeros: bool = False) -> str:

@@ -101,7 +101,7 @@ def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
 
 
 def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
-    sentence = f"overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
+    sentence = f"Overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
     sentence += f"; promotes at its {row['other_pole']} pole" if row["other_pole"] else ""
     tokens = tokens_html((row["other_top_tokens"] or [])[:MOST_TOKENS], muted=muted)
     links = f"{neuron_html(row['other_address'])} {tokens}"
@@ -136,4 +136,5 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     fires = "is strong" if row["lacks_zeros"] else "fires"
     # What is 0 has no sign.
     number = row["number"] or 0.0
-    return _DISTINCTIONS[row["what"]].format_map({**row, "number": number, "of": of, "fires": fires})
+    sentence = _DISTINCTIONS[row["what"]].format_map({**row, "number": number, "of": of, "fires": fires})
+    return f"{sentence[:1].upper()}{sentence[1:]}"

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import one_line, visible
+from neurothek.catalog.spelling import one_line, spoken_corpus, visible
 from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.charts.spread import activation_histogram
 from neurothek.dashboards.colours import ACCENT, CONTRAST
@@ -76,7 +76,7 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         rows = page.poles.contexts.filter(pole=pole)
         with tab:
             if rows.is_empty():
-                st.caption(plain(f"Its activation was never {pole} on the tokens of {page.corpus}."))
+                st.caption(plain(f"Its activation was never {pole} on the tokens of {spoken_corpus(page.corpus)}."))
                 continue
             st.html(places_html(one_of_each(rows.to_dicts()), shade=shade if pole == "positive" else contrast))
             st.caption(plain(f"The sequences with its largest {pole} activations."))
@@ -85,7 +85,7 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
         with tab:
             if rows.is_empty():
                 silent = "It did not fire" if page.has_exact_zeros else "Its activation was exactly 0"
-                st.caption(plain(f"{silent} on the tokens of {page.corpus} that were seen."))
+                st.caption(plain(f"{silent} on the tokens of {spoken_corpus(page.corpus)} that were seen."))
                 continue
             table = rows if page.names_writing(rows) else rows.drop("writes")
             distinct = one_of_each(table.to_dicts())
@@ -148,7 +148,8 @@ def _only_places(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpus
         st.caption(f"{silent} job contexts has not run.")
         return
     st.html(places_html(one_of_each(page.contexts.to_dicts()), shade=ACCENT[theme()]))
-    st.caption(plain(f"Places in {page.corpus} by activation, one per sequence. To shade every token around them:"))
+    where = f"Places in {spoken_corpus(page.corpus)} by activation, one per sequence."
+    st.caption(plain(f"{where} To shade every token around them:"))
     show_command(*ingest_commands(connection, [page.facts["model"]], ["contexts"], corpus))
 
 
@@ -230,7 +231,7 @@ def show_domains(page: NeuronPage) -> None:
     """How it fires on each domain."""
     st.markdown("**Activity by domain**", help=plain("Frequency as in Voita et al. 2023, section 3."))
     tables.show_table(page.domains, key="domains")
-    st.caption(plain(f"On {page.corpus}. {page.extremes}".rstrip()))
+    st.caption(plain(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
 
 
 def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
@@ -249,7 +250,7 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
         PROFILE.format(
             nats=first["mutual_information_corrected"],
             n=first["n_sequences"],
-            corpus=page.corpus,
+            corpus=spoken_corpus(page.corpus),
             fires="is strong at its pole"
             if page.positions_are_strong
             else "fires"

@@ -21,7 +21,7 @@ DEFINITIONS = {
     "median_frequency": "Of the neurons that fired: half of them are active at no more than this share of the tokens.",
     "negligible_share": "Never 1% of the output of their FFN: what dead neurons are where no activation is exactly 0. "
     "Contributions: Song et al. 2024; the threshold: this project.",
-    "median_effective_frequency": "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active. "
+    "median_effective_frequency": "The median neuron's (Σ|m|)² / (N Σm²): no threshold says what is active. "
     "After Treves and Rolls 1991.",
     "token_detector_share": "Neurons that respond to a few tokens, and to these nearly always. Voita et al. 2023, "
     "section 4.",

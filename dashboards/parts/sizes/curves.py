@@ -173,7 +173,7 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
         "Effective frequency",
         sparse,
         "median_effective_frequency",
-        "(sum |m|)^2 / (N * sum m^2) of the median neuron: no threshold says what is active, as no activation of "
+        "The median neuron's (Σ|m|)² / (N Σm²): no threshold says what is active, as no activation of "
         f"{without} is exactly 0; {sizes.on_text}.",
         "After Treves and Rolls 1991.",
         f"No neuron of {without} has an activation {sizes.on_text}.",

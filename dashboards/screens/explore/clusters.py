@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import unmark
+from neurothek.catalog.spelling import spoken_corpus, unmark
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.explore import cluster_cards
@@ -176,7 +176,7 @@ def _against_text(corpus: MeasuredCorpus | None) -> str:
     if corpus is None:
         others = "the model's other neurons, since it read no corpus yet"
         return f"Tokens that tell a cluster from {others}; hover for their shares."
-    where = f"the {corpus.n_tokens:,} tokens of {corpus.corpus}"
+    where = f"the {corpus.n_tokens:,} tokens of {spoken_corpus(corpus.corpus)}"
     return f"Tokens that a cluster's neurons promote more often than {where} hold them; hover for their shares."
 
 
@@ -185,7 +185,8 @@ def _mark_text(corpus: MeasuredCorpus | None) -> str:
     bars = "Bars: share of the cluster's neurons that list the token; the mark:"
     if corpus is None:
         return f"{bars} of all neurons, since the model read no corpus yet."
-    return f"{bars} what is expected of how often it occurs among the {corpus.n_tokens:,} tokens of {corpus.corpus}."
+    among = f"the {corpus.n_tokens:,} tokens of {spoken_corpus(corpus.corpus)}"
+    return f"{bars} what is expected of how often it occurs among {among}."
 
 
 def _ask_token() -> str | None:

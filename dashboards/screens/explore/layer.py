@@ -6,11 +6,11 @@ import streamlit as st
 
 from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from neurothek.dashboards.parts.explore.headlines import layer_headline
-from neurothek.dashboards.parts.explore.map_of_neurons import show_map
+from neurothek.dashboards.parts.explore.map_of_neurons import show_map, usual_colour
 from neurothek.dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, kept_model, own_key, remember
-from neurothek.dashboards.widgets.figures import data_of, data_on
+from neurothek.dashboards.widgets.figures import Data, data_of, data_on
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing
 from neurothek.dashboards.widgets.pickers import pick_corpus, usual_model
@@ -33,13 +33,18 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         if is_measured:
             st.markdown(plain(layer_headline(layers, layer)))
         _striking(reader, model, layer, layers)
-        show_map(reader, model, "kind" if is_measured else "kurtosis", layer)
+        show_map(reader, model, usual_colour(model) if is_measured else "kurtosis", layer)
         if not is_measured:
             what = "The activity of these neurons has not been measured yet."
             missing(connection, what, [model.name], corpus=corpus)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
-    if data.frame.is_empty():
-        return
+    if not data.frame.is_empty():
+        _numbers(data)
+
+
+@st.fragment
+def _numbers(data: Data) -> None:
+    """Two charts of numbers that the person picks, and the neurons; another number draws nothing else anew."""
     columns = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -4,6 +4,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter, within
@@ -50,7 +51,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         layers = data_of(reader, "model_layers", {"model": model.name})
         if not layers.frame.is_empty():
             st.markdown(plain(model_headline(layers.frame)))
-        show_map(reader, model, pick_colour(model) if layers.frame.height else "kurtosis")
+        _map(model, corpus, is_measured=not layers.frame.is_empty())
         if layers.frame.is_empty():
             what = "The activity of this model has not been measured yet."
             missing(connection, what, [model.name], corpus=corpus)
@@ -64,7 +65,19 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         if _is_scored(reader, model.name) and _wants("Readers and writers", "readers"):
             _readers_and_writers(reader, model.name)
     if _wants("Distribution of any number over its neurons", "spread"):
-        _spread(connection, model, corpus)
+        _spread(model, data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus))
+
+
+@st.fragment
+def _map(model: KnownModel, corpus: str | None, *, is_measured: bool) -> None:
+    """The map, and what colours it: another colour draws nothing else anew."""
+    by = pick_colour(model) if is_measured else "kurtosis"
+
+    def draw(connection: duckdb.DuckDBPyConnection) -> None:
+        with Reading(connection, [model.name], corpus) as reader:
+            show_map(reader, model, by)
+
+    answer(draw)
 
 
 def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -96,7 +109,8 @@ def _layers(reader: Reading, name: str, layers: Data) -> None:
     links = {"model": name, **({} if reader.corpus is None else {"corpus": reader.corpus})}
     st.html(layers_html(layers.frame, bins.frame, ACCENT[theme()], links))
     seen = layers.frame.get_column("n_tokens_seen")[0]
-    text = f"On the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}; frequencies from 0.01% to 100%."
+    corpus = spoken_corpus(layers.frame.get_column("corpus")[0])
+    text = f"On the {seen:,} tokens seen of {corpus}; frequencies from 0.01% to 100%."
     st.caption(plain(f"{text} {BARS}"))
 
 
@@ -156,8 +170,9 @@ def told_of_readers(neurons: pl.DataFrame) -> str:
     )
 
 
-def _spread(connection: duckdb.DuckDBPyConnection, model: KnownModel, corpus: str | None) -> None:
-    data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
+@st.fragment
+def _spread(model: KnownModel, data: Data) -> None:
+    """Two charts of numbers that the person picks; another number draws nothing else anew."""
     columns = known_numbers(data.frame, NUMBERS)
     if not columns:
         return

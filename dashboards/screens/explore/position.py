@@ -4,6 +4,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts import positions
 from neurothek.dashboards.charts.maps import position_map
 from neurothek.dashboards.colours import KINDS
@@ -103,7 +104,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
     if kinds.frame.is_empty():
         _say_why(reader, model.name)
         return
-    on = f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}"
+    on = f"on {sequences(data.frame)} full-length sequences of {spoken_corpus(data.frame.get_column('corpus')[0])}"
     least = thresholds("neurons")["positional_information"]
     n_found = int(kinds.frame.get_column("n_neurons").sum())
     headline = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
@@ -161,10 +162,11 @@ def _say_why(reader: Reading, model: str) -> None:
         return
     (row,) = measured
     if row["why_not"] is None:
-        seen = f"{row['n_sequences']:,} full-length sequences of {row['corpus']}"
+        seen = f"{row['n_sequences']:,} full-length sequences of {spoken_corpus(row['corpus'])}"
         st.info(plain(f"No neuron of {model} is positional on {seen}."))
     else:
-        st.info(plain(f"The positional neurons of {model} cannot be determined on {row['corpus']} ({row['why_not']})."))
+        text = spoken_corpus(row["corpus"])
+        st.info(plain(f"The positional neurons of {model} cannot be determined on {text} ({row['why_not']})."))
 
 
 def _firing(model: KnownModel) -> str:

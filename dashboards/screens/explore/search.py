@@ -185,7 +185,7 @@ def _beside(scope: AskedModels, request: SearchRequest) -> None:
 def _result(result: Result, request: SearchRequest) -> None:
     neurons = result.neurons
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
-        st.markdown(f"**{plain(result.title)}**")
+        st.markdown(f"**{plain(f'{result.title[:1].upper()}{result.title[1:]}')}**")
         if not neurons.is_empty():
             download_data("neurons", neurons)
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])

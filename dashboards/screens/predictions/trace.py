@@ -206,10 +206,10 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
     with title_row(f"trace_grid{side}"):
         st.markdown(plain(grid.summary), help=plain(SOURCE))
         show_files(f"trace_grid{side}", grid.cells.join(grid.neurons, on=["layer", "position"], how="left"))
+    show_instrument(grid, (one.layer, position), pane=_pane(one), side=side)
     if grid.first:
         last = len(grid.tokens) - 1
         st.caption(f"Positions {grid.first} to {last} of 0 to {last}: the page shows the last {MOST_POSITIONS}.")
-    show_instrument(grid, (one.layer, position), pane=_pane(one), side=side)
     return one
 
 

@@ -71,7 +71,7 @@ def test_a_neuron_has_its_numbers_and_its_tokens_lead_to_the_search() -> None:
     assert [one["token"] for one in found["links"]] == ["·no", "·yes"]
     names = {key: name for key, name, _ in found["columns"]}
     assert (names["adds"], names["writes"]) == ("adds to ·yes", "promotes")
-    assert "4,096 tokens of builtin" in {key: title for key, _, title in found["columns"]}["frequency"]
+    assert "4,096 tokens of the built-in text" in {key: title for key, _, title in found["columns"]}["frequency"]
 
 
 def test_a_neuron_of_a_signed_model_writes() -> None:

@@ -284,3 +284,68 @@ def test_a_link_to_a_figure_of_another_page_leads_to_it(person: Visitor) -> None
     }"""
     )
     assert person.title() == "Compare sizes"
+
+
+SHIFTS = """
+    window.shifts = [];
+    const told = ({node, previousRect, currentRect}) =>
+        `${(node?.textContent ?? "").slice(0, 40)}: ${previousRect.top} to ${currentRect.top}`;
+    new PerformanceObserver(list => window.shifts.push(
+        ...list.getEntries().map(one => [one.value, one.sources.map(told)])
+    )).observe({type: "layout-shift", buffered: true});
+"""
+MOST_SHIFTED = 0.1
+"""Cumulative layout shift that people do not mind (web.dev, Core Web Vitals)."""
+
+CONTROLS: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
+    "model": ({"model": LARGE}, lambda person: person.page.get_by_text("Kurtosis", exact=True).first.click()),
+    # Of two models each one that is removed changes all that follows.
+    "compare": ({}, lambda person: person.page.keyboard.press("/")),
+    "neuron": ({"neuron": NEURON}, lambda person: person.page.get_by_role("tab", name="Sampled").click()),
+    "trace": (
+        {"model": LARGE, "prompt": "The capital of France is"},
+        lambda person: person.page.locator(".room [role=grid] button").nth(8).click(),
+    ),
+}
+
+
+def shifted(person: Visitor) -> list[tuple[float, list[str]]]:
+    """What moved since this was asked last, by how much, the furthest first."""
+    shifts: list[tuple[float, list[str]]] = person.page.evaluate("window.shifts.splice(0)")
+    return sorted(shifts, reverse=True)
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_what_is_drawn_keeps_its_place(person: Visitor, name: str) -> None:
+    parameters, change = CONTROLS[name]
+    person.page.add_init_script(SHIFTS)
+    for _ in range(2):
+        # Where imports take their time, too, a page is drawn in pieces.
+        person.open(name, **parameters)
+    moved = shifted(person)
+    assert sum(share for share, _ in moved) < MOST_SHIFTED, moved
+    change(person)
+    person.settle()
+    moved = shifted(person)
+    assert sum(share for share, _ in moved) < MOST_SHIFTED / 4, moved
+
+
+def test_a_page_that_moves_is_found(person: Visitor) -> None:
+    person.page.add_init_script(SHIFTS)
+    person.open("compare")
+    shifted(person)
+    person.page.evaluate("document.querySelector('h1').style.marginTop = '300px'")
+    person.page.wait_for_function("window.shifts.reduce((sum, [share]) => sum + share, 0) > 0.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("neuron", "Look"), ("trace", "Ask"), ("shortcuts", "Compare"), ("sql", "Tools")]
+)
+def test_the_navigation_marks_the_place_of_a_page(person: Visitor, name: str, place: str) -> None:
+    person.open(name)
+    marked = person.page.locator("[data-testid=stTopNav] [aria-current]")
+    expect(marked).to_have_text(place)
+    # The mark goes with the place.
+    person.page.get_by_role("link", name="Ask", exact=True).first.click()
+    person.arrive("Ask")
+    expect(marked).to_have_text("Ask")

@@ -197,7 +197,7 @@ def test_a_corpus_is_chosen_and_kept_in_the_address(page: Opener, full_path: Pat
     in_order(opened)
     assert set(table(opened, "n_dead")["corpus"]) == {"long"}
     neuron = page(full_path, "neuron", neuron="tiny-1m/L0N0")
-    assert "of builtin" in text(neuron)
+    assert "of the built-in text" in text(neuron)
     neuron.selectbox(key="corpus").set_value("long").run()
     assert "of long" in text(neuron)
     assert neuron.query_params["corpus"] == "long"
@@ -311,7 +311,7 @@ def test_a_neuron_shows_its_numbers_and_steps_to_the_next(page: Opener, full_pat
     key = (0, 0, 4)
     counted = [m for line in made.hand_made().coefficients[0, key].values() for m in line[1:]]
     n_active = sum(m > 0 for m in counted)
-    assert f"Active at {n_active} of the {len(counted)} tokens of builtin" in text(opened)
+    assert f"Active at {n_active} of the {len(counted)} tokens of the built-in text" in text(opened)
     assert table(opened, "domain")["n_active"].sum() == n_active
     next_one = next(button for button in opened.button if button.label == "Next")
     next_one.click().run()
@@ -323,7 +323,9 @@ def test_a_neuron_shows_its_numbers_and_steps_to_the_next(page: Opener, full_pat
 
 
 def test_a_dead_neuron_is_called_so_with_its_tokens(page: Opener, full_path: Path) -> None:
-    assert "Dead: never active on the 41 tokens of builtin" in text(page(full_path, "neuron", neuron="tiny-1m/L0N3"))
+    assert "Dead: never active on the 41 tokens of the built-in text" in text(
+        page(full_path, "neuron", neuron="tiny-1m/L0N3")
+    )
 
 
 def test_a_neuron_that_is_none_is_a_sentence(page: Opener, full_path: Path) -> None:

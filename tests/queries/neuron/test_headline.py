@@ -25,7 +25,9 @@ def test_it_fires_as_often_as_it_did_in_the_hand_made_model(full: duckdb.DuckDBP
     counted = [m for line in hand_made().coefficients[0, key].values() for m in line[1:]]
     share = 100 * sum(m > 0 for m in counted) / len(counted)
     assert share > 10
-    assert headline(page_of(full, key)).startswith(f"Fires at {share:.0f}% of the {len(counted):,} tokens of builtin")
+    assert headline(page_of(full, key)).startswith(
+        f"Fires at {share:.0f}% of the {len(counted):,} tokens of the built-in text"
+    )
 
 
 def test_it_names_the_first_three_tokens_of_either_side(full: duckdb.DuckDBPyConnection) -> None:
@@ -47,7 +49,7 @@ def test_it_passes_over_tokens_that_say_little_where_there_are_others(full: duck
 
 def test_a_dead_neuron_never_fires(full: duckdb.DuckDBPyConnection) -> None:
     page = page_of(full, (0, 0, 3))
-    assert headline(page).startswith("Never fires on the 41 tokens of builtin; promotes ")
+    assert headline(page).startswith("Never fires on the 41 tokens of the built-in text; promotes ")
     assert "dead" in labels_of(page.facts)
 
 

@@ -77,7 +77,7 @@ def test_page_of_a_planted_neuron(full: duckdb.DuckDBPyConnection) -> None:
     ]
     assert page.contexts.get_column("activation").to_list() == [row["activation"] for row in kept]
     fired = sum(m > 0 for line in MADE.coefficients[0, (0, 0, 0)].values() for m in line[1:])
-    assert f"Active at {fired} of the 41 tokens of builtin" in page.summary
+    assert f"Active at {fired} of the 41 tokens of the built-in text" in page.summary
 
 
 def test_the_smallest_and_the_largest_activation_stand_with_what_is_promoted_there(
@@ -127,7 +127,9 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
     assert (shown.is_shown, other.is_shown, other.corpus) == (True, False, "builtin")
     assert shown.summary == named["builtin"].summary
     alike, lacking = named["long"].summary.split(" Not measured on long: ")
-    assert other.summary.startswith(f"{alike.replace('of long', 'of builtin')} Not measured on builtin@{n_tokens}: ")
+    assert other.summary.startswith(
+        f"{alike.replace('of long', 'of the built-in text')} Not measured on builtin@{n_tokens}: "
+    )
     assert lacking.startswith("ngrams, events of tiny-1m; measure with `neurothek ingest")
     for page, corpus_id in ((shown, 0), (other, 1)):
         assert page.facts["n_position_sequences"] == sum(POSITION_SEQUENCES[corpus_id].values())
@@ -136,11 +138,11 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of builtin."),
+        ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of the built-in text."),
         ("tiny-1m/L0N3", "It fires at the prepended BOS, which is not counted."),
         ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
         ("weights-only/L0N0", "It has not been measured on text yet."),
-        ("gelu-1m/L0N0", "tokens of builtin ("),
+        ("gelu-1m/L0N0", "tokens of the built-in text ("),
         ("tiny-1m/L0N0", "Positional: oscillatory, strong, 0.69 nats."),
         ("gelu-1m/L0N0", "19 full-length sequences are too few to tell whether it is positional."),
     ],
