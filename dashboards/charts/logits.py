@@ -39,7 +39,10 @@ def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "li
         theme: light or dark.
     """
     bins = drawn_bins(logits)
-    reach = [min(-_LEAST_REACH, *bins["low"]), max(_LEAST_REACH, *bins["high"]) + _NAME_WIDTH]
+    ends = named_ends(bins, tokens)
+    # A token of an open bin may lie beyond what is drawn of it.
+    outermost = ends.get_column("z_score").to_list()
+    reach = [min(-_LEAST_REACH, *bins["low"], *outermost), max(_LEAST_REACH, *bins["high"], *outermost) + _NAME_WIDTH]
     most = max(float(bins.get_column("n_tokens").cast(pl.Float64).to_numpy().max()), 1.0)
     colours = {"suppressed tail": CONTRAST[theme], "body": _BODY[theme], "promoted tail": ACCENT[theme]}
     x = alt.X("low:Q", title="standard deviations from the mean score", scale=alt.Scale(domain=reach, nice=False))
@@ -68,7 +71,7 @@ def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "li
         .encode(alt.X("middle:Q"), alt.Y("expected:Q", scale=y))
     )
     names = (
-        alt.Chart(named_ends(bins, tokens))
+        alt.Chart(ends)
         .mark_text(angle=300, align="left", dx=5, fontSize=11, font="monospace", color=_INK[theme], limit=110)
         .encode(alt.X("z_score:Q"), alt.Y("n_tokens:Q", scale=y), alt.Text("token:N"))
     )

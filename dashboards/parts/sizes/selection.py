@@ -57,11 +57,15 @@ class Sizes:
             self.lacking[f"{what}: {', '.join(absent)}." if those else f"{what}."] = (jobs, absent)
 
     def say_what_is_missing(self) -> None:
-        """A line for each of what was not measured, with the command that measures it."""
+        """Sentences on what was not measured, of the same models together, with the command that measures it."""
         if self.lacking:
             st.header("Not measured yet", anchor=False)
-        for what, (jobs, models) in self.lacking.items():
-            missing(self.reader.shown_connection, what, models, jobs=jobs, corpus=self.reader.corpus)
+        by_models: dict[tuple[str, ...], dict[str, Sequence[str]]] = {}
+        for what, (needed, models) in self.lacking.items():
+            by_models.setdefault(tuple(models), {})[what] = needed
+        for names, absent in by_models.items():
+            jobs = list(dict.fromkeys(job for several in absent.values() for job in several))
+            missing(self.reader.shown_connection, " ".join(absent), names, jobs=jobs, corpus=self.reader.corpus)
 
     @property
     def on_text(self) -> str:

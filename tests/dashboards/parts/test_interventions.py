@@ -108,7 +108,7 @@ def test_texts_stand_side_by_side(page: Opener, whole_path: Path) -> None:
     for column in ("prompt", "untouched", "changed", "random", "word filter", "self debiasing"):
         assert f">{column}</th>" in shown
     assert all(prompt in shown for prompt in continuation_rows.PROMPTS)
-    assert "random: the first random set" in text(opened)
+    assert "Random: the first random set" in text(opened)
 
 
 def test_without_prompts_it_says_how_to_have_some_continued(page: Opener, whole_path: Path) -> None:

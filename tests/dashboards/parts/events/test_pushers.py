@@ -163,12 +163,12 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
 def test_the_sentence_counts_each_token_once_and_names_who_exceeds_its_base_rate_most() -> None:
     assert saturations(ROWS) == {"a": 4, "b": 21}
     assert pushers_sentence(ROWS, ["b", "c", "a"], "<b>") == (
-        'An FFN brings "<b>" to the top for good in 21 examples of b and 4 of a. a/L0N1 exceeds its base rate most: it '
+        "An FFN brings “<b>” to the top for good in 21 examples of b and 4 of a. a/L0N1 exceeds its base rate most: it "
         "pushes the token in 3 of 4 (75%), and is dominant in 25% of all 40 examples of its model."
     )
     assert pushers_sentence(ROWS[2:], ["b"], "x").endswith("No neuron pushes it more often than its base rate.")
     assert pushers_sentence(ROWS.head(1).with_columns(n_saturations=1), ["a"], "x").startswith(
-        'An FFN brings "x" to the top for good in 1 example of a. '
+        "An FFN brings “x” to the top for good in 1 example of a. "
     )
 
 

@@ -72,6 +72,6 @@ def test_a_word_is_answered_whatever_its_case(page: Opener, whole_path: Path, wo
     assert not opened.exception
     said = "\n".join(str(one.value).replace("\\", "") for one in (*opened.markdown, *opened.caption))
     if word == "School ":
-        assert 'An FFN brings "school" to the top for good in ' in said
+        assert "An FFN brings “school” to the top for good in " in said
     else:
         assert f'No FFN brought "{word}" to the top for good in these examples.' in said

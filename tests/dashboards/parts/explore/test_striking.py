@@ -91,17 +91,17 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
 def test_each_is_told_with_its_number() -> None:
     row = {"n_tokens_seen": 5000, "position_kind": "oscillatory", "lacks_zeros": False}
     assert distinction({"what": "dominant", "number": 1200.0, **row}, 2000) == (
-        "among its layer's ten largest updates in 1,200 of 2,000 examples"
+        "Among its layer's ten largest updates in 1,200 of 2,000 examples"
     )
     assert distinction({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
     assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("fires at 99.0%")
     smooth = {**row, "lacks_zeros": True}
     assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith("is strong at 99.0%")
     assert (
-        distinction({"what": "sparse", "number": 0.02, **smooth}, None) == "effective frequency 2.00% on 5,000 tokens"
+        distinction({"what": "sparse", "number": 0.02, **smooth}, None) == "Effective frequency 2.00% on 5,000 tokens"
     )
     assert distinction({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
-    assert distinction({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
+    assert distinction({"what": "rare", "number": 3.0, **row}, None) == "Fires at 3 of 5,000 tokens"
     assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
     of_domain = {"what": "domain", "number": 0.123, "selective_domain": "code", **row}
     assert distinction(of_domain, None).startswith("for code: entropy over domains 0.12")
