@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import duckdb
-import pyarrow.parquet as pq
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.arguments import expanded
@@ -65,29 +64,36 @@ def export(
         texts: path below the folder -> text of further files.
         progress: watches the tables.
     """
+    with warehouse.current_reader() as connection, folder_to_fill(folder, "export") as unfinished:
+        manifest = _write_store(connection, unfinished, progress or Silent())
+        manifest = with_maps(manifest, stored_matrices(connection), warehouse.maps, unfinished)
+        files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
+        for path, text in files.items():
+            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / path).write_text(text, "utf-8")
+    return manifest
+
+
+@contextmanager
+def folder_to_fill(folder: Path, what: str) -> Iterator[Path]:
+    """A folder to fill, which is new or empty and takes its name when it is full; it is gone if that fails."""
     folder = expanded(folder).absolute()
     if folder.is_symlink():
         if not folder.exists():
             raise Unreadable(
-                f"{folder} is a broken link", "choose a new folder for the export", path=folder, why="a broken link"
+                f"{folder} is a broken link", f"choose a new folder for the {what}", path=folder, why="a broken link"
             )
         # Renaming would put the export in the place of the link.
         folder = folder.resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Conflict(
             f"{folder} already exists and is not empty",
-            "choose a new folder for the export",
+            f"choose a new folder for the {what}",
             what="folder",
             name=folder,
         )
-    with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
-        manifest = _write_store(connection, unfinished, progress or Silent())
-        manifest = _with_maps(manifest, stored_matrices(connection), warehouse.maps, unfinished)
-        files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
-        for path, text in files.items():
-            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
-            (unfinished / path).write_text(text, "utf-8")
-    return manifest
+    with _appearing(folder) as unfinished:
+        yield unfinished
 
 
 @contextmanager
@@ -119,7 +125,7 @@ def _write_store(connection: duckdb.DuckDBPyConnection, folder: Path, progress: 
     return Manifest(version_of(connection), written)
 
 
-def _with_maps(manifest: Manifest, maps: Sequence[StoredMatrix], folder: Path, unfinished: Path) -> Manifest:
+def with_maps(manifest: Manifest, maps: Sequence[StoredMatrix], folder: Path, unfinished: Path) -> Manifest:
     """Copy the kept matrices; one that is not there, or not as it was kept, is named as missing."""
     missing = take(maps, folder, unfinished / MAPS)
     names = {one: one.path(PurePosixPath(MAPS)).as_posix() for one in maps}
@@ -151,6 +157,8 @@ def exported(columns: Mapping[str, ExportedColumn]) -> str:
 
 
 def _write_rows(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - a quarter of a second, which whoever reads a catalog does without
+
     rows = connection.sql(query).to_arrow_reader(ROW_GROUP)
     n_rows = 0
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:

@@ -86,20 +86,37 @@ def read_manifest(folder: Path) -> Manifest:
     if path.is_symlink():
         raise invalid_export(folder, f"its {MANIFEST} is a link")
     try:
-        content = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
+        content = content_of(path.read_text("utf-8"))
         if content.pop("format") != FORMAT:
             raise invalid_export(folder, f"its {MANIFEST} is of something else")
-        manifest = Manifest(
-            schema_version=_count(content["schema_version"]),
-            tables={str(name): _table(table) for name, table in content["tables"].items()},
-            # Exports of earlier releases have none.
-            maps=tuple(map(str, content.get("maps", ()))),
-            missing_maps=tuple(map(str, content.get("missing_maps", ()))),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        manifest = manifest_of(content)
+    except (*MISWRITTEN, OSError) as error:
         raise invalid_export(folder, f"its {MANIFEST} is damaged") from error
     _require_own_files(folder, manifest)
     return manifest
+
+
+MISWRITTEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a manifest that nobody of ours wrote may raise."""
+
+
+def content_of(text: str) -> dict[str, Any]:
+    """The fields of a manifest; those that are no JSON raise one of `MISWRITTEN`."""
+    content = json.loads(text, parse_constant=_no_number)
+    if not isinstance(content, dict):
+        raise TypeError(content)
+    return content
+
+
+def manifest_of(content: Mapping[str, Any]) -> Manifest:
+    """What the fields of a manifest say; those that are something else raise one of `MISWRITTEN`."""
+    return Manifest(
+        schema_version=count_of(content["schema_version"]),
+        tables={str(name): table_of(table) for name, table in content["tables"].items()},
+        # Exports of earlier releases have none.
+        maps=tuple(map(str, content.get("maps", ()))),
+        missing_maps=tuple(map(str, content.get("missing_maps", ()))),
+    )
 
 
 def _require_own_files(folder: Path, manifest: Manifest) -> None:
@@ -124,8 +141,8 @@ def _followed(path: Path) -> Path:
         return path  # a link that leads back to itself: whoever opens it is refused
 
 
-def _count(value: object) -> int:
-    """A number of rows, or of a version."""
+def count_of(value: object) -> int:
+    """A number of rows or bytes, or of a version."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         raise ValueError(value)
     return value
@@ -135,10 +152,11 @@ def _no_number(text: str) -> object:
     raise ValueError(text)
 
 
-def _table(content: Mapping[str, Any]) -> ExportedTable:
+def table_of(content: Mapping[str, Any]) -> ExportedTable:
+    """A table as a manifest has it; fields that are something else raise one of `MISWRITTEN`."""
     return ExportedTable(
         description=str(content["description"]),
-        n_rows=_count(content["n_rows"]),
+        n_rows=count_of(content["n_rows"]),
         columns={str(name): ExportedColumn(**column) for name, column in content["columns"].items()},
-        files=tuple(ExportedFile(str(f["path"]), _count(f["n_rows"]), str(f["sha256"])) for f in content["files"]),
+        files=tuple(ExportedFile(str(f["path"]), count_of(f["n_rows"]), str(f["sha256"])) for f in content["files"]),
     )

@@ -202,6 +202,11 @@ def our_tables() -> list[str]:
     return sorted(key.removeprefix("table ") for key in _table_objects(versions.VERSION))
 
 
+def fingerprint(views: ViewInstaller) -> str:
+    """What changes with any object of this release."""
+    return _sha256(repr((duckdb.__version__, _of_schema(), views.sources())))
+
+
 @cache
 def _of_schema() -> str:
     """Fingerprint of the modules that declare tables, which are not loaded for it."""

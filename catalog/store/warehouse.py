@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import filelock
@@ -151,6 +151,13 @@ def _lock_holder(path: Path) -> str | None:
     return f"the process {min(pids)}" if pids else None
 
 
+class Served(Protocol):
+    """Bytes of files that another process may not open."""
+
+    def read(self, path: str, start: int, end: int) -> bytes:
+        """Those from `start` to `end` of a file."""
+
+
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
 
@@ -196,6 +203,20 @@ class Warehouse:
     def maps(self) -> Path:
         """Folder in which matrices are kept."""
         return self.path.with_name(self.path.name + ".shortcuts")
+
+    @property
+    def label(self) -> str:
+        """Where it is, as people name it."""
+        return str(self.path)
+
+    @property
+    def served(self) -> Served | None:
+        """What answers another process that reads the warehouse and cannot reach its files; None: it can."""
+        return None
+
+    def handed_over(self) -> dict[str, Any]:
+        """What another process needs to read the warehouse."""
+        return {"path": str(self.path)}
 
     def exists(self) -> bool:
         """Whether there is a file at the path."""
@@ -325,6 +346,10 @@ class Warehouse:
     def lingering(self) -> AbstractContextManager[None]:
         """Within the block, readers that follow each other soon share a connection; others who write wait a second."""
         return lingering(self.path)
+
+    def told(self) -> AbstractContextManager[None]:
+        """Within the block, what DuckDB complains of is a sentence about the warehouse."""
+        return damage_told(self.path)
 
     @contextmanager
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:

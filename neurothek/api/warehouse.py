@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,12 @@ from neurothek.api import (
     interventions,
     measurements,
     prompts,
+    travel,
     upkeep,
 )
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.arguments import expanded, validated
+from neurothek.catalog.hub.addresses import Address, Place, place_of
 from neurothek.catalog.problems import NeurothekError
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ class Neurothek:
 
     Attributes:
         path: the DuckDB file.
+        address: of a published catalog, which stands in the place of a file; None: there is a file, or will be.
     """
 
     path: Path
+    address: Address | None = None
 
     sql = answers.sql
     ask = answers.ask
@@ -90,15 +94,33 @@ class Neurothek:
     merge = upkeep.merge
     check = upkeep.check
 
+    publish = travel.publish
+    copy = travel.copy
+
     def __post_init__(self) -> None:
         """A path may be given as text."""
-        object.__setattr__(self, "path", expanded(self.path))
+        if self.address is None:
+            object.__setattr__(self, "path", expanded(self.path))
+
+    def at(self, place: Place) -> "Neurothek":
+        """Another warehouse or catalog, called the same way."""
+        return replace(self, path=Path(place), address=place if isinstance(place, Address) else None)
 
     @property
     def warehouse(self) -> "Warehouse":
-        """The file, with this release's views."""
-        from neurothek.catalog.store.warehouse import Warehouse
+        """The file, with this release's views; of an address, the catalog there.
+
+        Raises:
+            Unavailable: there is no catalog at the address, or it cannot be reached.
+            Unreadable: what is there is none.
+        """
         from neurothek.queries.views import install as installer
+
+        if self.address is not None:
+            from neurothek.catalog.hub.catalog import open_catalog
+
+            return open_catalog(self.address, installer)
+        from neurothek.catalog.store.warehouse import Warehouse
 
         return Warehouse(self.path, views=installer)
 
@@ -115,7 +137,9 @@ class Neurothek:
             yield connection
 
     def __repr__(self) -> str:
-        """Its path, and whether there is a file yet."""
+        """Its path, and whether there is a file yet; of a catalog its address."""
+        if self.address is not None:
+            return f"{type(self).__name__}({str(self.address)!r})"
         missing = "" if self.path.exists() else ", which does not exist yet: ingest creates it"
         return f"{type(self).__name__}({str(self.path)!r}){missing}"
 
@@ -124,7 +148,7 @@ class Neurothek:
         from neurothek.queries.ask.answer import Section, html_page
         from neurothek.queries.views.contents import models_frame
 
-        if not self.path.exists():
+        if self.address is None and not self.path.exists():
             return html_page((), (), head=repr(self))
         try:
             with self.reader() as connection:
@@ -136,15 +160,17 @@ class Neurothek:
 
 @validated
 def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
-    """A warehouse, by its path; the file is not opened before the first call.
+    """A warehouse, by its path, or a published catalog, by its address; it is not opened before the first call.
 
     A warehouse that does not exist yet says so and answers no queries; `ingest`, `import_` and `merge` create it.
+    A catalog is only read, and of its files only what a question needs: `copy` brings all of it into a file.
 
     Args:
-        path: the DuckDB file; None: that of the variable NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb.
+        path: the DuckDB file; a folder that `publish` wrote; an address such as "hf://datasets/ORG/NAME", "s3://...",
+            "https://..."; None: the variable NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb.
 
     Raises:
-        Invalid: that is not a path.
+        Invalid: that is neither a path nor an address.
         Unreadable: no file can have that path.
 
     Example:
@@ -157,4 +183,5 @@ def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek
         ...
         neurothek.catalog.problems.Unavailable: there is no warehouse at ...
     """
-    return Neurothek(expanded(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE))
+    place = place_of(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE)
+    return Neurothek(Path(place), place if isinstance(place, Address) else None)

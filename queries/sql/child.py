@@ -13,10 +13,10 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.problems import NeurothekError
-from neurothek.catalog.store.damage import damage_told
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.queries.ask.one_query import count_rows, stream_query
 from neurothek.queries.errors.refused_sql import failed_query
+from neurothek.queries.sql.serving import ServedFiles
 from neurothek.queries.views import install
 from neurothek.queries.views.on_corpus import on_corpus, refuse_facts
 
@@ -61,7 +61,7 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.write(b"\n")
         answers.flush()
         try:
-            with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as prepared:
+            with warehouse.told(), on_corpus(connection, (), request["corpus"]) as prepared:
                 if prepared is not connection:
                     refuse_facts(prepared, request["query"], request["corpus"])
                 _answer(prepared, request, answers)
@@ -91,6 +91,11 @@ def _warehouse(request: dict[str, Any]) -> Warehouse:
     )
     path = Path(request["path"]).absolute()
     os.chdir(request["scratch"])
+    if request["serving"] is not None:
+        # Here, as few catalogs are asked.
+        from neurothek.catalog.hub.catalog import catalog_for_people  # noqa: PLC0415
+
+        return catalog_for_people(request["catalog"], ServedFiles(request["serving"]), install, settings)
     return Warehouse(path, views=install, reader_settings=settings)
 
 

@@ -21,9 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 from neurothek.catalog.arguments import bad_argument, require
 from neurothek.catalog.problems import LimitExceeded, NeurothekError
 from neurothek.queries.errors.refused_sql import failed_query, stopped_query
+from neurothek.queries.sql.serving import serving
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from neurothek.catalog.store.warehouse import Served
 
 
 Process = subprocess.Popen[bytes]
@@ -54,12 +57,27 @@ def start_ahead() -> None:
 
 
 @contextmanager
-def answering_process() -> Iterator[Process]:
-    """A process that reads one question on its stdin; whatever happens, it does not outlive the question."""
+def answering_process(served: Served | None = None) -> Iterator[tuple[Process, int | None]]:
+    """A process that reads one question on its stdin; whatever happens, it does not outlive the question.
+
+    Args:
+        served: what reads files for it.
+
+    Yields:
+        The process, and the number of the open file by which it asks for bytes of these.
+    """
+    if served is not None:
+        with serving(served) as theirs:
+            process = _started(theirs)
+            try:
+                yield process, theirs
+            finally:
+                _end(process)
+        return
     ahead = _taken()
     process = ahead or _started()
     try:
-        yield process
+        yield process, None
     finally:
         _end(process)
         if ahead is not None:
@@ -83,8 +101,8 @@ def _end(process: Process) -> None:
     process.communicate()
 
 
-def _started() -> Process:
-    """A new process with this one's modules."""
+def _started(inherited: int | None = None) -> Process:
+    """A new process with this one's modules, and one open file of it."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "neurothek.queries.sql.child"],
@@ -92,6 +110,7 @@ def _started() -> Process:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
+        pass_fds=() if inherited is None else (inherited,),
         env={**os.environ, **_FRUGAL, "PYTHONPATH": path},
     )
 

@@ -83,9 +83,11 @@ def _judged_query(
     if not is_likely:
         _check(query, scope)
     # Started before the text is judged: it imports meanwhile.
-    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
+    served = warehouse.served
+    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process(served) as (process, serving):
         _check(query, scope)
-        request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch, "corpus": corpus}
+        request = {**vars(limits), **warehouse.handed_over(), "query": query, "scratch": scratch, "corpus": corpus}
+        request["serving"] = serving
         try:
             text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
         except TypeError as error:

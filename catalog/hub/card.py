@@ -1,0 +1,178 @@
+"""The page that a catalog shows on the hub, and the head that tells the hub's viewer which files make a table.
+
+What comes from models and corpora, such as their names, is shown as text: nothing of it becomes a link, a tag or a
+heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from neurothek.catalog.advice import command_line
+from neurothek.catalog.exchange.manifest import MANIFEST
+from neurothek.catalog.spelling import one_line
+
+if TYPE_CHECKING:
+    from neurothek.catalog.hub.catalog import Catalog
+    from neurothek.catalog.hub.published import Published
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~$&:@-])")
+"""What Markdown, or the hub's extensions of it, could take for more than a character."""
+
+_NUMBERS = """
+    select model, n_layers, n_neurons, corpus, n_tokens_seen
+    from models
+    order by size, model
+"""
+
+_DEAD = "select model, n_dead, n_neurons from neurons_by_model order by model"
+
+_JOBS = """
+    select runs.job, count(distinct models.name) as n_models, max(runs.finished_at)::date as last,
+        sum(epoch(runs.finished_at - runs.started_at)) as seconds
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    group by runs.job
+    order by runs.job
+"""
+
+_CORPORA = "select name, n_tokens, n_sequences, text_sha256 from store.corpora order by name, n_tokens"
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_LARGER = ((10**7, "1M<n<10M"), (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"))
+
+
+def card(published: Published, catalog: Catalog) -> str:
+    """The text of README.md, with its head."""
+    from huggingface_hub import DatasetCard, DatasetCardData  # noqa: PLC0415 - where something is published
+
+    with catalog.reader() as connection:
+        models = connection.execute(_NUMBERS).fetchall()
+        corpora = connection.execute(_CORPORA).fetchall()
+        jobs = connection.execute(_JOBS).fetchall()
+        example = connection.execute("select text from store.tokens where word = 'school' limit 1").fetchall()
+    n_rows = published.manifest.n_rows
+    data = DatasetCardData(
+        license=published.license,
+        pretty_name="Neurons of language models",
+        tags=["neurothek", "interpretability", "neurons"],
+        size_categories=[next((name for most, name in (*_SIZES, *_LARGER) if n_rows < most), "n>1T")],
+        configs=_configurations(published),
+    )
+    body = "\n\n".join(
+        [
+            "# Neurons of language models",
+            f"A catalog that neurothek {_text(published.neurothek)} published: what each feed-forward neuron of"
+            f" {_listed(published.models)} writes, reads and fires on.",
+            _table(
+                ("model", "layers", "neurons", "text", "tokens seen"),
+                ((*row[:3], row[3] or "weights alone", row[4]) for row in models),
+            ),
+            "## Ask it",
+            "With [neurothek](https://pypi.org/project/neurothek), which fetches only what a question needs:",
+            _code(
+                "sh",
+                [
+                    command_line("search", "school" if example else "TOKEN", "--warehouse", "ADDRESS"),
+                    command_line("sql", "select * from models", "--warehouse", "ADDRESS"),
+                    command_line("dashboard", "--warehouse", "ADDRESS"),
+                    command_line("copy", "ADDRESS", "copy.duckdb"),
+                ],
+            ),
+            "`ADDRESS` is `hf://datasets/ORG/NAME` of this dataset, or the folder that holds this page. With DuckDB"
+            " alone, or in Data Studio:",
+            _code(
+                "sql",
+                [
+                    "select address, token, z_score",
+                    "from 'hf://datasets/ORG/NAME/promotions/*.parquet'",
+                    "where word = 'school' and side = 'promoted'",
+                    "order by z_score desc",
+                    "limit 20",
+                ],
+            ),
+            "## What was measured",
+            _table(
+                ("measurement", "models", "last measured", "hours"),
+                ((job, n, str(last), round(float(seconds or 0) / 3600, 2)) for job, n, last, seconds in jobs),
+            ),
+            _table(
+                ("text", "tokens", "sequences", "sha256 of the text"),
+                ((name, n_tokens, n_sequences, sha[:16]) for name, n_tokens, n_sequences, sha in corpora),
+            )
+            if corpora
+            else "No text was read: what is here follows from the weights.",
+            "Texts, contexts, prompts, explanations and n-grams of several tokens are published with it."
+            if published.has_texts
+            else "The texts themselves are not published, nor contexts, prompts, explanations or n-grams of several"
+            " tokens.",
+            _matrices(published),
+            f"Licence: {_text(published.license)}." if published.license else "Nothing was said of a licence.",
+            "## What is in it",
+            "Views, which are made to be read:",
+            _relations(published.views),
+            f"Tables of the store, from which neurothek answers; `{MANIFEST}` describes every column:",
+            _relations(published.manifest.tables),
+        ]
+    )
+    return str(DatasetCard(f"---\n{data}\n---\n\n{body}\n"))
+
+
+def _configurations(published: Published) -> list[dict[str, Any]]:
+    """One a table: the viewer shows those of one schema together."""
+    views = [(name, view) for name, view in published.views.items() if view.files]
+    # What is looked at first is shown first.
+    views.sort(key=lambda one: (one[0] != "neurons", one[0] != "promotions", one[0] != "models", one[0]))
+    relations = [
+        *((name, view.files[0].path) for name, view in views),
+        *((f"store.{name}", table.files[0].path) for name, table in published.manifest.tables.items() if table.files),
+    ]
+    return [
+        {
+            "config_name": name,
+            **({"default": True} if name == relations[0][0] else {}),
+            "data_files": [{"split": "train", "path": f"{path.rpartition('/')[0]}/*.parquet"}],
+        }
+        for name, path in relations
+    ]
+
+
+def _matrices(published: Published) -> str:
+    held, missing = len(published.manifest.maps), len(published.manifest.missing_maps)
+    if not held and not missing:
+        return "There are no matrices of shortcuts to it."
+    lost = f"; {missing:,} more were not there when it was published" if missing else ""
+    return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: `neurothek copy` brings them along."
+
+
+def _relations(relations: Any) -> str:  # noqa: ANN401 - name -> ExportedTable, of either kind
+    rows = ((name, one.n_rows, one.description) for name, one in relations.items() if one.files)
+    return _table(("name", "rows", "one row"), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    lines += [f"| {' | '.join(_text(_number(value)) for value in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(_text, names[:5]))
+    return f"{shown} and {len(names) - 5:,} more models" if len(names) > 5 else shown or "no model"
+
+
+def _code(language: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def _text(value: str) -> str:
+    """Text of anybody's as Markdown shows it, on one line."""
+    return _SPECIAL.sub(r"\\\1", one_line(value))

@@ -1,0 +1,229 @@
+"""A warehouse as a catalog: a folder of Parquet files, which an import reads, a viewer shows and a reader opens.
+
+The tables are written first, without texts unless these are asked for; the views are then computed by a reader of the
+catalog that they have become. So what a view shows follows from what was published, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neurothek.catalog.exchange.exports import exported, folder_to_fill, store_tables, with_maps
+from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
+from neurothek.catalog.hub import layout
+from neurothek.catalog.hub.catalog import Catalog, open_folder
+from neurothek.catalog.hub.published import Published, PublishedFile, path_of
+from neurothek.catalog.hub.writing import Grouping, write_rows
+from neurothek.catalog.progress import Progress, Silent
+from neurothek.catalog.store.matrices import stored_matrices
+from neurothek.catalog.tables import versions
+from neurothek.catalog.upkeep.changes import unknown_model
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from neurothek.catalog.store.schema import ViewInstaller
+    from neurothek.catalog.store.warehouse import Warehouse
+
+_ALONE = (("threads", "1"),)
+"""Sums by several threads differ in their last digits from one computation to the next."""
+
+
+@dataclass(frozen=True)
+class ViewRows:
+    """A view whose rows are published.
+
+    Attributes:
+        name: of the view.
+        key: the columns by which its rows are sorted.
+        description: what one row is.
+        columns: name -> description.
+        query: what computes them, where a warehouse stores the rows as that takes long; None for other views.
+    """
+
+    name: str
+    key: Sequence[str]
+    description: str
+    columns: Mapping[str, str]
+    query: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """What is published of a warehouse, and how.
+
+    Attributes:
+        views: those whose rows are published, in the order of their dependencies.
+        texts: path below the folder -> what makes the text of a further file.
+        neurothek: version that publishes.
+        models: their names; none: all.
+        with_texts: whether texts, contexts and n-grams are published.
+        license: as the hub names licences.
+    """
+
+    views: Sequence[ViewRows]
+    texts: Mapping[str, Callable[[Published, Catalog], str]]
+    neurothek: str
+    models: Sequence[str] = ()
+    with_texts: bool = False
+    license: str | None = None
+
+
+def publish_folder(
+    warehouse: Warehouse, folder: Path, publication: Publication, *, progress: Progress | None = None
+) -> Published:
+    """Write a catalog to a new folder, which appears when all of it is there.
+
+    Args:
+        warehouse: what to publish.
+        folder: new or empty.
+        publication: what of it.
+        progress: watches the tables.
+    """
+    progress = progress or Silent()
+    assert warehouse.views is not None, "a catalog shows the views of this release"
+    with folder_to_fill(folder, "catalog") as unfinished:
+        with warehouse.current_reader() as connection:
+            chosen = _numbers_of(connection, publication.models) if publication.models else None
+            written, files = _write_tables(connection, unfinished, publication, chosen, progress)
+            about = _about(connection, chosen)
+            matrices = stored_matrices(connection)
+        names = set(about["models"])
+        manifest = Manifest(versions.VERSION, written)
+        manifest = with_maps(manifest, [one for one in matrices if one.model in names], warehouse.maps, unfinished)
+        published = Published(
+            manifest,
+            {},
+            files,
+            **about,
+            has_texts=publication.with_texts,
+            license=publication.license,
+            neurothek=publication.neurothek,
+        )
+        published = _write_views(published, unfinished, publication, warehouse.views, progress)
+        with open_folder(unfinished, published, warehouse.views) as catalog:
+            texts = {path: write(published, catalog) for path, write in publication.texts.items()}
+        for path, text in {**texts, MANIFEST: published.text()}.items():
+            (unfinished / path).write_text(text, "utf-8")
+    return published
+
+
+def _write_tables(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    publication: Publication,
+    chosen: Sequence[int] | None,
+    progress: Progress,
+) -> tuple[dict[str, ExportedTable], dict[str, PublishedFile]]:
+    tables = store_tables(connection)
+    comments = dict(
+        connection.execute("select table_name, comment from duckdb_tables() where schema_name = 'store'").fetchall()
+    )
+    progress.start("writing tables", len(tables))
+    written: dict[str, ExportedTable] = {}
+    files: dict[str, PublishedFile] = {}
+    for name, columns in tables.items():
+        names, n_together = layout.columns_of(name, columns)
+        ordered = {column: columns[column] for column in names}
+        order = layout.order_of(name)
+        values = ", ".join(
+            f'{layout.value_of(name, column, with_texts=publication.with_texts)} as "{column}"' for column in ordered
+        )
+        rows = layout.selected_rows(name, columns, chosen, with_texts=publication.with_texts)
+        source = f"(select {values} from store.{name} where {rows})"
+        query = f"select {exported(ordered)} from {source} order by {', '.join(order)}"
+        file = write_rows(
+            connection,
+            query,
+            folder,
+            path_of("tables/", name),
+            grouping=Grouping(layout.TABLE_BYTES),
+            n_together=_leaves(ordered, n_together),
+            sorted_by=order,
+        )
+        written[name] = _table(comments[name] or "", ordered, file)
+        if file is not None:
+            files[file.path] = file
+        progress.advance(note=name)
+    progress.finish()
+    return written, files
+
+
+def _leaves(columns: Mapping[str, ExportedColumn], n_together: int) -> int:
+    """Columns of the file that make the first columns of a table: a list has one, as everything else."""
+    return n_together if n_together < len(columns) else 0
+
+
+def _table(description: str, columns: Mapping[str, ExportedColumn], file: PublishedFile | None) -> ExportedTable:
+    files = () if file is None else (ExportedFile(file.path, file.n_rows, file.sha256),)
+    return ExportedTable(description, 0 if file is None else file.n_rows, columns, files)
+
+
+def _write_views(
+    published: Published, folder: Path, publication: Publication, views: ViewInstaller, progress: Progress
+) -> Published:
+    """Views that a warehouse stores are computed first, each of the tables and those before it, and then read."""
+    progress.start("writing views", len(publication.views))
+    for view in sorted(publication.views, key=lambda one: one.query is None):
+        with open_folder(folder, published, views, settings=_ALONE) as catalog, catalog.reader() as connection:
+            table, file = _write_view(connection, view, folder)
+        files = {} if file is None else {file.path: file}
+        published = replace(published, views={**published.views, view.name: table}, files={**published.files, **files})
+        progress.advance(note=view.name)
+    progress.finish()
+    return published
+
+
+def _write_view(
+    connection: duckdb.DuckDBPyConnection, view: ViewRows, folder: Path
+) -> tuple[ExportedTable, PublishedFile | None]:
+    source = view.name if view.query is None else f"(\n{view.query}\n)"
+    described = connection.execute(f"describe select * from {source}").fetchall()
+    columns = {
+        str(name): ExportedColumn(
+            "VARCHAR" if kind.startswith("ENUM") else str(kind), view.columns.get(name, ""), is_nullable=True
+        )
+        for name, kind, *_ in described
+    }
+    size = layout.VIEW_BYTES if view.query is None else layout.TABLE_BYTES
+    file = write_rows(
+        connection,
+        f"select {exported(columns)} from {source} order by {', '.join(view.key)}",
+        folder,
+        path_of("", view.name),
+        grouping=Grouping(size, most_rows=layout.MOST_ROWS if view.query else layout.MOST_VIEW_ROWS),
+        sorted_by=view.key,
+    )
+    return _table(view.description, columns, file), file
+
+
+def _numbers_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[int]:
+    known = dict(connection.execute("select name, model_id from store.models order by model_id").fetchall())
+    unknown = next((name for name in models if name not in known), None)
+    if unknown is not None:
+        raise unknown_model(unknown, list(known))
+    return sorted({int(known[name]) for name in models})
+
+
+def _about(connection: duckdb.DuckDBPyConnection, chosen: Sequence[int] | None) -> dict[str, Any]:
+    """The models, and the runs that measured them."""
+    numbers = "" if chosen is None else f"({', '.join(map(str, chosen))})"
+    condition = f"models.model_id in {numbers}" if numbers else "true"
+    others = f"(runs.other_model_id is null or runs.other_model_id in {numbers})" if numbers else "true"
+    models = connection.execute(f"select name from store.models as models where {condition} order by model_id")
+    names = tuple(str(name) for (name,) in models.fetchall())
+    runs = connection.execute(
+        f"""
+        select runs.run_key, runs.job, models.name, corpora.name, runs.n_rows
+        from store.runs as runs
+        inner join store.models as models on models.model_id = runs.model_id
+        left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+        where {condition} and {others}
+        order by runs.run_id
+        """
+    ).fetchall()
+    keys = ("run_key", "job", "model", "corpus", "n_rows")
+    return {"models": names, "runs": tuple(dict(zip(keys, run, strict=True)) for run in runs)}

@@ -1,0 +1,229 @@
+"""A database without rows that shows a catalog: this release's tables as views of Parquet files, its views over them.
+
+It is made once a release, in the cache folder, and of nothing that any catalog brings. Each relation of the schema
+`store` reads a file that has its name; which files these are is the business of the file system that is registered.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import fsspec
+from platformdirs import user_cache_path
+
+from neurothek.catalog.exchange.exports import INTERNAL
+from neurothek.catalog.hub.file_system import PROTOCOL
+from neurothek.catalog.publishing.summaries import PREFIX
+from neurothek.catalog.store import schema
+from neurothek.catalog.store.connections import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neurothek.catalog.store.schema import ViewInstaller
+
+NUMBERED = ("neuron_facts", "projections")
+"""Tables whose rows are found by their numbers."""
+
+DATABASE = "catalog"
+"""Name of the database, by which queries may call it."""
+
+_FORMAT = 1
+"""Raised when a shell of an earlier release cannot be used, though its tables and views are the same."""
+
+_COLUMNS = """
+    select
+        table_name, column_name, data_type, if(data_type like 'ENUM%', 'VARCHAR', data_type), coalesce(comment, '')
+    from duckdb_columns()
+    where schema_name = 'store' and database_name = current_database()
+    order by table_oid, column_index
+"""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Where the database lies, and what stands for a relation that a catalog has no rows of.
+
+    Attributes:
+        folder: it holds `own/catalog.duckdb` for our own questions, and `people/catalog.duckdb` for theirs, in which
+            the tables have the columns that they have in a warehouse and no others.
+        blanks: relation -> a Parquet file without rows.
+        columns: relation -> name and type of each column as its file has it.
+    """
+
+    folder: Path
+    blanks: Mapping[str, bytes]
+    columns: Mapping[str, Mapping[str, str]]
+
+    def database(self, *, for_people: bool) -> Path:
+        """The file of the database."""
+        return self.folder / ("people" if for_people else "own") / f"{DATABASE}.duckdb"
+
+
+@cache
+def shell_of(views: ViewInstaller) -> Shell:
+    """The shell of this release."""
+    root = user_cache_path("neurothek", appauthor=False) / "shells"
+    folder = root / f"{schema.fingerprint(views)[:32]}-{_FORMAT}"
+    try:
+        if not (folder / "blanks.json").is_file():
+            root.mkdir(parents=True, exist_ok=True)
+            _make(root, folder, views)
+        return _read(folder)
+    except OSError:
+        # No cache: it is made anew for this process, whose end deletes it.
+        folder = Path(_own_folder().name) / "shell"
+        _make(folder.parent, folder, views)
+        return _read(folder)
+
+
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="neurothek-")
+
+
+def _read(folder: Path) -> Shell:
+    content = json.loads((folder / "blanks.json").read_text("ascii"))
+    blanks = {name: bytes.fromhex(text) for name, text in content["blanks"].items()}
+    return Shell(folder, blanks, content["columns"])
+
+
+def _make(root: Path, folder: Path, views: ViewInstaller) -> None:
+    with tempfile.TemporaryDirectory(dir=root, prefix=".shell-") as name:
+        fresh = Path(name)
+        blanks = _Blanks()
+        for kind in ("own", "people"):
+            (fresh / kind).mkdir()
+        own, people = (fresh / kind / f"{DATABASE}.duckdb" for kind in ("own", "people"))
+        settings = {key: value for key, value in settings_of(read_only=False).items() if "external" not in key}
+        with duckdb.connect(str(people), config=settings) as connection:
+            schema.bring_up_to_date(connection)
+            views.install(connection)
+            columns = _columns(connection)
+            connection.register_filesystem(blanks)
+            connection.execute("begin")
+            for relation in columns:
+                _show_file(connection, relation, columns[relation], rowid="")
+            connection.execute("commit")
+        shutil.copyfile(people, own)
+        with duckdb.connect(str(own), config=settings) as connection:
+            connection.register_filesystem(blanks)
+            for relation in NUMBERED:
+                _define(connection, relation, columns[relation], rowid=", file_row_number as rowid")
+        content = {
+            "blanks": {_relation(path): text.hex() for path, text in blanks.written.items()},
+            "columns": {
+                relation: {name: as_file for name, _, as_file, _ in listed} for relation, listed in columns.items()
+            },
+        }
+        (fresh / "blanks.json").write_text(json.dumps(content), "ascii")
+        if not folder.exists():
+            shutil.copytree(fresh, folder.with_name(f"{folder.name}.{fresh.name}"))
+            try:
+                folder.with_name(f"{folder.name}.{fresh.name}").rename(folder)
+            except OSError:
+                # Another process was quicker.
+                shutil.rmtree(folder.with_name(f"{folder.name}.{fresh.name}"), ignore_errors=True)
+
+
+_Columns = list[tuple[str, str, str, str]]
+"""Name, type, type as exported, and comment of each."""
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, _Columns]:
+    columns: dict[str, _Columns] = {}
+    for relation, name, kind, as_file, comment in connection.execute(_COLUMNS).fetchall():
+        if relation not in INTERNAL:
+            columns.setdefault(relation, []).append((name, kind, as_file, comment))
+    return columns
+
+
+def _show_file(connection: duckdb.DuckDBPyConnection, relation: str, columns: _Columns, *, rowid: str) -> None:
+    """Put a view of a file in the place of a table."""
+    casts = ", ".join(f'cast("{name}" as {as_file}) as "{name}"' for name, _, as_file, _ in columns)
+    connection.execute(f"copy (select {casts} from store.{relation}) to '{PROTOCOL}://{relation}' (format parquet)")
+    row = connection.execute(
+        "select comment from duckdb_tables() where schema_name = 'store' and table_name = ?", [relation]
+    ).fetchall()
+    connection.execute(f"drop table store.{relation}")
+    _define(connection, relation, columns, rowid=rowid)
+    comment = row[0][0] if row and row[0][0] else ""
+    connection.execute(f"comment on view store.{relation} is {_literal(comment)}")
+    for name, _, _, text in columns:
+        connection.execute(f'comment on column store.{relation}."{name}" is {_literal(text)}')
+
+
+def _define(connection: duckdb.DuckDBPyConnection, relation: str, columns: _Columns, *, rowid: str) -> None:
+    # Closed sets are texts in the file; every other column must be of its type, or DuckDB refuses the file.
+    selected = ", ".join(
+        f'"{name}"' if kind == as_file else f'cast("{name}" as {kind}) as "{name}"'
+        for name, kind, as_file, _ in columns
+    )
+    option = ", file_row_number = true" if rowid else ""
+    connection.execute(
+        f"create or replace view store.{relation} as select {selected}{rowid}"
+        f" from read_parquet(['{PROTOCOL}://{relation}']{option})"
+    )
+
+
+def kept(view: str) -> str:
+    """The relation that holds the rows of a view which is not computed when it is asked."""
+    return f"{PREFIX}{view}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _relation(path: str) -> str:
+    return path.removeprefix(f"{PROTOCOL}://")
+
+
+class _Blanks(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Files in memory, which DuckDB writes and then reads."""
+
+    protocol = PROTOCOL
+    cachable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: dict[str, bytes] = {}
+
+    def open(self, path: str, mode: str = "rb", *_: Any, **__: Any) -> io.BytesIO:
+        return io.BytesIO(self.written[path]) if mode == "rb" else _Written(self.written, path)
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        return {"name": path, "size": len(self.written[path]), "type": "file"}
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        return [path] if path in self.written else []
+
+    def exists(self, path: str, **_: Any) -> bool:
+        return path in self.written
+
+    def isdir(self, path: str) -> bool:
+        return False
+
+    def modified(self, path: str) -> Any:  # noqa: ANN401 - as DuckDB takes it
+        import datetime  # noqa: PLC0415 - here alone
+
+        return datetime.datetime(2020, 1, 1)
+
+
+class _Written(io.BytesIO):
+    def __init__(self, files: dict[str, bytes], path: str) -> None:
+        super().__init__()
+        self._files, self._path = files, path
+
+    def close(self) -> None:
+        if not self.closed:
+            self._files[self._path] = self.getvalue()
+        super().close()
