@@ -2,10 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 from shlex import join, quote
 
-_ADVICE = re.compile(r"`(neurothek (?!(?:golden|train)\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
+_ADVICE = re.compile(r"`(neurothek (?!(?:copy|golden|train)\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
 """A command in a sentence, if it works on a warehouse."""
 
 DEFAULT_WAREHOUSE = "neurothek.duckdb"
@@ -37,7 +36,7 @@ def text_words(name: str, sequence_length: int, recipe: str) -> list[str]:
     return ["--corpus", name, *tokens, "--sequence-length", str(sequence_length), *packing]
 
 
-def about(text: str, path: Path) -> str:
+def about(text: str, path: object) -> str:
     """A sentence whose commands, in backticks, name the warehouse; one that names another keeps it."""
 
     def complete(command: re.Match[str]) -> str:
@@ -46,6 +45,6 @@ def about(text: str, path: Path) -> str:
     return _ADVICE.sub(complete, text)
 
 
-def with_warehouse(command: str, path: Path) -> str:
+def with_warehouse(command: str, path: object) -> str:
     """The command with the warehouse that it is about, unless it names one."""
     return command if "--warehouse" in command else f"{command} --warehouse {quote(str(path))}"

@@ -74,6 +74,11 @@ def damage() -> None:
     Path("known.duckdb").write_bytes(content[: len(content) // 2])
 
 
+def publish() -> None:
+    """A catalog, of which others know the address."""
+    assert run(["publish", "--to", "published"]).exit_code == 0
+
+
 def forget_histograms() -> None:
     """Those that releases before this one did not write."""
     with ingests.open_warehouse(Path("known.duckdb")).writer() as connection:
@@ -192,6 +197,14 @@ SITUATIONS: Mapping[str, Situation] = {
         ("import", "saved"),
         lambda: run(["rename", "weights", "light"]),
         stands_for={"OTHER": "with blank.duckdb"},
+    ),
+    "a catalog's card": Situation(
+        ("publish", "--to", "published"),
+        file="published/README.md",
+        stands_for={"ADDRESS": "published", "TOKEN": "one"},
+    ),
+    "what writes to a catalog": Situation(
+        ("pin", "mine", "--corpus", "words", "--warehouse", "published"), publish, stands_for={"FILE": "new.duckdb"}
     ),
     "an export's card": Situation(("export", "new"), file="new/README.md", stands_for={"FOLDER": "new"}),
     "other labels": Situation(("merge", THEIRS), theirs("label", "mine", "--family", "ours", "--variant", "seed 2")),

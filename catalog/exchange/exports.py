@@ -64,6 +64,8 @@ def export(
         texts: path below the folder -> text of further files.
         progress: watches the tables.
     """
+    if warehouse.why_only_read is not None:
+        raise warehouse.why_only_read
     with warehouse.current_reader() as connection, folder_to_fill(folder, "export") as unfinished:
         manifest = _write_store(connection, unfinished, progress or Silent())
         manifest = with_maps(manifest, stored_matrices(connection), warehouse.maps, unfinished)

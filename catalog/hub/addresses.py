@@ -148,7 +148,7 @@ def dataset_of(address: Address) -> tuple[str, str | None, str]:
     return match["name"], match["revision"], match["folder"].strip("/")
 
 
-def file_system(address: Address, **options: Any) -> AbstractFileSystem:
+def store_of(address: Address, **options: Any) -> AbstractFileSystem:
     """What reads the files there; nothing is asked of it yet."""
     import fsspec  # noqa: PLC0415 - a tenth of a second, where a catalog is read
 

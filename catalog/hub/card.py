@@ -27,8 +27,6 @@ _NUMBERS = """
     order by size, model
 """
 
-_DEAD = "select model, n_dead, n_neurons from neurons_by_model order by model"
-
 _JOBS = """
     select runs.job, count(distinct models.name) as n_models, max(runs.finished_at)::date as last,
         sum(epoch(runs.finished_at - runs.started_at)) as seconds
@@ -61,63 +59,76 @@ def card(published: Published, catalog: Catalog) -> str:
         size_categories=[next((name for most, name in (*_SIZES, *_LARGER) if n_rows < most), "n>1T")],
         configs=_configurations(published),
     )
-    body = "\n\n".join(
-        [
-            "# Neurons of language models",
-            f"A catalog that neurothek {_text(published.neurothek)} published: what each feed-forward neuron of"
-            f" {_listed(published.models)} writes, reads and fires on.",
-            _table(
-                ("model", "layers", "neurons", "text", "tokens seen"),
-                ((*row[:3], row[3] or "weights alone", row[4]) for row in models),
-            ),
-            "## Ask it",
-            "With [neurothek](https://pypi.org/project/neurothek), which fetches only what a question needs:",
-            _code(
-                "sh",
-                [
-                    command_line("search", "school" if example else "TOKEN", "--warehouse", "ADDRESS"),
-                    command_line("sql", "select * from models", "--warehouse", "ADDRESS"),
-                    command_line("dashboard", "--warehouse", "ADDRESS"),
-                    command_line("copy", "ADDRESS", "copy.duckdb"),
-                ],
-            ),
-            "`ADDRESS` is `hf://datasets/ORG/NAME` of this dataset, or the folder that holds this page. With DuckDB"
-            " alone, or in Data Studio:",
-            _code(
-                "sql",
-                [
-                    "select address, token, z_score",
-                    "from 'hf://datasets/ORG/NAME/promotions/*.parquet'",
-                    "where word = 'school' and side = 'promoted'",
-                    "order by z_score desc",
-                    "limit 20",
-                ],
-            ),
-            "## What was measured",
-            _table(
-                ("measurement", "models", "last measured", "hours"),
-                ((job, n, str(last), round(float(seconds or 0) / 3600, 2)) for job, n, last, seconds in jobs),
-            ),
-            _table(
-                ("text", "tokens", "sequences", "sha256 of the text"),
-                ((name, n_tokens, n_sequences, sha[:16]) for name, n_tokens, n_sequences, sha in corpora),
-            )
-            if corpora
-            else "No text was read: what is here follows from the weights.",
-            "Texts, contexts, prompts, explanations and n-grams of several tokens are published with it."
-            if published.has_texts
-            else "The texts themselves are not published, nor contexts, prompts, explanations or n-grams of several"
-            " tokens.",
-            _matrices(published),
-            f"Licence: {_text(published.license)}." if published.license else "Nothing was said of a licence.",
-            "## What is in it",
-            "Views, which are made to be read:",
-            _relations(published.views),
-            f"Tables of the store, from which neurothek answers; `{MANIFEST}` describes every column:",
-            _relations(published.manifest.tables),
-        ]
-    )
+    parts = [
+        *_head(published, models),
+        *_how_to_ask("school" if example else "TOKEN"),
+        *_measured(published, jobs, corpora),
+        "## What is in it",
+        "Views, which are made to be read:",
+        _relations(published.views),
+        f"Tables of the store, from which neurothek answers; `{MANIFEST}` describes every column:",
+        _relations(published.manifest.tables),
+    ]
+    body = "\n\n".join(parts)
     return str(DatasetCard(f"---\n{data}\n---\n\n{body}\n"))
+
+
+_Rows = Sequence[Sequence[Any]]
+
+
+def _head(published: Published, models: _Rows) -> list[str]:
+    return [
+        "# Neurons of language models",
+        f"A catalog that neurothek {_text(published.neurothek)} published: what each feed-forward neuron of"
+        f" {_listed(published.models)} writes, reads and fires on.",
+        _table(
+            ("model", "layers", "neurons", "text", "tokens seen"),
+            ((*row[:3], row[3] or "weights alone", row[4]) for row in models),
+        ),
+    ]
+
+
+def _how_to_ask(word: str) -> list[str]:
+    commands = (
+        ("search", word, "--warehouse", "ADDRESS"),
+        ("sql", "select * from models", "--warehouse", "ADDRESS"),
+        ("dashboard", "--warehouse", "ADDRESS"),
+        ("copy", "ADDRESS", "copy.duckdb"),
+    )
+    return [
+        "## Ask it",
+        "With [neurothek](https://pypi.org/project/neurothek), which fetches only what a question needs:",
+        _code("sh", [command_line(*words) for words in commands]),
+        "`ADDRESS` is `hf://datasets/ORG/NAME` of this dataset, or the folder that holds this page. With DuckDB alone,"
+        " or in Data Studio:",
+        _code(
+            "sql",
+            [
+                "select address, token, z_score",
+                "from 'hf://datasets/ORG/NAME/promotions/*.parquet'",
+                "where word = 'school' and side = 'promoted'",
+                "order by z_score desc",
+                "limit 20",
+            ],
+        ),
+    ]
+
+
+def _measured(published: Published, jobs: _Rows, corpora: _Rows) -> list[str]:
+    hours = ((job, n, str(last), round(float(seconds or 0) / 3600, 2)) for job, n, last, seconds in jobs)
+    texts = ((name, n_tokens, n_sequences, sha[:16]) for name, n_tokens, n_sequences, sha in corpora)
+    return [
+        "## What was measured",
+        _table(("measurement", "models", "last measured", "hours"), hours),
+        _table(("text", "tokens", "sequences", "sha256 of the text"), texts)
+        if corpora
+        else "No text was read: what is here follows from the weights.",
+        "Texts, contexts, prompts, explanations and n-grams of several tokens are published with it."
+        if published.has_texts
+        else "Texts, contexts, prompts, explanations and n-grams of several tokens are not published.",
+        _matrices(published),
+        f"Licence: {_text(published.license)}." if published.license else "Nothing was said of a licence.",
+    ]
 
 
 def _configurations(published: Published) -> list[dict[str, Any]]:
@@ -165,8 +176,8 @@ def _number(value: object) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(_text, names[:5]))
-    return f"{shown} and {len(names) - 5:,} more models" if len(names) > 5 else shown or "no model"
+    first = ", ".join(map(_text, names[:5]))
+    return f"{first} and {len(names) - 5:,} more models" if len(names) > 5 else first or "no model"
 
 
 def _code(language: str, lines: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from neurothek.catalog.hub.file_system import PROTOCOL, CatalogFiles, Reads
 from neurothek.catalog.hub.origins import origin_of
 from neurothek.catalog.hub.parts import Parts, cache_of
 from neurothek.catalog.hub.published import MOST_BYTES, Published, invalid_catalog, path_of, read_published
-from neurothek.catalog.hub.shell import DATABASE, kept, shell_of
+from neurothek.catalog.hub.shell import DATABASE, rows_of_view, shell_of
 from neurothek.catalog.problems import NeurothekError, Refused, memory_refused
 from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.connections import close, keyboard_interrupts, lock_down, settings_of
@@ -121,12 +121,17 @@ class Catalog(Warehouse):
         return {"path": str(self.path), "catalog": {"address": str(opened.address), "files": files}}
 
     @property
+    def why_only_read(self) -> Refused:
+        """That it is a catalog."""
+        return only_read(self.label)
+
+    @property
     def served(self) -> Source:
         """What reads the files: another process has no way to them."""
         return self.content.source
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def complaints(self) -> Iterator[None]:
         """Raise what DuckDB says in the block as a sentence about the catalog, or what kept a file from it."""
         reads = self.content.reads
         try:
@@ -152,7 +157,7 @@ class Catalog(Warehouse):
     @contextmanager
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:
         with (
-            self.told(),
+            self.complaints(),
             shared_reader(self.path, self._open_shell, lambda state: state == self.reader_settings) as (connection, _),
             keyboard_interrupts(connection),
         ):
@@ -200,7 +205,7 @@ def open_catalog(address: Address, views: ViewInstaller) -> Catalog:
         if opened is None or time.monotonic() - read_at > _TRUSTED_SECONDS:
             opened = _opened(address, opened)
             _OPENED[key] = time.monotonic(), opened
-    shell = shell_of(views).database(for_people=False)
+    shell = shell_of(views).database
     return Catalog(_linked(shell, opened.folder / f"{DATABASE}.duckdb"), views, opened=opened)
 
 
@@ -208,7 +213,7 @@ def catalog_for_people(
     fields: Mapping[str, Any], source: Source, views: ViewInstaller, settings: tuple[tuple[str, str], ...]
 ) -> Catalog:
     """The catalog that another process handed over, whose source asks that process."""
-    shell = shell_of(views).database(for_people=True)
+    shell = shell_of(views).database
     address = Address("", "", str(fields["address"]))
     files = {str(name): (str(path), int(size)) for name, (path, size) in fields["files"].items()}
     opened = Opened(address, _NOTHING, source, Reads(source), shell.parent, files)
@@ -245,7 +250,7 @@ def open_folder(
     """
     address = Address(FOLDER, str(folder), str(folder))
     with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch:
-        shell = _linked(shell_of(views).database(for_people=False), Path(scratch) / f"{DATABASE}.duckdb")
+        shell = _linked(shell_of(views).database, Path(scratch) / f"{DATABASE}.duckdb")
         opened = _content(address, origin_of(address), published, Path(scratch))
         yield Catalog(shell, views, reader_settings=settings, opened=opened)
 
@@ -253,7 +258,7 @@ def open_folder(
 def _content(address: Address, origin: Origin, published: Published, folder: Path) -> Opened:
     parts = Parts(address, origin, published, None if origin.is_local else folder)
     places = {name: path_of("tables/", name) for name in published.manifest.tables}
-    places |= {kept(name): path_of("", name) for name in published.views}
+    places |= {rows_of_view(name): path_of("", name) for name in published.views}
     files = {name: published.files[path] for name, path in places.items() if path in published.files}
     sizes = {name: (file.path, file.n_bytes) for name, file in files.items()}
     return Opened(address, published, parts, Reads(parts), folder, sizes)

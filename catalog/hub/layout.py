@@ -101,7 +101,7 @@ def order_of(table: str) -> Sequence[str]:
     return (*declared.ids, *(name for name in declared.key if name not in declared.ids))
 
 
-def columns_of(table: str, names: Collection[str]) -> tuple[list[str], int]:
+def columns_in_file(table: str, names: Collection[str]) -> tuple[list[str], int]:
     """The columns of a table in the order of its file, and how many of them are read together."""
     behind = _BEHIND.get(table, frozenset())
     ahead = [name for name in names if name not in behind]
@@ -112,9 +112,21 @@ def value_of(table: str, column: str, *, with_texts: bool) -> str:
     """What is published of a column, in SQL."""
     if not with_texts and column in BLANKED.get(table, {}):
         return BLANKED[table][column]
+    if not with_texts and (table, column) == ("runs", "n_rows"):
+        return f"n_rows - ({withheld_rows('runs.run_id')})"
     if column in _PLACES.get(table, ()):
         return f"""regexp_replace("{column}", {_literal(_FOLDERS)}, '\\1', 'g')"""
     return f'"{column}"'
+
+
+def withheld_rows(run_id: str) -> str:
+    """How many rows of a run are not published without texts, in SQL: a run tells how many it has."""
+    counted = " union all ".join(
+        f"select count(*) as n from store.{table} as withheld where withheld.run_id = {run_id} and not ({rows})"
+        for table, rows in WITHHELD.items()
+        if BY_NAME[table].is_fact
+    )
+    return f"select sum(n) from ({counted})"
 
 
 def selected_rows(table: str, columns: Collection[str], chosen: Collection[int] | None, *, with_texts: bool) -> str:

@@ -15,16 +15,18 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from neurothek.catalog.exchange.manifest import MANIFEST
-from neurothek.catalog.hub.addresses import FOLDER, HUB, Address, dataset_of, file_system
+from neurothek.catalog.hub.addresses import FOLDER, HUB, Address, dataset_of, store_of
 from neurothek.catalog.hub.published import invalid_catalog
 from neurothek.catalog.problems import NeurothekError, Unavailable
-from neurothek.catalog.spelling import one_line as on_one_line
+from neurothek.catalog.spelling import one_line
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 PROBE_SECONDS = 2.0
 """A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds."""
+
+OFFLINE = "HF_HUB_OFFLINE is set, as it is for pages of the dashboard"
 
 _TAGS = ("ETag", "etag", "blob_id", "sha", "md5", "mtime", "LastModified", "last_modified", "created")
 """What stores call that which changes with a file's content, surest first."""
@@ -50,7 +52,7 @@ def origin_of(address: Address) -> Origin:
         return _Folder(address)
     if address.protocol == HUB:
         return _on_the_hub(address)
-    return _Store(address, file_system(address), f"{address.protocol}://{address.place}")
+    return _Store(address, store_of(address), f"{address.protocol}://{address.place}")
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,12 @@ class _Folder:
         return True
 
     def tag(self, path: str) -> tuple[int | None, str]:
-        with _told(self.address, path):
+        with _refusals(self.address, path):
             status = self._file(path).stat()
         return status.st_size, str(status.st_mtime_ns)
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        with _told(self.address, path):
+        with _refusals(self.address, path):
             descriptor = os.open(self._file(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
             try:
                 return os.pread(descriptor, end - start, start)
@@ -82,9 +84,9 @@ class _Folder:
         for part in PurePosixPath(path).parts:
             place /= part
             if place.is_symlink():
-                raise invalid_catalog(self.address, f"its {on_one_line(path)} is a link, or lies behind one")
+                raise invalid_catalog(self.address, f"its {one_line(path)} is a link, or lies behind one")
         if place.exists() and not place.is_file():
-            raise invalid_catalog(self.address, f"its {on_one_line(path)} is no file")
+            raise invalid_catalog(self.address, f"its {one_line(path)} is no file")
         return place
 
 
@@ -101,7 +103,7 @@ class _Store:
         return False
 
     def tag(self, path: str) -> tuple[int | None, str]:
-        with _told(self.address, path):
+        with _refusals(self.address, path):
             info = self.files.info(f"{self.root}/{path}")
         size = info.get("size")
         tags = [str(info[name]) for name in _TAGS if info.get(name)]
@@ -112,7 +114,7 @@ class _Store:
 
         # Else a file would read ahead by megabytes of its own accord.
         exactly: dict[str, Any] = {} if isinstance(self.files, AsyncFileSystem) else {"cache_type": "none"}
-        with _told(self.address, path):
+        with _refusals(self.address, path):
             content = self.files.cat_file(f"{self.root}/{path}", start=start, end=end, **exactly)
         return bytes(content)
 
@@ -120,32 +122,32 @@ class _Store:
 def _on_the_hub(address: Address) -> _Store:
     from huggingface_hub import HfApi  # noqa: PLC0415 - where the hub is asked
 
-    reason = why_unreachable()
+    reason = hub_unreachable()
     if reason is not None:
         raise _unreachable(address, reason)
     name, revision, folder = dataset_of(address)
-    with _told(address, ""):
+    with _refusals(address, ""):
         # A revision never changes: what is read of one catalog is of one moment.
         commit = HfApi().dataset_info(name, revision=revision).sha
-        files = file_system(address)
+        files = store_of(address)
     root = f"datasets/{name}@{commit}"
     return _Store(address, files, f"{root}/{folder}" if folder else root)
 
 
-def why_unreachable() -> str | None:
+def hub_unreachable() -> str | None:
     """Why the hub cannot be asked, or None if it answers; takes at most about `PROBE_SECONDS`."""
     import httpx2  # noqa: PLC0415 - where the hub is asked
     from huggingface_hub import constants, get_session  # noqa: PLC0415
 
     if constants.is_offline_mode():
-        return "HF_HUB_OFFLINE is set, as it is for pages of the dashboard"
+        return OFFLINE
     answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
             get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            answers.put(one_line(error))
+            answers.put(reason_of(error))
         else:
             answers.put(None)
 
@@ -157,14 +159,14 @@ def why_unreachable() -> str | None:
         return f"no answer within {PROBE_SECONDS:.0f} seconds"
 
 
-def one_line(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """What an error says, as a part of a sentence."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _unreachable(address: Address, why: str) -> Unavailable:
     return Unavailable(
-        f"{on_one_line(str(address))} cannot be reached ({on_one_line(why)})",
+        f"{one_line(str(address))} cannot be reached ({one_line(why)})",
         "go online, or name a file or a folder of this machine",
         what="catalog",
         name=str(address),
@@ -173,7 +175,7 @@ def _unreachable(address: Address, why: str) -> Unavailable:
 
 
 @contextmanager
-def _told(address: Address, path: str) -> Iterator[None]:
+def _refusals(address: Address, path: str) -> Iterator[None]:
     """Turn what a store says into sentences."""
     import httpx2  # noqa: PLC0415 - where a catalog is read
 
@@ -187,15 +189,15 @@ def _told(address: Address, path: str) -> Iterator[None]:
         # Libraries of stores have errors of their own, which derive from these.
         if getattr(getattr(error, "response", None), "status_code", None) in (401, 403, 404):
             raise _missing(address, path) from error
-        raise _unreachable(address, one_line(error)) from error
+        raise _unreachable(address, reason_of(error)) from error
 
 
 def _missing(address: Address, path: str) -> NeurothekError:
     if path in ("", MANIFEST):
         return Unavailable(
-            f"there is no catalog at {on_one_line(str(address))}",
+            f"there is no catalog at {one_line(str(address))}",
             "check the spelling; a private dataset needs a login (`hf auth login`) or HF_TOKEN",
             what="catalog",
             name=str(address),
         )
-    return invalid_catalog(address, f"its {on_one_line(path)} is missing")
+    return invalid_catalog(address, f"its {one_line(path)} is missing")

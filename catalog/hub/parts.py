@@ -19,7 +19,7 @@ from platformdirs import user_cache_path
 
 from neurothek.catalog.files import written
 from neurothek.catalog.hub.published import invalid_catalog
-from neurothek.catalog.store.warehouse import Served
+from neurothek.catalog.store.connections import Served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,10 +85,10 @@ class Parts:
             # In order, so that no two threads wait for each other.
             for number in numbers:
                 held.enter_context(self._lock(path, number))
-            parts = {number: self._kept(path, number, ends) for number in numbers}
+            parts = {number: self._cached(path, number, ends) for number in numbers}
             if None in parts.values() and self._judge(path):
                 # What was kept before may be of another file than what comes now.
-                parts = {number: self._kept(path, number, ends) for number in numbers}
+                parts = {number: self._cached(path, number, ends) for number in numbers}
             for missing in _runs([number for number in numbers if parts[number] is None]):
                 begin = ends[missing[0] - 1] if missing[0] else 0
                 content = self._fetched(path, begin, ends[missing[-1]])
@@ -140,7 +140,7 @@ class Parts:
         assert self._folder is not None
         return self._folder / hashlib.sha256(path.encode()).hexdigest()[:16]
 
-    def _kept(self, path: str, number: int, ends: tuple[int, ...]) -> bytes | None:
+    def _cached(self, path: str, number: int, ends: tuple[int, ...]) -> bytes | None:
         with self._guard:
             content = self._held.get((path, number))
             if content is not None:

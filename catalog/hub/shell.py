@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from neurothek.catalog.store.schema import ViewInstaller
 
-NUMBERED = ("neuron_facts", "projections")
-"""Tables whose rows are found by their numbers."""
+NUMBERED, NUMBERED_SCHEMA = ("neuron_facts", "projections"), "numbered"
+"""Tables whose rows are found by their numbers, and the schema that has these as the column `rowid`."""
 
 DATABASE = "catalog"
 """Name of the database, by which queries may call it."""
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised when a shell of an earlier release cannot be used, though its tables and views are the same."""
 
 _COLUMNS = """
@@ -53,19 +53,15 @@ class Shell:
     """Where the database lies, and what stands for a relation that a catalog has no rows of.
 
     Attributes:
-        folder: it holds `own/catalog.duckdb` for our own questions, and `people/catalog.duckdb` for theirs, in which
-            the tables have the columns that they have in a warehouse and no others.
+        database: the file. Its schema `store` has the tables as a warehouse has them, and its schema `numbered` some
+            of them with the numbers of their rows.
         blanks: relation -> a Parquet file without rows.
         columns: relation -> name and type of each column as its file has it.
     """
 
-    folder: Path
+    database: Path
     blanks: Mapping[str, bytes]
     columns: Mapping[str, Mapping[str, str]]
-
-    def database(self, *, for_people: bool) -> Path:
-        """The file of the database."""
-        return self.folder / ("people" if for_people else "own") / f"{DATABASE}.duckdb"
 
 
 @cache
@@ -93,31 +89,25 @@ def _own_folder() -> tempfile.TemporaryDirectory[str]:
 def _read(folder: Path) -> Shell:
     content = json.loads((folder / "blanks.json").read_text("ascii"))
     blanks = {name: bytes.fromhex(text) for name, text in content["blanks"].items()}
-    return Shell(folder, blanks, content["columns"])
+    return Shell(folder / f"{DATABASE}.duckdb", blanks, content["columns"])
 
 
 def _make(root: Path, folder: Path, views: ViewInstaller) -> None:
     with tempfile.TemporaryDirectory(dir=root, prefix=".shell-") as name:
         fresh = Path(name)
         blanks = _Blanks()
-        for kind in ("own", "people"):
-            (fresh / kind).mkdir()
-        own, people = (fresh / kind / f"{DATABASE}.duckdb" for kind in ("own", "people"))
         settings = {key: value for key, value in settings_of(read_only=False).items() if "external" not in key}
-        with duckdb.connect(str(people), config=settings) as connection:
+        with duckdb.connect(str(fresh / f"{DATABASE}.duckdb"), config=settings) as connection:
             schema.bring_up_to_date(connection)
             views.install(connection)
             columns = _columns(connection)
             connection.register_filesystem(blanks)
-            connection.execute("begin")
+            connection.execute(f"begin; create schema {NUMBERED_SCHEMA}")
             for relation in columns:
-                _show_file(connection, relation, columns[relation], rowid="")
-            connection.execute("commit")
-        shutil.copyfile(people, own)
-        with duckdb.connect(str(own), config=settings) as connection:
-            connection.register_filesystem(blanks)
+                _show_file(connection, relation, columns[relation])
             for relation in NUMBERED:
-                _define(connection, relation, columns[relation], rowid=", file_row_number as rowid")
+                _define(connection, f"{NUMBERED_SCHEMA}.{relation}", columns[relation], has_numbers=True)
+            connection.execute("commit")
         content = {
             "blanks": {_relation(path): text.hex() for path, text in blanks.written.items()},
             "columns": {
@@ -146,7 +136,7 @@ def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, _Columns]:
     return columns
 
 
-def _show_file(connection: duckdb.DuckDBPyConnection, relation: str, columns: _Columns, *, rowid: str) -> None:
+def _show_file(connection: duckdb.DuckDBPyConnection, relation: str, columns: _Columns) -> None:
     """Put a view of a file in the place of a table."""
     casts = ", ".join(f'cast("{name}" as {as_file}) as "{name}"' for name, _, as_file, _ in columns)
     connection.execute(f"copy (select {casts} from store.{relation}) to '{PROTOCOL}://{relation}' (format parquet)")
@@ -154,27 +144,25 @@ def _show_file(connection: duckdb.DuckDBPyConnection, relation: str, columns: _C
         "select comment from duckdb_tables() where schema_name = 'store' and table_name = ?", [relation]
     ).fetchall()
     connection.execute(f"drop table store.{relation}")
-    _define(connection, relation, columns, rowid=rowid)
+    _define(connection, f"store.{relation}", columns)
     comment = row[0][0] if row and row[0][0] else ""
     connection.execute(f"comment on view store.{relation} is {_literal(comment)}")
     for name, _, _, text in columns:
         connection.execute(f'comment on column store.{relation}."{name}" is {_literal(text)}')
 
 
-def _define(connection: duckdb.DuckDBPyConnection, relation: str, columns: _Columns, *, rowid: str) -> None:
+def _define(connection: duckdb.DuckDBPyConnection, view: str, columns: _Columns, *, has_numbers: bool = False) -> None:
     # Closed sets are texts in the file; every other column must be of its type, or DuckDB refuses the file.
     selected = ", ".join(
         f'"{name}"' if kind == as_file else f'cast("{name}" as {kind}) as "{name}"'
         for name, kind, as_file, _ in columns
     )
-    option = ", file_row_number = true" if rowid else ""
-    connection.execute(
-        f"create or replace view store.{relation} as select {selected}{rowid}"
-        f" from read_parquet(['{PROTOCOL}://{relation}']{option})"
-    )
+    numbers, option = (", file_row_number as rowid", ", file_row_number = true") if has_numbers else ("", "")
+    file = f"{PROTOCOL}://{view.partition('.')[2]}"
+    connection.execute(f"create view {view} as select {selected}{numbers} from read_parquet(['{file}']{option})")
 
 
-def kept(view: str) -> str:
+def rows_of_view(view: str) -> str:
     """The relation that holds the rows of a view which is not computed when it is asked."""
     return f"{PREFIX}{view}"
 

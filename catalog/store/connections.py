@@ -31,6 +31,13 @@ class Interruptible(Protocol):
         """End what is under way."""
 
 
+class Served(Protocol):
+    """What reads files for who may not open them."""
+
+    def read(self, path: str, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end` of a file, all of them."""
+
+
 @contextmanager
 def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """End what `connection` runs as soon as Ctrl-C is pressed, and raise the KeyboardInterrupt that it came from.

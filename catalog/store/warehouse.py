@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 import filelock
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.arguments import expanded
-from neurothek.catalog.problems import Busy, Conflict, NeurothekWarning, Unreadable
+from neurothek.catalog.problems import Busy, Conflict, NeurothekError, NeurothekWarning, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store import schema
-from neurothek.catalog.store.connections import close, keyboard_interrupts, lock_down, settings_of
+from neurothek.catalog.store.connections import Served, close, keyboard_interrupts, lock_down, settings_of
 from neurothek.catalog.store.damage import (
     damage_told,
     damaged,
@@ -151,13 +151,6 @@ def _lock_holder(path: Path) -> str | None:
     return f"the process {min(pids)}" if pids else None
 
 
-class Served(Protocol):
-    """Bytes of files that another process may not open."""
-
-    def read(self, path: str, start: int, end: int) -> bytes:
-        """Those from `start` to `end` of a file."""
-
-
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
 
@@ -205,9 +198,9 @@ class Warehouse:
         return self.path.with_name(self.path.name + ".shortcuts")
 
     @property
-    def label(self) -> str:
-        """Where it is, as people name it."""
-        return str(self.path)
+    def why_only_read(self) -> NeurothekError | None:
+        """What is told who would write; None where a file may be written."""
+        return None
 
     @property
     def served(self) -> Served | None:
@@ -347,7 +340,7 @@ class Warehouse:
         """Within the block, readers that follow each other soon share a connection; others who write wait a second."""
         return lingering(self.path)
 
-    def told(self) -> AbstractContextManager[None]:
+    def complaints(self) -> AbstractContextManager[None]:
         """Within the block, what DuckDB complains of is a sentence about the warehouse."""
         return damage_told(self.path)
 

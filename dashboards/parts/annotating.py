@@ -217,7 +217,7 @@ def key(field: str, place: Place) -> str:
 
 
 def _save(place: Place, annotations: list[dict[str, Any]], concepts: tuple[Concept, ...]) -> None:
-    problem = save_annotations(backend().warehouse.path, annotations)
+    problem = _publish(annotations)
     if problem is not None:
         st.session_state[PROBLEM] = f"Nothing was saved; your input is still here: {problem}."
         # What stands in the fields would go with them, should the page not come to draw them now.
@@ -278,6 +278,14 @@ _WAIT_SECONDS = 10
 
 _PATIENCE_SECONDS = 120
 """On a very busy machine the process may take long to end."""
+
+
+def _publish(annotations: Sequence[Mapping[str, Any]]) -> str | None:
+    """Save annotations in the warehouse of the pages; a published catalog is only read, which is why nothing is."""
+    warehouse = backend().warehouse
+    if warehouse.why_only_read is not None:
+        return str(warehouse.why_only_read)
+    return save_annotations(warehouse.path, annotations)
 
 
 def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) -> str | None:
@@ -372,6 +380,6 @@ def plausible_shares(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 def _save_plausible(sample: ListSample, handle: str, annotator: str, is_plausible: bool) -> None:
     judgement = {"model": sample.model.name, "item": handle, "annotator": annotator, "plausible": is_plausible}
-    problem = save_annotations(backend().warehouse.path, [judgement])
+    problem = _publish([judgement])
     if problem is not None:
         st.session_state[PROBLEM] = f"Nothing was saved: {problem}."

@@ -21,6 +21,7 @@ from neurothek.api import (
     interventions,
     measurements,
     prompts,
+    travel,
     upkeep,
 )
 from neurothek.ingest.options import IngestOptions
@@ -58,6 +59,7 @@ GROUPS: Mapping[str, ModuleType] = {
     "Measure": measurements,
     "Change neurons": interventions,
     "Write, change, check and export": upkeep,
+    "Publish and copy": travel,
 }
 
 WORDS: Mapping[str, tuple[type[Any], tuple[type[Any], ...]]] = {

@@ -1,15 +1,14 @@
 """Models from the Hugging Face hub: the local cache first, without waiting for a network that is not there."""
 
-import queue
+import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
 import httpx2
-from huggingface_hub import HfApi, constants, get_session, snapshot_download
+from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -19,6 +18,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from neurothek.catalog.hub.origins import OFFLINE, hub_unreachable, reason_of
 from neurothek.catalog.problems import Failed, NeurothekError, Refused, Unavailable
 from neurothek.ingest import minis
 from neurothek.ingest.models.errors import (
@@ -28,9 +28,6 @@ from neurothek.ingest.models.errors import (
 )
 from neurothek.ingest.models.finding import is_hub_id
 from neurothek.ingest.models.weight_files import ADAPTER_FILES, INDEX, PICKLES, SAFETENSORS, weight_files
-
-# A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
-PROBE_SECONDS = 2.0
 
 _CONFIGURATIONS = ["config.json", ADAPTER_FILES[0]]
 """What says at once that a model is not supported."""
@@ -114,25 +111,11 @@ def _has_tokenizer(folder: Path) -> bool:
 
 
 def why_unreachable() -> str | None:
-    """Why the hub cannot be asked, or None if it answers; takes at most about `PROBE_SECONDS`."""
-    if constants.is_offline_mode():
-        return "HF_HUB_OFFLINE is set, as it is for pages of the dashboard"
-    answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-
-    def ask() -> None:
-        try:
-            get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            answers.put(one_line(error))
-        else:
-            answers.put(None)
-
-    # A thread of its own, because looking up a name knows no timeout.
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        return answers.get(timeout=PROBE_SECONDS)
-    except queue.Empty:
-        return f"no answer within {PROBE_SECONDS:.0f} seconds"
+    """Why the hub cannot be asked for models or texts, or None if it answers; takes at most about `PROBE_SECONDS`."""
+    # Also where it was set after the library was loaded: pages may read a catalog on the hub, and nothing else there.
+    if os.environ.get("HF_HUB_OFFLINE") == "1":
+        return OFFLINE
+    return hub_unreachable()
 
 
 def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
@@ -207,7 +190,7 @@ def refusals(
     except RevisionNotFoundError as error:
         raise withheld(f"it has no revision {revision!r}") from error
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
-        raise broken(one_line(error)) from error
+        raise broken(reason_of(error)) from error
 
 
 def _patterns(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]:
@@ -229,8 +212,3 @@ def _of_format(files: Sequence[str], single: str) -> list[str]:
     stem, suffix = single.rsplit(".", 1)
     shard = re.compile(rf"{re.escape(stem)}-\d+-of-\d+\.{suffix}")
     return [single + INDEX, *(name for name in files if shard.fullmatch(name))]
-
-
-def one_line(error: Exception) -> str:
-    """What an error says, as a part of a sentence."""
-    return " ".join(str(error).split())[:200] or type(error).__name__

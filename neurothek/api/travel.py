@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.arguments import expanded, validated
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
 
 if TYPE_CHECKING:
     from neurothek.api.warehouse import Neurothek
     from neurothek.catalog.exchange.manifest import Manifest
-    from neurothek.catalog.hub.publish import Publication
+    from neurothek.catalog.hub.folders import CatalogPlan
     from neurothek.catalog.hub.published import Published
 
 HEADLINES = (
@@ -23,39 +24,57 @@ HEADLINES = (
 @validated
 def publish(
     base: "Neurothek",
-    to: str | Path,
+    name: str | None = None,
     *,
+    to: str | Path | None = None,
     models: str | Sequence[str] = (),
     with_texts: bool = False,
     license: str | None = None,  # noqa: A002 - as the hub calls it
+    private: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
 ) -> "Published":
     """Publish the warehouse as a catalog: Parquet files that others open by their address, and look at in a browser.
 
     Args:
-        to: a folder that is new or empty.
+        name: a dataset of the Hugging Face hub, ORG/NAME; it is made if it is not there. The login is the hub's own.
+        to: instead, a folder that is new or empty, or an address such as "s3://...".
         models: names of the models to publish; none: all.
         with_texts: whether to publish the texts that were measured on, with contexts, prompts, explanations and
             n-grams; without it nothing is published that could be read as a piece of them.
         license: the licence, as the hub names it, such as "cc-by-4.0".
+        private: whether a new dataset is seen by you, or your organisation, alone.
+        dry_run: whether all is written, measured and thrown away.
         progress: receives progress reports.
 
     Returns:
         What was published: every file with its rows, size and fingerprint.
 
     Raises:
-        NeurothekError: the folder is not empty, or there is no such model or warehouse.
+        Invalid: neither a name nor a place is given, or both are.
+        NotFound: there is no such model.
+        Conflict: something else is there.
+        Unavailable: the hub cannot be reached, or does not let you write.
 
     Example:
-        >>> published = warehouse.publish("published")
+        >>> published = warehouse.publish(to="published")
         >>> neurothek.open("published").search("school", limit=1).neurons.height
         1
     """
-    from neurothek.catalog.hub.publish import publish_folder
+    from neurothek.catalog.hub.addresses import of_dataset, published_address
+    from neurothek.catalog.hub.folders import publish_to
 
+    if (name is None) == (to is None):
+        raise Invalid(
+            "nothing says where to publish to" if name is None else "both a dataset and --to say where to publish to",
+            "name a dataset as ORG/NAME, or a folder or an address with --to",
+            option="ORG/NAME",
+            value=name,
+        )
+    address = of_dataset(name) if name is not None else published_address(str(to))
     names = (models,) if isinstance(models, str) else tuple(models)
-    publication = _publication(names, with_texts=with_texts, license=license)
-    return publish_folder(base.warehouse, expanded(to), publication, progress=progress)
+    plan = _plan(names, with_texts=with_texts, license=license)
+    return publish_to(base.warehouse, address, plan, private=private, dry_run=dry_run, progress=progress)
 
 
 @validated
@@ -74,8 +93,8 @@ def copy(base: "Neurothek", file: str | Path, *, progress: Progress | None = Non
 
     Example:
         >>> manifest = neurothek.open("published").copy("copied.duckdb")
-        >>> neurothek.open("copied.duckdb").check().n_findings
-        0
+        >>> neurothek.open("copied.duckdb").check().passed
+        True
     """
     from neurothek.catalog.hub.copying import copy_catalog
     from neurothek.queries.views import install as installer
@@ -83,10 +102,10 @@ def copy(base: "Neurothek", file: str | Path, *, progress: Progress | None = Non
     return copy_catalog(base.address or base.path, expanded(file), installer, progress=progress)
 
 
-def _publication(models: Sequence[str], *, with_texts: bool, license: str | None) -> "Publication":  # noqa: A002
+def _plan(models: Sequence[str], *, with_texts: bool, license: str | None) -> "CatalogPlan":  # noqa: A002
     from neurothek.api.warehouse import __version__
     from neurothek.catalog.hub.card import card
-    from neurothek.catalog.hub.publish import Publication, ViewRows
+    from neurothek.catalog.hub.folders import CatalogPlan, ViewRows
     from neurothek.queries.views.install import all_views
 
     views = [
@@ -94,7 +113,7 @@ def _publication(models: Sequence[str], *, with_texts: bool, license: str | None
         for one in all_views().values()
         if one.stored or one.name in HEADLINES
     ]
-    return Publication(
+    return CatalogPlan(
         views=views,
         texts={"README.md": card},
         neurothek=__version__,

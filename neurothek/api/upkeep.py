@@ -272,8 +272,14 @@ def merge(base: "Neurothek", other: str | Path, *, progress: Progress | None = N
         ()
     """
     from neurothek.catalog.exchange.merging import merge as join
+    from neurothek.catalog.hub.addresses import Address, place_of
 
-    return join(base.warehouse, expanded(other), progress=progress)
+    place = place_of(other)
+    if isinstance(place, Address):
+        from neurothek.catalog.hub.catalog import only_read
+
+        raise only_read(str(place))
+    return join(base.warehouse, place, progress=progress)
 
 
 @validated

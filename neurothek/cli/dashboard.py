@@ -1,6 +1,5 @@
 """The command that opens the dashboard."""
 
-import dataclasses
 import ipaddress
 import os
 import socket
@@ -42,7 +41,7 @@ def dashboard(warehouse: Neurothek, port: int | None, hosts: tuple[str, ...], no
     # Each visit to a page runs in a new thread: what such threads freed would stay with them, hundreds of megabytes.
     give_back_at_once()
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
-    if warehouse.warehouse.exists():
+    if warehouse.address is not None or warehouse.warehouse.exists():
         with warehouse.reader():
             pass
     else:
@@ -51,10 +50,10 @@ def dashboard(warehouse: Neurothek, port: int | None, hosts: tuple[str, ...], no
         note(str(missing_warehouse(warehouse.path)))
     if is_wide(hosts):
         reached = f"anyone who can reach this machine as {', '.join(hosts)}"
-        note(f"warning: {reached} can read all of {warehouse.path} and annotate")
+        note(f"warning: {reached} can read all of {warehouse.address or warehouse.path} and annotate")
     from neurothek.dashboards.session import set_backend
 
-    set_backend(dataclasses.replace(warehouse, path=warehouse.path.absolute()))
+    set_backend(warehouse.at((warehouse.address or warehouse.path).absolute()))
     # A page that needs weights reads what lies on this machine.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the

@@ -34,6 +34,7 @@ from neurothek.cli.search import search
 from neurothek.cli.sql import sql
 from neurothek.cli.trace import switch, trace
 from neurothek.cli.train import train
+from neurothek.cli.travel import copy, publish
 from neurothek.cli.upkeep import check, label, pin, remove, rename, verify
 
 _STDERR = 2
@@ -223,7 +224,7 @@ _COMMANDS: Sequence[click.Command] = (
         explain,
     ),
     *(views, schema, models, corpora, runs),
-    *(pin, label, rename, remove, export, import_, merge, check),
+    *(pin, label, rename, remove, export, import_, merge, publish, copy, check),
 )
 
 for _command in _COMMANDS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,6 +10,7 @@ import click
 
 from neurothek.api.warehouse import Neurothek
 from neurothek.catalog.arguments import expanded, parse_size
+from neurothek.catalog.hub.addresses import Address, Place, place_of
 from neurothek.catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
 
 Format = Literal["table", "csv", "json", "parquet"]
@@ -54,15 +54,29 @@ class UserPath(click.Path):
         return super().convert(expanded(value), param, ctx)
 
 
+class WarehousePlace(UserPath):
+    """A warehouse file, or the address of a published catalog."""
+
+    def __init__(self) -> None:
+        """A folder that is no catalog is refused."""
+        super().__init__(dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
+        """The path or address that is meant."""
+        place = place_of(value)
+        return place if isinstance(place, Address) else super().convert(value, param, ctx)
+
+
 def common_options(command: Command) -> Command:
     """Add `--warehouse`, `--quiet` and `--verbose`; they act on the context and are not passed on."""
     for option in (
         click.option(
             "--warehouse",
-            type=UserPath(dir_okay=False),
+            type=WarehousePlace(),
             expose_value=False,
             callback=_use_warehouse,
-            help="The DuckDB file.  [default: neurothek.duckdb, or NEUROTHEK_WAREHOUSE]",
+            help="The DuckDB file, or a published catalog: a folder, hf://datasets/ORG/NAME, s3://, https://."
+            "  [default: neurothek.duckdb, or NEUROTHEK_WAREHOUSE]",
         ),
         click.option(
             "-q", "--quiet", is_flag=True, expose_value=False, callback=_use_quiet, help="Print only data and errors."
@@ -92,9 +106,9 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
-def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
+def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Place | None) -> None:
     if value is not None:
-        context.obj = dataclasses.replace(chosen_warehouse(context), path=value)
+        context.obj = chosen_warehouse(context).at(value)
         context.meta[WAREHOUSE] = value
 
 

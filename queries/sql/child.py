@@ -61,7 +61,7 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.write(b"\n")
         answers.flush()
         try:
-            with warehouse.told(), on_corpus(connection, (), request["corpus"]) as prepared:
+            with warehouse.complaints(), on_corpus(connection, (), request["corpus"]) as prepared:
                 if prepared is not connection:
                     refuse_facts(prepared, request["query"], request["corpus"])
                 _answer(prepared, request, answers)

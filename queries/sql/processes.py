@@ -26,7 +26,7 @@ from neurothek.queries.sql.serving import serving
 if TYPE_CHECKING:
     import polars as pl
 
-    from neurothek.catalog.store.warehouse import Served
+    from neurothek.catalog.store.connections import Served
 
 
 Process = subprocess.Popen[bytes]

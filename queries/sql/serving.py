@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from neurothek.catalog.problems import Failed, NeurothekError
 
 if TYPE_CHECKING:
-    from neurothek.catalog.store.warehouse import Served
+    from neurothek.catalog.store.connections import Served
 
 _LONGEST_QUESTION = 4_096
 _MOST_BYTES = 1 << 30

@@ -11,7 +11,7 @@ from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import texts_of
 from neurothek.queries.views.install import view
 from neurothek.queries.views.labels import activity
-from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows
+from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows, is_catalog
 
 FACTS_AT_ROWS = """\
 -- What a table shows about neurons that were found, read at the rows where they lie.
@@ -47,6 +47,21 @@ select set_id as model_id, layer, neuron, 'suppressed' as side, bottom_token_ids
 from store.projections
 where rowid in (select unnest($rows::bigint[]))
 """
+
+_TEXTS_AT_ROWS = {
+    "promoted": """\
+-- The first tokens that some neurons promote, of a catalog: they lie beside the other facts, which are read anyway.
+select set_id as model_id, layer, neuron, top_tokens as tokens,
+from store.neuron_facts
+where rowid in (select unnest($rows::bigint[]))
+""",
+    "suppressed": """\
+-- The first tokens that some neurons suppress, of a catalog.
+select set_id as model_id, layer, neuron, bottom_tokens as tokens,
+from store.neuron_facts
+where rowid in (select unnest($rows::bigint[]))
+""",
+}
 
 _AT_ROWS = {"promoted": _PROMOTED_AT_ROWS, "suppressed": SUPPRESSED_AT_ROWS}
 
@@ -97,9 +112,17 @@ def _first_tokens(
     models: Mapping[int, KnownModel],
     firsts: FirstRows,
 ) -> dict[Neuron, list[str]]:
+    of_side = {side: [_neuron(row) for row in rows if row.get("listed_side", row["side"]) == side] for side in _AT_ROWS}
+    if is_catalog(connection):
+        return {
+            neuron: row["tokens"] or []
+            for side, neurons in of_side.items()
+            if neurons
+            for neuron, row in at_rows(connection, _TEXTS_AT_ROWS[side], "neuron_facts", neurons, firsts).items()
+        }
     ids: dict[Neuron, list[int]] = {}
     for side, query in _AT_ROWS.items():
-        neurons = [_neuron(row) for row in rows if row.get("listed_side", row["side"]) == side]
+        neurons = of_side[side]
         if neurons:
             lists = at_rows(connection, query, "projections", neurons, firsts)
             ids |= {neuron: row["token_ids"] for neuron, row in lists.items()}

@@ -1,5 +1,6 @@
 """Where rows of single neurons lie: counted from their model's first row, so that millions are not looked through."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -31,14 +32,10 @@ group by firsts.name, firsts.model_id
 """
 
 _NEURONS_AT_ROWS = """\
--- Which neurons lie in some rows of the tables that hold a row per neuron.
-select 'neuron_facts' as name, set_id as model_id, layer, neuron,
-from store.neuron_facts
-where rowid in (select unnest($neuron_facts::bigint[]))
-union all
-select 'projections' as name, set_id as model_id, layer, neuron,
-from store.projections
-where rowid in (select unnest($projections::bigint[]))
+-- Which neurons lie in some rows of a table that holds a row per neuron.
+select set_id as model_id, layer, neuron,
+from store.TABLE
+where rowid in (select unnest($rows::bigint[]))
 """
 
 _FOUND_ROWS = """\
@@ -72,19 +69,46 @@ _ALL = "from store.neuron_facts as facts"
 _AT_ROWS = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
+def rows_of(
+    connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron], tables: Sequence[str] = TABLES
+) -> dict[str, list[int]]:
     """Table -> numbers of the rows of the neurons (model_id, layer, neuron), as far as it has them.
 
     Where rows do not lie as they are published, they are looked for.
     """
     firsts = first_rows(connection)
-    counted = {name: _counted(firsts, name, neurons) for name in TABLES}
-    lying = {name: set[Neuron]() for name in TABLES}
-    for row in records(connection, _NEURONS_AT_ROWS, counted):
-        lying[row["name"]].add((row["model_id"], row["layer"], row["neuron"]))
-    if all(lying[name] == set(neurons) for name in TABLES):
-        return counted
-    return _looked_for(connection, neurons)
+    counted = {name: _counted(firsts, name, neurons) for name in tables}
+    for name in tables:
+        query = numbered(connection, _NEURONS_AT_ROWS.replace("TABLE", name))
+        lying = {
+            (row["model_id"], row["layer"], row["neuron"])
+            for row in records(connection, query, {"rows": counted[name]})
+        }
+        if lying != set(neurons):
+            return _looked_for(connection, neurons)
+    return counted
+
+
+_DATABASE = "select current_database()"
+_HAS_NUMBERED = "select 1 from duckdb_schemas() where schema_name = 'numbered' and not internal"
+_NUMBERED = re.compile(r"\bstore\.(neuron_facts|projections)\b")
+
+
+def numbered(connection: duckdb.DuckDBPyConnection, text: str) -> str:
+    """A statement about rows by their numbers: of a catalog, they are columns of other relations of the same rows."""
+    return _NUMBERED.sub(r"numbered.\1", text) if is_catalog(connection) else text
+
+
+def is_catalog(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a connection shows a published catalog, of which a byte costs more than what is computed from it."""
+    # Nobody asked this: it is not among the statements of an answer.
+    if connection.execute(_DATABASE).fetchall() != [(_CATALOG,)]:
+        return False
+    # A file may be called so, too.
+    return bool(connection.execute(_HAS_NUMBERED).fetchall())
+
+
+_CATALOG = "catalog"
 
 
 def at_rows(
@@ -103,6 +127,7 @@ def at_rows(
         neurons: whose rows.
         firsts: as `first_rows` says; where rows do not lie as they are published, they are looked for.
     """
+    query = numbered(connection, query)
     by_neuron = _by_neuron(records(connection, query, {"rows": _counted(firsts, table, neurons)}))
     if by_neuron.keys() == set(neurons):
         return by_neuron
@@ -136,8 +161,8 @@ def with_facts(
         query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
         rows_there = records(connection, query, {"addresses": addresses})
     else:
-        numbers = rows_of(connection, neurons)["neuron_facts"]
-        rows_there = records(connection, _view_of(_AT_ROWS, names), {"rows": numbers})
+        numbers = rows_of(connection, neurons, ("neuron_facts",))["neuron_facts"]
+        rows_there = records(connection, numbered(connection, _view_of(_AT_ROWS, names)), {"rows": numbers})
     facts = {
         (row["model"], row["layer"], row["neuron"]): {name: row[name] for name in of_view}
         | ({"label": label_of(row)} if has_label else {})
@@ -157,7 +182,10 @@ def _view_of(rows: str, columns: str) -> str:
 
 def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:
     """Where the rows of each layer begin in each table of `TABLES`, for the models that it has rows of."""
-    return {(row["name"], row["model_id"]): row["first_rows"] for row in records(connection, _FIRST_ROWS)}
+    return {
+        (row["name"], row["model_id"]): row["first_rows"]
+        for row in records(connection, numbered(connection, _FIRST_ROWS))
+    }
 
 
 def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[int]:
@@ -173,7 +201,7 @@ def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]
         "neurons": [neuron for _, _, neuron in neurons],
     }
     numbers: dict[str, list[int]] = {name: [] for name in TABLES}
-    for row in records(connection, _FOUND_ROWS, parameters):
+    for row in records(connection, numbered(connection, _FOUND_ROWS), parameters):
         numbers[row["name"]].append(row["row_number"])
     return numbers
 

@@ -102,7 +102,7 @@ class HubDataset:
         import pyarrow as pa  # noqa: PLC0415  (see `pinned`)
         from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415  (see `pinned`)
 
-        from neurothek.ingest.models.hub import one_line  # noqa: PLC0415  (see `pinned`)
+        from neurothek.catalog.hub.origins import reason_of  # noqa: PLC0415  (see `pinned`)
 
         is_empty = True
         try:
@@ -122,7 +122,7 @@ class HubDataset:
                     yield text or ""
         # What the library raises: files and connections, unknown names, unreadable tables, scripts that it refuses.
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError, pa.ArrowException) as error:
-            raise _broken(self.location, one_line(error)) from error
+            raise _broken(self.location, reason_of(error)) from error
         if is_empty:
             raise Unreadable(
                 f"the text {self.location} has no documents: give a split and a column that contains text",

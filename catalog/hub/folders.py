@@ -6,6 +6,8 @@ catalog that they have become. So what a view shows follows from what was publis
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from neurothek.catalog.exchange.exports import exported, folder_to_fill, store_tables, with_maps
 from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
 from neurothek.catalog.hub import layout
+from neurothek.catalog.hub.addresses import FOLDER, HUB, Address
 from neurothek.catalog.hub.catalog import Catalog, open_folder
 from neurothek.catalog.hub.published import Published, PublishedFile, path_of
+from neurothek.catalog.hub.sending import send_to_hub, send_to_store
 from neurothek.catalog.hub.writing import Grouping, write_rows
+from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.matrices import stored_matrices
 from neurothek.catalog.tables import versions
@@ -52,7 +57,7 @@ class ViewRows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Publication:
+class CatalogPlan:
     """What is published of a warehouse, and how.
 
     Attributes:
@@ -72,24 +77,72 @@ class Publication:
     license: str | None = None
 
 
+def publish_to(
+    warehouse: Warehouse,
+    address: Address,
+    plan: CatalogPlan,
+    *,
+    private: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Published:
+    """Write a catalog and put it where it is to be read.
+
+    It is written as a whole before anything is sent. The same warehouse makes the same files: where an upload stopped,
+    a repeated one finds what was sent.
+
+    Args:
+        warehouse: what to publish.
+        address: a folder, a dataset of the hub, or a folder of a store.
+        plan: what of it.
+        private: of a dataset, whether only its owners see it.
+        dry_run: whether nothing is sent.
+        progress: watches the tables.
+    """
+    if private and address.protocol != HUB:
+        raise Invalid(
+            "only a dataset of the hub can be private", "leave --private out", option="--private", value=private
+        )
+    if address.protocol == FOLDER and not dry_run:
+        return publish_folder(warehouse, Path(address.place), plan, progress=progress)
+    if warehouse.why_only_read is not None:
+        raise warehouse.why_only_read
+    with tempfile.TemporaryDirectory(dir=_room(warehouse.path), prefix=f".{warehouse.path.name}.publish-") as name:
+        folder = Path(name) / "catalog"
+        published = publish_folder(warehouse, folder, plan, progress=progress)
+        if not dry_run and address.protocol == HUB:
+            send_to_hub(folder, address, private=private)
+        elif not dry_run:
+            send_to_store(folder, address, progress=progress or Silent())
+    return published
+
+
+def _room(warehouse: Path) -> Path | None:
+    """Where a catalog finds room: beside the file, which is as large, if that can be."""
+    folder = warehouse.parent
+    return folder if folder.is_dir() and os.access(folder, os.W_OK) else None
+
+
 def publish_folder(
-    warehouse: Warehouse, folder: Path, publication: Publication, *, progress: Progress | None = None
+    warehouse: Warehouse, folder: Path, plan: CatalogPlan, *, progress: Progress | None = None
 ) -> Published:
     """Write a catalog to a new folder, which appears when all of it is there.
 
     Args:
         warehouse: what to publish.
         folder: new or empty.
-        publication: what of it.
+        plan: what of it.
         progress: watches the tables.
     """
     progress = progress or Silent()
+    if warehouse.why_only_read is not None:
+        raise warehouse.why_only_read
     assert warehouse.views is not None, "a catalog shows the views of this release"
     with folder_to_fill(folder, "catalog") as unfinished:
         with warehouse.current_reader() as connection:
-            chosen = _numbers_of(connection, publication.models) if publication.models else None
-            written, files = _write_tables(connection, unfinished, publication, chosen, progress)
-            about = _about(connection, chosen)
+            chosen = _numbers_of(connection, plan.models) if plan.models else None
+            written, files = _write_tables(connection, unfinished, plan, chosen, progress)
+            about = _about(connection, chosen, plan)
             matrices = stored_matrices(connection)
         names = set(about["models"])
         manifest = Manifest(versions.VERSION, written)
@@ -99,13 +152,13 @@ def publish_folder(
             {},
             files,
             **about,
-            has_texts=publication.with_texts,
-            license=publication.license,
-            neurothek=publication.neurothek,
+            has_texts=plan.with_texts,
+            license=plan.license,
+            neurothek=plan.neurothek,
         )
-        published = _write_views(published, unfinished, publication, warehouse.views, progress)
+        published = _write_views(published, unfinished, plan, warehouse.views, progress)
         with open_folder(unfinished, published, warehouse.views) as catalog:
-            texts = {path: write(published, catalog) for path, write in publication.texts.items()}
+            texts = {path: write(published, catalog) for path, write in plan.texts.items()}
         for path, text in {**texts, MANIFEST: published.text()}.items():
             (unfinished / path).write_text(text, "utf-8")
     return published
@@ -114,7 +167,7 @@ def publish_folder(
 def _write_tables(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-    publication: Publication,
+    plan: CatalogPlan,
     chosen: Sequence[int] | None,
     progress: Progress,
 ) -> tuple[dict[str, ExportedTable], dict[str, PublishedFile]]:
@@ -126,14 +179,14 @@ def _write_tables(
     written: dict[str, ExportedTable] = {}
     files: dict[str, PublishedFile] = {}
     for name, columns in tables.items():
-        names, n_together = layout.columns_of(name, columns)
+        names, n_together = layout.columns_in_file(name, columns)
         ordered = {column: columns[column] for column in names}
         order = layout.order_of(name)
         values = ", ".join(
-            f'{layout.value_of(name, column, with_texts=publication.with_texts)} as "{column}"' for column in ordered
+            f'{layout.value_of(name, column, with_texts=plan.with_texts)} as "{column}"' for column in ordered
         )
-        rows = layout.selected_rows(name, columns, chosen, with_texts=publication.with_texts)
-        source = f"(select {values} from store.{name} where {rows})"
+        rows = layout.selected_rows(name, columns, chosen, with_texts=plan.with_texts)
+        source = f"(select {values} from store.{name} as {name} where {rows})"
         query = f"select {exported(ordered)} from {source} order by {', '.join(order)}"
         file = write_rows(
             connection,
@@ -163,11 +216,11 @@ def _table(description: str, columns: Mapping[str, ExportedColumn], file: Publis
 
 
 def _write_views(
-    published: Published, folder: Path, publication: Publication, views: ViewInstaller, progress: Progress
+    published: Published, folder: Path, plan: CatalogPlan, views: ViewInstaller, progress: Progress
 ) -> Published:
     """Views that a warehouse stores are computed first, each of the tables and those before it, and then read."""
-    progress.start("writing views", len(publication.views))
-    for view in sorted(publication.views, key=lambda one: one.query is None):
+    progress.start("writing views", len(plan.views))
+    for view in sorted(plan.views, key=lambda one: one.query is None):
         with open_folder(folder, published, views, settings=_ALONE) as catalog, catalog.reader() as connection:
             table, file = _write_view(connection, view, folder)
         files = {} if file is None else {file.path: file}
@@ -201,23 +254,24 @@ def _write_view(
 
 
 def _numbers_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[int]:
-    known = dict(connection.execute("select name, model_id from store.models order by model_id").fetchall())
-    unknown = next((name for name in models if name not in known), None)
+    numbers = dict(connection.execute("select name, model_id from store.models order by model_id").fetchall())
+    unknown = next((name for name in models if name not in numbers), None)
     if unknown is not None:
-        raise unknown_model(unknown, list(known))
-    return sorted({int(known[name]) for name in models})
+        raise unknown_model(unknown, list(numbers))
+    return sorted({int(numbers[name]) for name in models})
 
 
-def _about(connection: duckdb.DuckDBPyConnection, chosen: Sequence[int] | None) -> dict[str, Any]:
+def _about(connection: duckdb.DuckDBPyConnection, chosen: Sequence[int] | None, plan: CatalogPlan) -> dict[str, Any]:
     """The models, and the runs that measured them."""
     numbers = "" if chosen is None else f"({', '.join(map(str, chosen))})"
     condition = f"models.model_id in {numbers}" if numbers else "true"
     others = f"(runs.other_model_id is null or runs.other_model_id in {numbers})" if numbers else "true"
     models = connection.execute(f"select name from store.models as models where {condition} order by model_id")
     names = tuple(str(name) for (name,) in models.fetchall())
+    n_rows = layout.value_of("runs", "n_rows", with_texts=plan.with_texts)
     runs = connection.execute(
         f"""
-        select runs.run_key, runs.job, models.name, corpora.name, runs.n_rows
+        select runs.run_key, runs.job, models.name, corpora.name, {n_rows}
         from store.runs as runs
         inner join store.models as models on models.model_id = runs.model_id
         left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
