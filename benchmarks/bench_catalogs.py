@@ -40,18 +40,21 @@ def main() -> None:
     ]
     text = f"""## Catalogs
 
-{n_neurons:,} made-up neurons of {len(SHAPES)} models, published without texts in {seconds:.0f} s: {published.n_bytes / 1e6:,.0f} MB
-in {len(published.files)} files. Searches for a word, one after the other, by a process that knows nothing of the catalog;
-a request is a range of bytes, or a question about a file's size. Limits: {MOST_SHARE:.0%} of the bytes for the first,
+{n_neurons:,} made-up neurons of {len(SHAPES)} models, published without texts in {seconds:.0f} s:
+{published.n_bytes / 1e6:,.0f} MB in {len(published.files)} files. Searches for a word, one after the other, by a
+process that knows nothing of the catalog; a request is a range of bytes, or a question about a file's size. Limits: {
+        MOST_SHARE:.0%} of the bytes for the first,
 {MOST_REQUESTS} requests for all ten.
 
-{table(
-    ("", "requests", "MB", "of the catalog", "seconds, without a network"),
-    [
-        (name, str(row[1]), f"{row[2] / 1e6:.1f}", f"{row[2] / published.n_bytes:.2%}", f"{row[3]:.2f}")
-        for name, row in shown
-    ],
-)}
+{
+        table(
+            ("", "requests", "MB", "of the catalog", "seconds, without a network"),
+            [
+                (name, str(row[1]), f"{row[2] / 1e6:.1f}", f"{row[2] / published.n_bytes:.2%}", f"{row[3]:.2f}")
+                for name, row in shown
+            ],
+        )
+    }
 
 {machine()}
 """

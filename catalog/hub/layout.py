@@ -73,7 +73,7 @@ WITHHELD: Mapping[str, str] = {
 BLANKED: Mapping[str, Mapping[str, str]] = {
     "sequences": {"tokens": "cast([] as integer[])"},
     "examples": {"tokens": "cast([] as integer[])"},
-    "shortcut_sentences": {"text": "''"},
+    "shortcut_sentences": {"text": "''", "tokens": "cast([] as integer[])"},
 }
 """Columns that are texts, of tables that say more than these -> what is published in their place without texts."""
 

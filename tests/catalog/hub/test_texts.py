@@ -1,7 +1,7 @@
 """Texts stay at home: a marker in every place that holds text is nowhere in what is published without texts."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
@@ -21,10 +21,11 @@ IDS_IN_A_ROW = (7, 3, 7, 5)
 """The same as token ids."""
 
 PLANTED = {
-    "shortcut_sentences": "text",
-    "contrast_prompts": "prompt",
-    "plausibility_judgements": "text",
-    "explanations": "text",
+    "shortcut_sentences": ("text",),
+    "contrast_prompts": ("prompt",),
+    "plausibility_judgements": ("text",),
+    "explanations": ("text",),
+    "continuations": ("prompt", "continuation"),
 }
 
 HARMLESS = frozenset(
@@ -51,7 +52,9 @@ HARMLESS = frozenset(
         *("recipe", "source", "asked", "prompts_a", "prompts_b", "address"),
         # Tokens of the vocabulary, one by one, or a list that weights or single activations order.
         *("piece", "text", "word", "top_tokens", "bottom_tokens", "detected_tokens", "trigger_tokens", "read_tokens"),
-        *("top_token_ids", "bottom_token_ids", "shown_token_ids", "selective_domain"),
+        *("top_token_ids", "bottom_token_ids", "shown_token_ids", "selective_domain", "token_ids"),
+        # Numbers, and how something was asked for.
+        *("counts", "positions", "how", "watched"),
     }
 )
 """Columns of text and ids that hold no piece of a corpus: whoever adds another decides here, or withholds it."""
@@ -76,11 +79,9 @@ def marked(local: Neurothek, tmp_path_factory: pytest.TempPathFactory) -> Neurot
     path = tmp_path_factory.mktemp("marked") / "marked.duckdb"
     shutil.copyfile(local.path, path)
     with duckdb.connect(str(path)) as connection:
-        for table, column in PLANTED.items():
-            connection.execute(f"update store.{table} set {column} = ?", [f"a {MARKER} in it"])
-        for column in ("prompt", "continuation"):
-            connection.execute(f"update store.continuations set {column} = ?", [MARKER])
-        for table in ("sequences", "examples"):
+        for table, columns in PLANTED.items():
+            plant(connection, table, columns)
+        for table in ("sequences", "examples", "shortcut_sentences"):
             connection.execute(f"update store.{table} set tokens = ?", [list(IDS_IN_A_ROW) * 3])
         connection.execute("update store.triggers set token_ids = ? where n > 1", [list(IDS_IN_A_ROW)])
         connection.execute("update store.models set source = ?", [f"/home/{MARKER}/models/tiny"])
@@ -88,6 +89,21 @@ def marked(local: Neurothek, tmp_path_factory: pytest.TempPathFactory) -> Neurot
         connection.execute("update store.corpora set recipe = ?", [recipe])
         connection.execute("update store.runs set parameters = ?", [f'{{"file": "/home/{MARKER}/prompts.txt"}}'])
     return neurothek.open(path)
+
+
+def plant(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> None:
+    """The marker in columns of every row, of which there is one at least."""
+    described = connection.execute(f"describe store.{table}").fetchall()
+    if not connection.execute(f"from store.{table}").fetchall():
+        values = ", ".join(
+            f"cast({_ANY.get(kind, 'null' if 'ENUM' in kind else 0)} as {kind})" for _, kind, *_ in described
+        )
+        connection.execute(f"insert into store.{table} values ({values})")
+    for column in columns:
+        connection.execute(f"update store.{table} set {column} = ?", [f"a {MARKER} in it"])
+
+
+_ANY = {"VARCHAR": "'x'", "TIMESTAMP": "'2026-01-01'", "BOOLEAN": "true", "INTEGER[]": "[1]", "FLOAT[]": "[1]"}
 
 
 def everything(folder: Path) -> Iterator[tuple[str, object]]:
@@ -125,5 +141,6 @@ def test_the_marker_is_found_with_texts(marked: Neurothek, tmp_path: Path) -> No
     """The control: whoever looks would see it; of paths, no more than the end is published here, either."""
     marked.publish(to=tmp_path / "whole", with_texts=True)
     found = leaks(tmp_path / "whole")
-    assert {"sequences.tokens", "examples.tokens", "continuations.prompt", "shortcut_sentences.text"} <= found
+    planted = {f"{table}.{column}" for table, columns in PLANTED.items() for column in columns}
+    assert {"sequences.tokens", "examples.tokens", "shortcut_sentences.tokens", *planted} <= found
     assert not {"models.source", "corpora.recipe", "runs.parameters"} & found
