@@ -28,7 +28,7 @@ class Number:
     @property
     def scale(self) -> alt.Scale:
         """Its scale, which need not begin at 0."""
-        return alt.Scale(type="log") if self.is_log else alt.Scale(zero=False)
+        return alt.Scale(type="log", nice=False, padding=8) if self.is_log else alt.Scale(zero=False)
 
     @property
     def axis(self) -> alt.Axis:

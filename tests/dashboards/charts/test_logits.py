@@ -61,7 +61,7 @@ def test_a_histogram_is_drawn_on_a_logarithmic_axis(theme: str) -> None:
     bars = drawn["layer"][0]
     assert bars["encoding"]["y"]["scale"]["type"] == "log"
     assert bars["encoding"]["color"]["scale"]["domain"] == ["suppressed tail", "body", "promoted tail"]
-    assert bars["encoding"]["x"]["scale"]["domain"] == [-8.25, 9.0]
+    assert bars["encoding"]["x"]["scale"]["domain"] == [-9.5, 9.0]
 
 
 def test_a_flat_neuron_and_one_without_names_can_be_drawn() -> None:

@@ -77,7 +77,7 @@ def test_a_sample_of_few_is_all_of_them(n: int) -> None:
 
 def test_a_number_says_how_it_is_drawn() -> None:
     assert spread.Number("n_tokens_seen", is_log=False).title == "tokens seen"
-    assert spread.Number("x", is_log=True).scale.to_dict() == {"type": "log"}
+    assert spread.Number("x", is_log=True).scale.to_dict() == {"type": "log", "nice": False, "padding": 8}
     assert spread.Number("x", is_log=False).scale.to_dict() == {"zero": False}
 
 
@@ -115,7 +115,7 @@ def test_a_distribution_is_a_line_a_model_over_powers_of_ten() -> None:
         }
     )
     drawn = spread.frequency_distribution(bins, LOOK).to_dict()["encoding"]
-    assert drawn["x"]["scale"] == {"type": "log"}
+    assert drawn["x"]["scale"] == {"type": "log", "nice": False, "padding": 8}
     assert drawn["color"]["scale"]["domain"] == ["small", "large"]
     assert {tip["field"] for tip in drawn["tooltip"]} == {*bins.columns} - {"frequency"}
 

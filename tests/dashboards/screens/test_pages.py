@@ -16,6 +16,7 @@ from streamlit.testing.v1.element_tree import Button
 
 import neurothek
 from neurothek.catalog.publishing import summaries
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.addresses import FRONT
 from neurothek.dashboards.addresses import PAGES as ADDRESSES
 from neurothek.dashboards.parts.sizes.curves import DEAD_BY_DEPTH, DEAD_BY_TOKENS, FREQUENCY_BY_DEPTH
@@ -157,7 +158,9 @@ def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path:
     assert untold
     for model, corpus, why_not in untold:
         shown = text(page(whole_path, "position", model=model))
-        assert f"The positional neurons of {model} cannot be determined on {corpus} ({why_not})." in shown
+        assert (
+            f"The positional neurons of {model} cannot be determined on {spoken_corpus(corpus)} ({why_not})." in shown
+        )
         assert "neurothek ingest" not in shown
 
 
@@ -370,14 +373,14 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
     n_dead, seen = expected.filter(pl.col("active") == 0).height, expected["seen"][0]
     verb = "is" if n_dead == 1 else "are"
     counted = f"{n_dead} of 6 neurons ({n_dead / 6:.1%}) {verb} dead"
-    assert f"{counted} on the {seen:,} tokens seen of {corpus}" in text(layer)
+    assert f"{counted} on the {seen:,} tokens seen of {spoken_corpus(corpus)}" in text(layer)
     assert layer.query_params["corpus"] == corpus
     model = page(full_path, "model", model="tiny-2m", corpus=corpus)
     in_order(model)
     (bars,) = [element.proto.body for element in model.get("html") if "nt-layers" in element.proto.body]
     assert f"corpus={corpus}&amp;layer=2" in bars
     assert bars.count(f"<b>{n_dead / 6:.1%}</b>") >= 1
-    assert f"tokens seen of {corpus}" in text(model)
+    assert f"tokens seen of {spoken_corpus(corpus)}" in text(model)
 
 
 @pytest.mark.parametrize("corpus", ["builtin", "long"])

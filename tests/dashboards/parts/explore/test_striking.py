@@ -94,9 +94,9 @@ def test_each_is_told_with_its_number() -> None:
         "Among its layer's ten largest updates in 1,200 of 2,000 examples"
     )
     assert distinction({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
-    assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("fires at 99.0%")
+    assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("Fires at 99.0%")
     smooth = {**row, "lacks_zeros": True}
-    assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith("is strong at 99.0%")
+    assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith("Is strong at 99.0%")
     assert (
         distinction({"what": "sparse", "number": 0.02, **smooth}, None) == "Effective frequency 2.00% on 5,000 tokens"
     )
@@ -104,7 +104,7 @@ def test_each_is_told_with_its_number() -> None:
     assert distinction({"what": "rare", "number": 3.0, **row}, None) == "Fires at 3 of 5,000 tokens"
     assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
     of_domain = {"what": "domain", "number": 0.123, "selective_domain": "code", **row}
-    assert distinction(of_domain, None).startswith("for code: entropy over domains 0.12")
+    assert distinction(of_domain, None).startswith("For code: entropy over domains 0.12")
     assert "no logit with 87.6%" in distinction({"what": "entropy", "number": 0.876, **row}, None)
     assert distinction({"what": "counts", "number": -0.456, **row}, None).endswith("correlation -0.46")
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
