@@ -10,6 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
+from neurothek.catalog.installation import left_out
 from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.suggestions import hint as nearest_or_all
@@ -72,7 +73,10 @@ def validated(function: Callable[Signature, Result]) -> Callable[Signature, Resu
             for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
                 require(parameter.annotation, **{name: one})
             bound.arguments[name] = plain(value)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except ModuleNotFoundError as error:
+            raise (left_out(error) or error) from error
 
     return call
 

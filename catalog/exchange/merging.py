@@ -14,6 +14,7 @@ from neurothek.catalog.problems import Conflict, Damaged, Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.spelling import one_line
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
 from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
@@ -224,8 +225,8 @@ def _refuse_other_models(
     other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
 ) -> None:
     query = f"select model_id, name, weights_sha256, {', '.join(CONFIGURED)} from store.models order by model_id"
-    existing = {row["name"]: row for row in ours.sql(query).pl().to_dicts()}
-    for row in theirs.sql(query).pl().to_dicts():
+    existing = {row["name"]: row for row in as_frame(ours.sql(query)).to_dicts()}
+    for row in as_frame(theirs.sql(query)).to_dicts():
         name, our = row["name"], existing.get(row["name"])
         if our is None:
             continue

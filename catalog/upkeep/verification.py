@@ -9,6 +9,7 @@ import polars as pl
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NotMeasured
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.tables.table import Column, Order, Table
 
 # Another processor, or another batch, rounds differently: about 1e-6 in float32, and a thousand times that in half
@@ -121,7 +122,7 @@ def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.Data
     if table.place is not None:
         query += f" and list_contains($places, {table.place})"
         parameters["places"] = list(again.places)
-    rows: pl.DataFrame = connection.sql(query, params=parameters).pl()
+    rows = as_frame(connection.sql(query, params=parameters))
     return rows.cast(pl.Schema(table.schema))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.progress import Progress
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse, first_row
 from neurothek.ingest.corpora import corpus
 from neurothek.ingest.corpora.asked import require_name, stored_name
@@ -107,7 +108,7 @@ def other_ids(warehouse: Warehouse, model: str, prepared: Corpus, tokenizer: Tok
         **{name: getattr(prepared, name) for name in ("text_sha256", "sequence_length", "sha256")},
     }
     with warehouse.reader() as connection:
-        rows = connection.sql(query, params=values).pl().to_dicts()
+        rows = as_frame(connection.sql(query, params=values)).to_dicts()
     return [
         OtherIds(row["corpus_id"], row["name"], tuple(row["jobs"]), _differences(row["identities"], tokenizer))
         for row in rows
@@ -235,8 +236,7 @@ def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]
         order by corpora.corpus_id desc
     """
     with warehouse.current_reader() as connection:
-        rows: list[dict[str, Any]] = connection.sql(query, params={"name": name}).pl().to_dicts()
-    return rows
+        return as_frame(connection.sql(query, params={"name": name})).to_dicts()
 
 
 def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
@@ -252,5 +252,5 @@ def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> 
         where corpus_id = $corpus_id
     """
     with warehouse.current_reader() as connection:
-        sequences = connection.sql(query, params={"corpus_id": row["corpus_id"]}).pl()
+        sequences = as_frame(connection.sql(query, params={"corpus_id": row["corpus_id"]}))
     return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import polars as pl
 
 from neurothek.catalog.problems import Conflict
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
 from neurothek.ingest.jobs.job import JobContext, ShardJob
@@ -71,7 +72,7 @@ def _texts(warehouse: Warehouse, condition: str, values: Mapping[str, int]) -> l
         order by corpora.n_tokens desc, corpora.corpus_id desc
     """  # noqa: S608 - conditions of this module
     with warehouse.current_reader() as connection:
-        rows = connection.sql(query, params=dict(values)).pl().to_dicts()
+        rows = as_frame(connection.sql(query, params=dict(values))).to_dicts()
     return [StoredText(**row) for row in rows]
 
 

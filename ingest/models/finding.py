@@ -13,6 +13,7 @@ from neurothek.catalog.arguments import expanded
 from neurothek.catalog.configurations import configured_of
 from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Invalid, NotFound, Unavailable
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest import minis
 from neurothek.ingest.models import gguf_files
@@ -270,7 +271,7 @@ def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:
         return {}
     query = f"select models.*, {FROM_FILE} as tokenizer_from_file from store.models as models order by model_id"  # noqa: S608 - a condition of this module
     with warehouse.current_reader() as connection:
-        rows = connection.sql(query).pl().to_dicts()
+        rows = as_frame(connection.sql(query)).to_dicts()
     return {row["name"]: measured_of(row) for row in rows}
 
 

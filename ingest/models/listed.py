@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.models.finding import FROM_FILE, Measured, measured_of
 
@@ -44,7 +45,7 @@ class ListedModel:
             where set_id = $model_id order by layer, neuron
         """
         with warehouse.current_reader() as connection:
-            rows = connection.sql(query, params={"model_id": self.model_id}).pl()
+            rows = as_frame(connection.sql(query, params={"model_id": self.model_id}))
         sides = [rows[name].explode().to_numpy().reshape(self.n_layers, self.d_ffn, -1) for name in rows.columns]
         return np.stack(sides, axis=2)
 
@@ -62,7 +63,7 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
         order by models.model_id
     """  # noqa: S608 - a condition of this program
     with warehouse.current_reader() as connection:
-        rows = connection.sql(query).pl().to_dicts()
+        rows = as_frame(connection.sql(query)).to_dicts()
     names = {field.name for field in fields(ListedModel)}
     return {
         row["name"]: ListedModel(measured=measured_of(row), **{name: row[name] for name in names & row.keys()})

@@ -17,6 +17,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NeurothekError, NotMeasured
 from neurothek.catalog.progress import Progress
 from neurothek.catalog.publishing.publish import changed_tokenizer
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import BY_NAME, JOB_TABLES
 from neurothek.catalog.tables.table import Table
@@ -150,14 +151,14 @@ def _runs_of(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Ru
             inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
             where models.name = $name
         """
-        rows = connection.sql(query, params={"name": model}).pl().to_dicts()
+        rows = as_frame(connection.sql(query, params={"name": model})).to_dicts()
         if not rows:
             raise unknown_model(model, [str(name) for (name,) in names])
         query = """
             select run_id, job, job_version, corpus_id, other_model_id, parameters, dtype
             from store.runs where model_id = $model_id order by run_id
         """
-        runs = connection.sql(query, params={"model_id": rows[0]["model_id"]}).pl().to_dicts()
+        runs = as_frame(connection.sql(query, params={"model_id": rows[0]["model_id"]})).to_dicts()
     if not runs:
         raise nothing_to_verify(model)
     return rows[0], [_Run(**{**run, "parameters": json.loads(run["parameters"])}) for run in runs]
@@ -296,7 +297,7 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
     def read_back(table: str) -> pl.LazyFrame:
         query = f"select {', '.join(BY_NAME[table].schema)} from store.{table} where run_id = $run_id"  # noqa: S608
         with model.warehouse.current_reader() as connection:
-            rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
+            rows = as_frame(connection.sql(query, params={"run_id": run.run_id}))
         return rows.lazy()
 
     broken = dict[str, None]()

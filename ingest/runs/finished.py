@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora.corpus import Corpus
 
@@ -79,11 +80,10 @@ class EarlierRuns:
         """Rows of a query about one run, whose id is bound to $run_id."""
         run_id = self._run(job)["run_id"]
         with self.warehouse.current_reader() as connection:
-            rows: pl.DataFrame = connection.sql(query, params={"run_id": run_id, **values}).pl()
-        return rows
+            return as_frame(connection.sql(query, params={"run_id": run_id, **values}))
 
     def _run(self, job: str) -> dict[str, Any]:
         named = {"model": self.model, "run_key": self.keys[job]}
         with self.warehouse.current_reader() as connection:
-            row: dict[str, Any] = connection.sql(_RUN, params=named).pl().row(0, named=True)
+            row: dict[str, Any] = as_frame(connection.sql(_RUN, params=named)).row(0, named=True)
         return row

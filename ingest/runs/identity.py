@@ -11,6 +11,7 @@ from typing import Any
 from neurothek.catalog.configurations import config_differences, configured_of, read_settings
 from neurothek.catalog.problems import Conflict
 from neurothek.catalog.publishing.publish import ModelRecord, changed_tokenizer, taken_name
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.matrices import missing_matrices, stored_matrices
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.registry import JOB_TABLES
@@ -169,7 +170,7 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         where models.name = $name
     """
     with warehouse.current_reader() as connection:
-        rows = connection.sql(query, params={"name": model.name}).pl()
+        rows = as_frame(connection.sql(query, params={"name": model.name}))
     if rows.is_empty():
         return
     before, now = rows.row(0, named=True), model.row.row(0, named=True)

@@ -14,6 +14,7 @@ import click
 
 from neurothek.api.warehouse import __version__
 from neurothek.api.warehouse import open as open_warehouse
+from neurothek.catalog.installation import left_out
 from neurothek.catalog.problems import NeurothekError, NeurothekWarning, Unavailable, memory_refused
 from neurothek.catalog.spelling import escape_controls, is_text
 from neurothek.catalog.terminal.console import complain, detail, drop_output, note
@@ -123,7 +124,7 @@ def _not_imported(error: ImportError) -> NeurothekError:
     is_library = not isinstance(error, ModuleNotFoundError)
     if is_library and any(one in text for one in _NO_ROOM) and not any(one in text for one in _FORBIDDEN):
         return memory_refused(error)
-    return Unavailable(
+    return left_out(error) or Unavailable(
         f"a part of the installation is missing or does not fit the others ({why})",
         "install neurothek again, with all that it needs, into a fresh environment; if that does not help, report this",
         what="module",

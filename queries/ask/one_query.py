@@ -9,6 +9,7 @@ import polars as pl
 
 from neurothek.catalog.spelling import is_text
 from neurothek.catalog.store.connections import time_limit
+from neurothek.catalog.store.frames import as_frame, frames
 from neurothek.queries.ask.parse_tree import objection
 from neurothek.queries.errors.refused_sql import empty_query, failed_query, not_a_question, several_statements
 
@@ -26,7 +27,7 @@ def run_query(
     """Run one query, values bound to its `$name`s, and return all of its rows."""
     try:
         rows = _relation(connection, query, parameters)
-        frame = rows.pl()
+        frame = as_frame(rows)
     except duckdb.Error as error:
         raise objection(connection, error) from error
     except pl.exceptions.PolarsError as error:
@@ -45,16 +46,11 @@ def stream_query(
 
     Frames differ in a column of whole numbers where one of them holds more than 64 bits.
     """
-    import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
-
     try:
         rows = _relation(connection, query, parameters)
         wide = _wide(rows)
-        reader = (rows if most_rows is None else rows.limit(most_rows)).to_arrow_reader(_BATCH_ROWS)
-        # Not `empty_table`, which makes arrays of lists, for which pyarrow imports pandas.
-        yield _narrowed(_framed(pyarrow.Table.from_batches([], schema=reader.schema)), wide)
-        for batch in reader:
-            yield _narrowed(_framed(batch), wide)
+        for frame in frames(rows if most_rows is None else rows.limit(most_rows), n_rows=_BATCH_ROWS):
+            yield _narrowed(frame, wide)
     # What comes up between two batches passes through Arrow, which knows DuckDB's errors by their text alone.
     except (duckdb.Error, OSError) as error:
         raise objection(connection, error) from error
@@ -68,10 +64,10 @@ def count_rows(
     """How many rows a query has that ran before; None where that takes longer."""
     try:
         with time_limit(connection, seconds):
-            counted = _relation(connection, query, parameters).aggregate("count(*) as n").pl()
+            (counted,) = _relation(connection, query, parameters).aggregate("count(*) as n").fetchall()
     except duckdb.Error:
         return None
-    return int(counted.item())
+    return int(counted[0])
 
 
 def _relation(
@@ -79,12 +75,6 @@ def _relation(
 ) -> duckdb.DuckDBPyRelation:
     statement = _only_statement(connection, query)
     return _presentable(connection.sql(_without_end(statement.query), params=dict(parameters or {})))
-
-
-def _framed(rows: Any) -> pl.DataFrame:  # noqa: ANN401  (a batch or a table of Arrow, which is imported where rows are read)
-    frame = pl.from_arrow(rows)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 # What frames have no type for, or one that compares with no text, and is shown as DuckDB writes it.

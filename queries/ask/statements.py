@@ -42,8 +42,9 @@ def frame_of(
 ) -> pl.DataFrame:
     """Run one query for many rows."""
     _note(text, parameters)
-    frame: pl.DataFrame = connection.sql(text, params=dict(parameters or {})).pl()
-    return frame
+    from neurothek.catalog.store.frames import as_frame  # noqa: PLC0415 - with polars, see framed
+
+    return as_frame(connection.sql(text, params=dict(parameters or {})))
 
 
 def ask_records(
@@ -56,20 +57,11 @@ def ask_records(
 def records(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Run one query for a few rows: Arrow, which frames come through, takes a quarter of a second to import."""
+    """Run one query for a few rows."""
     _note(text, parameters)
     result = connection.execute(parsed(connection, text), dict(parameters or {}))
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def numpy_columns(
-    connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Columns of one query, as arrays of numbers: for many rows, without Arrow."""
-    _note(text, parameters)
-    columns: dict[str, Any] = connection.execute(parsed(connection, text), dict(parameters or {})).fetchnumpy()
-    return columns
 
 
 def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:

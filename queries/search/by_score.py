@@ -11,7 +11,7 @@ import polars as pl
 
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import ask_records, framed, numpy_columns
+from neurothek.queries.ask.statements import ask_records, frame_of, framed
 from neurothek.queries.errors.unfit_options import not_measured
 from neurothek.queries.errors.unknown_subjects import no_words, one_word_only
 from neurothek.queries.names.models import KnownModel, which_corpora
@@ -372,12 +372,12 @@ def _best_of(
 def _moments(connection: duckdb.DuckDBPyConnection, one: Scoring) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the scores of every neuron of the layers, in order."""
     first, last = one.layers
-    columns = numpy_columns(
+    moments = frame_of(
         connection, _SCORE_MOMENTS, {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
     )
-    if len(columns["score_mean"]) != (last - first + 1) * one.model.d_ffn:
+    if moments.height != (last - first + 1) * one.model.d_ffn:
         raise not_measured("projections", "projections", model=one.model.name)
-    return columns["score_mean"], columns["score_sd"]
+    return moments["score_mean"].to_numpy(), moments["score_sd"].to_numpy()
 
 
 def word_ranks(
@@ -392,7 +392,7 @@ def word_ranks(
         numbers = [number for number, row in enumerate(rows) if row["model_id"] == model.model_id]
         if not numbers:
             continue
-        ids = numpy_columns(connection, _IDS_OF_TOKENIZER, {"tokenizer_id": model.tokenizer_id})["token_id"]
+        ids = frame_of(connection, _IDS_OF_TOKENIZER, {"tokenizer_id": model.tokenizer_id})["token_id"].to_numpy()
         places = [(rows[number]["token_id"], rows[number]["layer"], rows[number]["neuron"]) for number in numbers]
         for number, both in zip(numbers, weights[model.model_id].ranks(places, vocabulary=ids), strict=True):
             result[number] = both[::-1] if rows[number]["pole"] == "negative" else both
