@@ -267,7 +267,7 @@ class IngestRequest:
         None,
         "--where",
         metavar="SQL",
-        help="Neurons that it turns up besides: a condition on the columns of the view neurons, of one MODEL.",
+        help="Neurons that it turns up besides: a condition on the view neurons of one MODEL and its shown corpus.",
     )
     neighbours: int = _option(
         DEFAULT_NEIGHBOURS,

@@ -66,7 +66,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "ingest: where, another job": (
         ("ingest", "tiny-1m", "--job", "entropy", "--where", "layer = 1"),
-        "add the job output_scores",
+        "add --job output_scores",
     ),
     "ingest: corpus": (("ingest", "mini-opt-2m", "--corpus", "bultin"), "the warehouse has builtin"),
     "ingest: text": (("ingest", "mini-opt-2m", "--corpus", "a=/nowhere"), "nothing exists at /nowhere"),

@@ -132,7 +132,8 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
         return _why_repeated(earlier, identity, is_short=is_short)
     if _rests_on_others(earlier, identity):
         return "its input was measured again"
-    return f"forced, with {'; '.join(_differences(earlier, identity))}"
+    differences = _differences(earlier, identity)
+    return f"forced, with {'; '.join(differences)}" if differences else "more is asked for than was measured"
 
 
 def _why_repeated(earlier: Mapping[str, Any], identity: RunIdentity, *, is_short: bool) -> str:

@@ -92,7 +92,7 @@ def plan(
 
 
 def with_neurons(base: "Neurothek", request: "IngestRequest", models: Sequence[str]) -> "IngestRequest":
-    """The request with the neurons that its condition keeps, where it has one.
+    """The request with the neurons that its condition on the shown corpus keeps, where it has one.
 
     Raises:
         Invalid: the condition is wrong, or about a model that has no facts yet, or no job that is asked for takes one.
@@ -101,7 +101,7 @@ def with_neurons(base: "Neurothek", request: "IngestRequest", models: Sequence[s
     if request.where is None:
         return request
     if "output_scores" not in request.jobs:
-        raise bad_argument("where", request.where, "add the job output_scores, which turns these neurons up")
+        raise bad_argument("where", request.where, "add --job output_scores, which turns these neurons up")
     if len(models) != 1:
         raise bad_argument("where", request.where, "name one model", why=f"{len(models)} are named")
     from neurothek.queries.papers.prerequisites import known_as

@@ -1,8 +1,8 @@
 -- One row per model, layer and neuron: for which domain of the shown corpus it is, and how often chance alone makes it so.
 -- Why: a neuron that is active in one language or sort of text, and hardly elsewhere. Sequences keep their activations, and their
--- domains are shuffled over them. From: store.selectivity, which the job selectivity fills, and
--- store.neuron_effects_by_domain. Source: LAPE (Tang et al. 2024); p by
--- shuffled domains, and strong activations where a model has no exact zeros, are this project's.
+-- domains are shuffled over them. From: store.selectivity, which the job selectivity fills, and store.neuron_effects_by_domain.
+-- Source: LAPE (Tang et al. 2024); p by shuffled domains, strong activations where a model has no exact zeros, and the effects are
+-- this project's.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.

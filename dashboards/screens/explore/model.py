@@ -164,9 +164,9 @@ def told_of_readers(neurons: pl.DataFrame) -> str:
     """
     readers, writers = neurons.get_column("is_reader"), neurons.get_column("is_writer")
     return (
-        f"Of {neurons.height:,} neurons {readers.sum():,} are strongest at tokens that they promote more often than the"
-        f" lists of other neurons are. Once turned up, {writers.sum():,} make the model say theirs, more than 95% of"
-        f" other lists, as 6% would by chance; {(readers & writers).sum():,} do both."
+        f"Of {neurons.height:,} random neurons {readers.sum():,} are strongest at tokens that they promote more often"
+        f" than the lists of other neurons are. Once turned up, {writers.sum():,} make the model say theirs, more than"
+        f" 95% of other lists, as 6% would by chance; {(readers & writers).sum():,} do both."
     )
 
 

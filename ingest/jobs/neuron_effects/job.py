@@ -46,7 +46,7 @@ class NeuronEffectsJob(AdditiveJob):
     # the neurons as the parameters of a run state them, where it is one that is measured again
     stated: tuple[str, ...] = ()
     name = "neuron_effects"
-    version = 1
+    version = 2  # by domain as well
     tables: ClassVar[tuple[Table, ...]] = (NEURON_EFFECTS, NEURON_EFFECTS_BY_DOMAIN)
 
     @classmethod
@@ -149,7 +149,4 @@ class NeuronEffectsJob(AdditiveJob):
         settings = self._settings()
         if not self.is_current or any(self.before.get(name) != value for name, value in settings.items()):
             return {table.name: table.empty() for table in self.tables}
-        frames = self.copied(layer=layer)
-        # Earlier releases did not tell domains apart.
-        has_domains = pl.col("neuron").is_in(frames[NEURON_EFFECTS_BY_DOMAIN.name]["neuron"].to_list())
-        return {name: rows.filter(has_domains) for name, rows in frames.items()}
+        return self.copied(layer=layer)

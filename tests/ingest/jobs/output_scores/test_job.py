@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from polars.testing import assert_frame_equal
 from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM
 
@@ -315,6 +316,8 @@ def test_chosen_neurons_stand_beside_the_sample_and_change_none_of_its_numbers(t
         (row["layer"], row["neuron"]): row
         for row in ingests.table(measured(tmp_path / "all", "llama", scored=D_FFN), "output_scores").to_dicts()
     }
+    (planned,) = base.plan("tiny", job="output_scores", scored=3, where="layer = 1 and neuron < 9")
+    assert "output_scores: more is asked for than was measured" in "\n".join(planned.lines())
     for where in ("layer = 1 and neuron < 9", "neuron in (0, 12)"):
         (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=where)
         assert getattr(outcome.report, "jobs", None) == ("output_scores",)
@@ -335,7 +338,7 @@ def test_chosen_neurons_stand_beside_the_sample_and_change_none_of_its_numbers(t
         for name in ("value", "output_score", "untouched_score", "other_score", "other_percentile"):
             assert row[name] == pytest.approx(alone[name], rel=1e-4)
     # Shares of a layer are those of its random neurons alone.
-    assert base.sql("select * from readers_and_writers_by_layer order by layer").equals(by_layer)
+    assert_frame_equal(base.sql("select * from readers_and_writers_by_layer order by layer"), by_layer)
     for again in ("layer = 1 and neuron < 4", None):
         (outcome,) = base.ingest("tiny", job="output_scores", scored=3, where=again)
         assert getattr(outcome.report, "up_to_date", None) == ("output_scores",)
@@ -354,7 +357,7 @@ def test_a_condition_is_about_one_measured_model_and_this_job(tmp_path: Path) ->
     warehouse = measured(tmp_path, "opt", scored=2)
     base = neurothek.open(warehouse.path)
     wrong = [
-        (("tiny",), "entropy", "add the job output_scores"),
+        (("tiny",), "entropy", "add --job output_scores"),
         (("tiny", "other"), "output_scores", "name one model"),
         (("other",), "output_scores", "measure it first"),
     ]
