@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from neurothek.catalog.arguments import bad_argument, require, validated
-from neurothek.catalog.installation import READER
 from neurothek.catalog.problems import NeurothekError, Unavailable
 from neurothek.catalog.progress import Progress
 from neurothek.queries.papers.paper_names import PaperName
@@ -355,8 +354,9 @@ def weights_at_hand(models: "Sequence[KnownModel]") -> "AtHand":
     """The weights of models that answer within a second: on this machine, seen before, and small together."""
     from neurothek.queries.search.by_score import AtHand
 
+    # The reader: what is stored is all that it has.
     if find_spec("numpy") is None:
-        return AtHand({}, {model.name: f"{READER} reads no weights" for model in models})
+        return AtHand({}, {})
     from neurothek.ingest.models.mapped_weights import map_measured
 
     mapped, why_not, n_bytes = {}, {}, 0
