@@ -294,8 +294,9 @@ SHIFTS = """
         ...list.getEntries().map(one => [one.value, one.sources.map(told)])
     )).observe({type: "layout-shift", buffered: true});
 """
-MOST_SHIFTED = 0.1
-"""Cumulative layout shift that people do not mind (web.dev, Core Web Vitals)."""
+MOST_SHIFTED = 0.25
+"""Cumulative layout shift from which on a page is called poor (web.dev, Core Web Vitals): on a quiet machine pages stay
+below 0.05, on a busy one their pieces arrive one by one."""
 
 CONTROLS: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
     "model": ({"model": LARGE}, lambda person: person.page.get_by_text("Kurtosis", exact=True).first.click()),
@@ -327,7 +328,7 @@ def test_what_is_drawn_keeps_its_place(person: Visitor, name: str) -> None:
     change(person)
     person.settle()
     moved = shifted(person)
-    assert sum(share for share, _ in moved) < MOST_SHIFTED / 4, moved
+    assert sum(share for share, _ in moved) < MOST_SHIFTED / 10, moved
 
 
 def test_a_page_that_moves_is_found(person: Visitor) -> None:
@@ -335,7 +336,7 @@ def test_a_page_that_moves_is_found(person: Visitor) -> None:
     person.open("compare")
     shifted(person)
     person.page.evaluate("document.querySelector('h1').style.marginTop = '300px'")
-    person.page.wait_for_function("window.shifts.reduce((sum, [share]) => sum + share, 0) > 0.1")
+    person.page.wait_for_function("window.shifts.reduce((sum, [share]) => sum + share, 0) > 0.05")
 
 
 @pytest.mark.parametrize(
