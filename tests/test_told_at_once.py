@@ -68,6 +68,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("ingest", "tiny-1m", "--job", "entropy", "--where", "layer = 1"),
         "add --job output_scores",
     ),
+    "mcp: no warehouse": (("mcp", "--warehouse", "nowhere.duckdb"), "nowhere.duckdb"),
     "ingest: corpus": (("ingest", "mini-opt-2m", "--corpus", "bultin"), "the warehouse has builtin"),
     "ingest: text": (("ingest", "mini-opt-2m", "--corpus", "a=/nowhere"), "nothing exists at /nowhere"),
     **{

@@ -4,7 +4,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import IO, Any, Literal
 
@@ -44,6 +44,13 @@ def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows as `encode_rows` writes them as JSON."""
     rows: list[dict[str, Any]] = json.loads(_as_json(frame))
     return rows
+
+
+def json_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer's parts as JSON holds them: frames as their rows, other things as their text."""
+    parts = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
+    plain: dict[str, Any] = json.loads(json.dumps(parts, default=str))
+    return plain
 
 
 def is_unicode(encoding: str) -> bool:

@@ -29,6 +29,7 @@ from neurothek.cli.explain import explain
 from neurothek.cli.golden import golden
 from neurothek.cli.ingest import demo, ingest
 from neurothek.cli.intervene import intervene
+from neurothek.cli.mcp import mcp
 from neurothek.cli.neuron import neuron
 from neurothek.cli.reproduce import reproduce
 from neurothek.cli.search import search
@@ -221,6 +222,7 @@ _COMMANDS: Sequence[click.Command] = (
         intervene,
         sql,
         dashboard,
+        mcp,
         annotate,
         explain,
     ),

@@ -58,11 +58,10 @@ def show_tables(
     """Print an answer of several tables: all for people; JSON holds all of `data`, csv and parquet its first frame."""
     import polars as pl
 
-    from neurothek.catalog.terminal.outputs import is_unicode, records
+    from neurothek.catalog.terminal.outputs import is_unicode, json_data
 
     if output_format == "json":
-        parts = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
-        click.echo(json.dumps(parts, ensure_ascii=not is_unicode(_encoding()), default=str))
+        click.echo(json.dumps(json_data(data), ensure_ascii=not is_unicode(_encoding())))
         return
     if output_format != "table":
         print_rows([next(part for part in data.values() if isinstance(part, pl.DataFrame))], output_format)
