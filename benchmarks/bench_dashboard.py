@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.addresses import PAGES, script_of
 from neurothek.dashboards.session import set_backend
@@ -96,6 +96,7 @@ def build(path: Path) -> None:
             shape = {"model": model, "layers": layers, "d_ffn": d_ffn, "vocabulary": VOCABULARY}
             for script in scripts:
                 _run(connection, script, shape)
+            add_neurons(connection)
             rebuild_facts(connection, model)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.advice import command_line
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from neurothek.catalog.hub.catalog import Catalog
     from neurothek.catalog.hub.published import Published
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~$&:@-])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$:@-])")
 """What Markdown, or the hub's extensions of it, could take for more than a character."""
 
 _NUMBERS = """
@@ -186,4 +187,4 @@ def _code(language: str, lines: Sequence[str]) -> str:
 
 def _text(value: str) -> str:
     """Text of anybody's as Markdown shows it, on one line."""
-    return _SPECIAL.sub(r"\\\1", one_line(value))
+    return escape(_SPECIAL.sub(r"\\\1", one_line(value)), quote=False)

@@ -136,7 +136,8 @@ class Catalog(Warehouse):
         reads = self.content.reads
         try:
             yield
-        except (duckdb.Error, OSError, NeurothekError) as error:
+        # Some errors of DuckDB's are of bytes that are no text.
+        except (duckdb.Error, OSError, UnicodeDecodeError, NeurothekError) as error:
             # Somebody may have told of a failure by DuckDB's text of it.
             failure, reads.failure = reads.failure, None
             if failure is not None and failure is not error:

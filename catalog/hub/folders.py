@@ -179,35 +179,28 @@ def _write_tables(
     written: dict[str, ExportedTable] = {}
     files: dict[str, PublishedFile] = {}
     for name, columns in tables.items():
-        names, n_together = layout.columns_in_file(name, columns)
-        ordered = {column: columns[column] for column in names}
         order = layout.order_of(name)
         values = ", ".join(
-            f'{layout.value_of(name, column, with_texts=plan.with_texts)} as "{column}"' for column in ordered
+            f'{layout.value_of(name, column, with_texts=plan.with_texts)} as "{column}"' for column in columns
         )
         rows = layout.selected_rows(name, columns, chosen, with_texts=plan.with_texts)
         source = f"(select {values} from store.{name} as {name} where {rows})"
-        query = f"select {exported(ordered)} from {source} order by {', '.join(order)}"
+        query = f"select {exported(columns)} from {source} order by {', '.join(order)}"
         file = write_rows(
             connection,
             query,
             folder,
             path_of("tables/", name),
-            grouping=Grouping(layout.TABLE_BYTES),
-            n_together=_leaves(ordered, n_together),
+            grouping=Grouping(layout.TABLE_BYTES, most_rows=layout.most_rows(name, columns)),
+            is_lean=name == layout.LISTED,
             sorted_by=order,
         )
-        written[name] = _table(comments[name] or "", ordered, file)
+        written[name] = _table(comments[name] or "", columns, file)
         if file is not None:
             files[file.path] = file
         progress.advance(note=name)
     progress.finish()
     return written, files
-
-
-def _leaves(columns: Mapping[str, ExportedColumn], n_together: int) -> int:
-    """Columns of the file that make the first columns of a table: a list has one, as everything else."""
-    return n_together if n_together < len(columns) else 0
 
 
 def _table(description: str, columns: Mapping[str, ExportedColumn], file: PublishedFile | None) -> ExportedTable:

@@ -18,8 +18,12 @@ TABLE_BYTES = 8 << 20
 VIEW_BYTES = 128 << 20
 """Uncompressed, of a row group of a view."""
 
-LEAST_ROWS, MOST_ROWS = 2_048, 131_072
-"""Of a row group of a table; DuckDB works on 2,048 rows at a time, and has its own statistics of 122,880."""
+LEAST_ROWS, MOST_ROWS = 2_048, 65_536
+"""Of a row group of a table: the postings of one token are a few thousand rows, and take a megabyte at most."""
+
+_UNIT_ROWS, _LISTED_ROWS = 4_096, 2_048
+"""Of a row group of a table with rows of single neurons, and of the one that lists of neurons are made of: twenty that
+a search found lie in as many groups."""
 
 MOST_VIEW_ROWS = 1 << 20
 """Of a row group of a view."""
@@ -42,18 +46,8 @@ _SORTED: Mapping[str, Sequence[str]] = {
 }
 """Tables whose rows lie in another order than that of whose they are, and then of their key."""
 
-_BEHIND: Mapping[str, Collection[str]] = {
-    "neuron_facts": frozenset(
-        {
-            *("address", "depth", "value_norm", "score_mean", "score_sd", "score_skewness", "score_kurtosis"),
-            *("score_negative_share", "preactivation_bound", "top_token_log_frequency", "n_active_bos"),
-            *("activation_sum", "first_active", "trigger_recall", "trigger_z", "mutual_information", "coherence"),
-            *("coherence_z", "times_dominant", "times_saturating", "clustering_id", "effect_on_loss"),
-            *("effect_percentile", "logit_variance", "output_score", "output_percentile"),
-        }
-    )
-}
-"""Columns that no list of neurons shows: they lie behind the others, which are fetched together."""
+LISTED = "neuron_facts"
+"""The table that lists of neurons are made of."""
 
 WITHHELD: Mapping[str, str] = {
     "contexts": "false",
@@ -101,11 +95,11 @@ def order_of(table: str) -> Sequence[str]:
     return (*declared.ids, *(name for name in declared.key if name not in declared.ids))
 
 
-def columns_in_file(table: str, names: Collection[str]) -> tuple[list[str], int]:
-    """The columns of a table in the order of its file, and how many of them are read together."""
-    behind = _BEHIND.get(table, frozenset())
-    ahead = [name for name in names if name not in behind]
-    return [*ahead, *(name for name in names if name in behind)], len(ahead)
+def most_rows(table: str, columns: Collection[str]) -> int:
+    """Rows of a row group of a table, at most."""
+    if table == LISTED:
+        return _LISTED_ROWS
+    return _UNIT_ROWS if "neuron" in columns and "token_id" not in columns else MOST_ROWS
 
 
 def value_of(table: str, column: str, *, with_texts: bool) -> str:

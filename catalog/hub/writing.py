@@ -52,7 +52,7 @@ def write_rows(
     path: str,
     *,
     grouping: Grouping,
-    n_together: int = 0,
+    is_lean: bool = False,
     sorted_by: Sequence[str] = (),
 ) -> PublishedFile | None:
     """Write the rows of a query to a new file; None, and no file, where there are none.
@@ -63,7 +63,7 @@ def write_rows(
         folder: of the catalog.
         path: of the file in it.
         grouping: size of row groups.
-        n_together: the first columns that are read together; 0: all.
+        is_lean: whether there are statistics of the columns alone by which the rows come sorted.
         sorted_by: columns by which the rows come sorted, for readers to know.
     """
     import pyarrow as pa  # noqa: PLC0415 - a quarter of a second, where something is published
@@ -82,7 +82,9 @@ def write_rows(
         target,
         reader.schema,
         compression="zstd",
-        write_page_index=True,
+        # Of many small groups the footer would be megabytes, which every reader fetches first.
+        write_page_index=not is_lean,
+        write_statistics=list(sorted_by) if is_lean else True,
         # What changes little between two publications is stored once by the hub.
         use_content_defined_chunking=True,
         sorting_columns=order or None,
@@ -90,7 +92,7 @@ def write_rows(
     with writer:
         for group in _groups(first, reader, n_rows):
             writer.write_table(pa.Table.from_batches(group), row_group_size=n_rows)
-    return published_file(folder, path, n_together=n_together)
+    return published_file(folder, path)
 
 
 def _groups(first: pa.RecordBatch, reader: pa.RecordBatchReader, n_rows: int) -> Iterator[list[pa.RecordBatch]]:
@@ -107,13 +109,13 @@ def _groups(first: pa.RecordBatch, reader: pa.RecordBatchReader, n_rows: int) ->
         yield group
 
 
-def published_file(folder: Path, path: str, *, n_together: int = 0) -> PublishedFile:
+def published_file(folder: Path, path: str) -> PublishedFile:
     """What the manifest says of a file that was written."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - see above
 
     metadata = pq.read_metadata(folder / path)
     n_bytes = (folder / path).stat().st_size
-    ends = _ends(metadata, n_bytes, _footer_bytes(folder / path), n_together)
+    ends = _ends(metadata, n_bytes, _footer_bytes(folder / path))
     return PublishedFile(path, metadata.num_rows, n_bytes, sha256_of(folder / path), ends)
 
 
@@ -123,8 +125,8 @@ def _footer_bytes(path: Path) -> int:
         return int.from_bytes(file.read(4), "little") + _TAIL_BYTES
 
 
-def _ends(metadata: FileMetaData, n_bytes: int, footer_bytes: int, n_together: int) -> tuple[int, ...]:
-    """Where parts end: with the columns that are read together, with a row group, and before the footer."""
+def _ends(metadata: FileMetaData, n_bytes: int, footer_bytes: int) -> tuple[int, ...]:
+    """Where parts end: with a row group, or within a large one, and before the footer."""
     ends: list[int] = []
     begin = 0
     for number in range(metadata.num_row_groups):
@@ -136,8 +138,7 @@ def _ends(metadata: FileMetaData, n_bytes: int, footer_bytes: int, n_together: i
             if column.has_dictionary_page and column.dictionary_page_offset is not None:
                 start = min(start, column.dictionary_page_offset)
             end = start + column.total_compressed_size
-            is_last_together = bool(n_together) and leaf == n_together - 1
-            if leaf == n_leaves - 1 or is_last_together or end - begin >= PART_BYTES:
+            if leaf == n_leaves - 1 or end - begin >= PART_BYTES:
                 ends.append(end)
                 begin = end
     ends.append(max(n_bytes - footer_bytes, begin))

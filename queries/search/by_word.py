@@ -39,7 +39,7 @@ _LIST_LENGTH = """\
 -- How many tokens the neurons of a model list on a side.
 select len(top_token_ids) as n_listed,
 from store.projections
-where set_id = $model_id
+where set_id = $model_id and layer = 0 and neuron = 0
 limit 1
 """
 

@@ -11,7 +11,7 @@ from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import texts_of
 from neurothek.queries.views.install import view
 from neurothek.queries.views.labels import activity
-from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows, is_catalog
+from neurothek.queries.views.rows import TABLES, FirstRows, Neuron, at_rows, first_rows, is_catalog
 
 FACTS_AT_ROWS = """\
 -- What a table shows about neurons that were found, read at the rows where they lie.
@@ -84,7 +84,7 @@ def with_neuron_facts(
         return []
     by_id = {model.model_id: model for model in models}
     neurons = [_neuron(row) for row in rows]
-    firsts = first_rows(connection)
+    firsts = first_rows(connection, ("neuron_facts",) if is_catalog(connection) else TABLES)
     facts = at_rows(connection, FACTS_AT_ROWS, "neuron_facts", neurons, firsts)
     tokens = _first_tokens(connection, rows, by_id, firsts)
     return [

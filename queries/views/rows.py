@@ -12,23 +12,14 @@ from neurothek.queries.views.install import view
 from neurothek.queries.views.labels import LABEL_COLUMNS, label_of
 
 _FIRST_ROWS = """\
--- Where each layer's first neuron lies in the tables that hold a row per neuron, in the order of layers and neurons.
-with firsts as (
-    select 'neuron_facts' as name, set_id as model_id, rowid as first_row,
-    from store.neuron_facts
-    where layer = 0 and neuron = 0
-    union all
-    select 'projections' as name, set_id as model_id, rowid as first_row,
-    from store.projections
-    where layer = 0 and neuron = 0
-)
+-- Where each layer's first neuron lies in a table that holds a row per neuron, in the order of layers and neurons.
 select
-    firsts.name,
-    firsts.model_id,
-    list(firsts.first_row + layers.first_unit order by layers.layer) as first_rows,
-from firsts
-inner join store.unit_layers as layers on layers.set_id = firsts.model_id
-group by firsts.name, firsts.model_id
+    firsts.set_id as model_id,
+    list(firsts.rowid + layers.first_unit order by layers.layer) as first_rows,
+from store.TABLE as firsts
+inner join store.unit_layers as layers on layers.set_id = firsts.set_id
+where firsts.layer = 0 and firsts.neuron = 0
+group by firsts.set_id
 """
 
 _NEURONS_AT_ROWS = """\
@@ -76,7 +67,7 @@ def rows_of(
 
     Where rows do not lie as they are published, they are looked for.
     """
-    firsts = first_rows(connection)
+    firsts = first_rows(connection, tables)
     counted = {name: _counted(firsts, name, neurons) for name in tables}
     for name in tables:
         query = numbered(connection, _NEURONS_AT_ROWS.replace("TABLE", name))
@@ -180,11 +171,12 @@ def _view_of(rows: str, columns: str) -> str:
     return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
 
 
-def first_rows(connection: duckdb.DuckDBPyConnection) -> FirstRows:
-    """Where the rows of each layer begin in each table of `TABLES`, for the models that it has rows of."""
+def first_rows(connection: duckdb.DuckDBPyConnection, tables: Sequence[str] = TABLES) -> FirstRows:
+    """Where the rows of each layer begin in each of the tables, for the models that it has rows of."""
     return {
-        (row["name"], row["model_id"]): row["first_rows"]
-        for row in records(connection, numbered(connection, _FIRST_ROWS))
+        (name, row["model_id"]): row["first_rows"]
+        for name in tables
+        for row in records(connection, numbered(connection, _FIRST_ROWS.replace("TABLE", name)))
     }
 
 
