@@ -4,21 +4,27 @@ from neurothek.catalog.problems import Unavailable
 
 READER = "neurothek-reader"
 
+_ALL = "`pip install neurothek` brings all that measures, runs models and draws"
+
+_HINTS = {"pyarrow": f"{_ALL}, and `pip install '{READER}[export]'` what files of Parquet take"}
+"""What an extra of the reader installs -> the two ways to it."""
+
 
 def left_out(error: ImportError) -> Unavailable | None:
     """What is wrong where a library is missing that the reader leaves out; None where anything else is."""
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - after something went wrong
 
-    if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] == "neurothek":
+    name = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or name == "neurothek":
         return None
     try:
         distribution(READER)
     except PackageNotFoundError:
         return None
     return Unavailable(
-        f"this needs {error.name}, which {READER} leaves out",
-        "`pip install neurothek` brings all that measures, runs models and draws",
+        f"this needs {name}, which {READER} leaves out",
+        _HINTS.get(name, _ALL),
         what="module",
-        name=error.name,
+        name=name,
         why=f"{READER} is installed",
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import neurothek
 from tests.support import ingests
 
 pytestmark = pytest.mark.xdist_group("reader")
@@ -33,6 +34,8 @@ QUESTIONS = (
     ("schema",),
     ("runs",),
     ("sql", "select address, frequency from neurons order by address limit 5"),
+    ("search", "school", "--warehouse", "published"),
+    ("sql", "select count(*) from neurons", "--warehouse", "published"),
     ("sql", "select address, top_tokens, bottom_tokens from neurons order by address", "--format", "csv"),
 )
 """Commands whose answers need no weights."""
@@ -105,6 +108,7 @@ def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     ingests.measured_models(folder, ("opt", "llama"))
+    neurothek.open(folder / "w.duckdb").publish(to=str(folder / "published"))
     # The reader has no libraries for weights: without them, all of the package answers from what is stored as well.
     for kind in ("opt", "llama"):
         (folder / kind / "model.safetensors").rename(folder / f"{kind}.safetensors")
@@ -162,6 +166,13 @@ def test_what_is_left_out_is_one_sentence_with_the_way_out(command: tuple[str, .
     assert re.fullmatch(
         r"Error: this needs \w+, which neurothek-reader leaves out; `pip install neurothek` brings .*", line
     )
+
+
+def test_files_of_parquet_are_an_extra(site: Path, path: Path) -> None:
+    answer = run(["-m", "neurothek", "export", "exported"], site, path)
+    assert answer.returncode == 2
+    assert "neurothek-reader[export]" in answer.stderr
+    assert not (path.parent / "exported").exists()
 
 
 def test_python_asks_in_the_same_way(site: Path, path: Path) -> None:

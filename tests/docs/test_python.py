@@ -46,7 +46,7 @@ def test_every_example_answers_as_it_is_shown(measured: Path, monkeypatch: pytes
 def test_the_page_has_every_call_and_each_says_what_it_takes() -> None:
     public = {name for name, _ in inspect.getmembers(Neurothek, inspect.isfunction) if not name.startswith("_")}
     told = {call.__name__ for call in CALLS}
-    assert public - told == {"reader"}
+    assert public - told == {"reader", "at"}
     page = PAGE.read_text("utf-8")
     for call in (neurothek.open, *CALLS):
         said = Documented.of(call)
