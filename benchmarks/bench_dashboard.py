@@ -1,9 +1,14 @@
-"""How long pages take on a warehouse of a million made-up neurons: scripts, search, and the first sight of a page."""
+"""How long pages take on a warehouse of a million made-up neurons: scripts, search, and the first sight of a page.
+
+`python -m benchmarks.bench_dashboard FILE` prints how long the scripts take on a warehouse that is there.
+"""
 
 import math
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,12 +23,22 @@ from neurothek.catalog.publishing.summaries import add_neurons, rebuild_facts
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.addresses import PAGES, script_of
 from neurothek.dashboards.session import set_backend
+from neurothek.queries.names.models import choose_models
 from neurothek.queries.views import install
 from tests.support.browser import chromium, served
 
 SHAPES = ((20, 5_000), (30, 10_000), (40, 15_000))
 VOCABULARY = 50_000
 RUNS = 20
+PROMPTS = ("The capital of France is", "to be or not to", "The king of England and the queen of")
+WORDS = """
+select word,
+from promotions
+where regexp_full_match(word, '[a-z]{4,}')
+group by word
+order by count(*) desc, word
+limit ?
+"""
 APP = Path(__file__).parents[1] / "dashboards" / "app.py"
 TEXT = """
 insert into store.tokenizers by name
@@ -48,12 +63,34 @@ from range($n) as ids (i), (values ('code'), ('prose'), ('web')) as domains (dom
 """
 
 
+@dataclass(frozen=True)
+class Stock:
+    """What pages of a warehouse can be asked about."""
+
+    shapes: Sequence[tuple[str, int, int]]  # name of each model, its layers, and neurons of each
+    words: Sequence[str]  # to search for, one a turn
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How long one run of a page took."""
+
+    wall_seconds: float
+    processor_seconds: float  # of all threads of this process
+
+
+MADE_UP = Stock(
+    [(f"made-up-{model}", *shape) for model, shape in enumerate(SHAPES)],
+    [f"token{4 + turn}" for turn in range(RUNS + 1)],
+)
+
+
 def main() -> None:
     """Take the figures and publish them."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "large.duckdb"
         build(path)
-        scripts = {name: script_seconds(path, name) for name in ("compare", *PAGES)}
+        scripts = {name: [run.wall_seconds for run in runs_of(path, name, MADE_UP)] for name in ("compare", *PAGES)}
         found = search_seconds(path)
         sights = sight_seconds(path)
         size = path.stat().st_size / 1e9
@@ -85,6 +122,20 @@ The first sight is from starting the server to the page's heading in Chromium.
     publish_block("dashboard", text)
 
 
+def time_real(path: Path) -> None:
+    """Print how long the scripts of pages take on a warehouse that is there, by the wall and by the processor."""
+    with neurothek.open(path).warehouse.reader() as connection:
+        models = [(model.name, model.n_layers, model.d_ffn) for model in choose_models(connection)]
+        words = [word for (word,) in connection.execute(WORDS, [RUNS + 1]).fetchall()]
+    rows = []
+    for name in ("compare", *PAGES):
+        first, *runs = runs_of(path, name, Stock(models, words))
+        wall, busy = [run.wall_seconds for run in runs], [run.processor_seconds for run in runs]
+        numbers = (first.wall_seconds, statistics.median(wall), p95(wall), statistics.median(busy), p95(busy))
+        rows.append((name, *(f"{number:.2f}" for number in numbers)))
+    print(table(("script of", "first, wall", "median, wall", "p95, wall", "median, processor", "p95, processor"), rows))
+
+
 def build(path: Path) -> None:
     """Write the warehouse."""
     scripts = [
@@ -107,36 +158,39 @@ def _run(connection: duckdb.DuckDBPyConnection, script: str, values: Mapping[str
         connection.execute(statement, named)
 
 
-def script_seconds(path: Path, name: str) -> list[float]:
-    """Wall times of runs of a page, each a new visit that asks another thing."""
+def runs_of(path: Path, name: str, stock: Stock) -> list[Taken]:
+    """Runs of a page, each a new visit that asks another thing."""
     set_backend(neurothek.open(path))
     # As the command serves pages: nobody is told what they call, and their source is run as it stands.
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("runner.magicEnabled", False)
-    seconds = []
+    runs = []
     for turn in range(RUNS + 1):
         app = AppTest.from_file(str(APP), default_timeout=120)
         if name != "compare":
             app.switch_page(script_of(name))
-        for key, value in _asked(name, turn).items():
+        for key, value in _asked(name, turn, stock).items():
             app.query_params[key] = value
-        seconds.append(_seconds(app.run))
+        started = time.process_time()
+        wall = _seconds(app.run)
+        runs.append(Taken(wall, time.process_time() - started))
         assert not app.exception, (name, app.exception)
         assert not app.error, (name, [error.value for error in app.error])
-    return seconds
+    return runs
 
 
-def _asked(name: str, turn: int) -> dict[str, str]:
-    model = turn % len(SHAPES)
-    layers, d_ffn = SHAPES[model]
-    place = {"model": f"made-up-{model}"}
+def _asked(name: str, turn: int, stock: Stock) -> dict[str, str]:
+    model, layers, d_ffn = stock.shapes[turn % len(stock.shapes)]
+    place = {"model": model}
+    word = stock.words[turn % len(stock.words)]
     return {
-        "search": {"words": f"token{100 + turn}"},
-        "neuron": {"neuron": f"made-up-{model}/L{turn % layers}N{turn * 37 % d_ffn}"},
+        "search": {"words": word},
+        "trace": {**place, "prompt": PROMPTS[turn % len(PROMPTS)]},
+        "neuron": {"neuron": f"{model}/L{turn % layers}N{turn * 37 % d_ffn}"},
         "layer": {**place, "layer": str(turn % layers)},
         "model": place,
         "position": place,
-        "events": {"word": f"token{4 + turn}"},
+        "events": {"word": word},
         "shortcuts": place,
         "annotate": {**place, "annotator": "carl", "part": "results"},
         "clusters": {**place, "cluster": str(turn)},
@@ -177,3 +231,7 @@ def _seconds(run: Callable[[], object]) -> float:
     started = time.perf_counter()
     run()
     return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    time_real(Path(sys.argv[1]))

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from neurothek.catalog.advice import command_line
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts.layers import OfLayer, by_depth
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
@@ -65,7 +66,7 @@ class Setting:
     @property
     def corpus_suffix(self) -> str:
         """The corpus that was asked for, as the end of a sentence; empty where none was."""
-        return "" if self.corpus is None else f" on {self.corpus}"
+        return "" if self.corpus is None else f" on {spoken_corpus(self.corpus)}"
 
     def not_measured(self, what: str, job: str) -> str:
         """What is missing, with the command that measures it."""
@@ -161,7 +162,7 @@ def models_in(rows: pl.DataFrame) -> list[str]:
 
 def corpora_in(rows: pl.DataFrame) -> str:
     """The texts of the rows."""
-    return ", ".join(rows.get_column("corpus").unique(maintain_order=True))
+    return ", ".join(map(spoken_corpus, rows.get_column("corpus").unique(maintain_order=True)))
 
 
 def number_in(rows: pl.DataFrame, column: str) -> str:

@@ -5,6 +5,7 @@ from html import escape
 
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.terminal.cells import columns_of
 from neurothek.dashboards.charts.pictures import Drawing
 from neurothek.dashboards.papers.reproduced import Reproduced, ReproducedExhibit, Table
@@ -63,7 +64,7 @@ def index_html(reproduced: Reproduced) -> str:
 
 
 def _head(reproduced: Reproduced) -> Iterator[str]:
-    on = "" if reproduced.corpus is None else f" on {reproduced.corpus}"
+    on = "" if reproduced.corpus is None else f" on {spoken_corpus(reproduced.corpus)}"
     yield f"<h1>{escape(reproduced.paper.source)}</h1>"
     counts = tally(reproduced.claims.judged).capitalize()
     yield f"<p>For {escape(', '.join(reproduced.models))}{escape(on)}. {escape(counts)};"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import duckdb
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.variants import NO_POSITION, step_of
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.colours import model_colours
@@ -90,7 +91,7 @@ class Material:
         tables = (self.comparison.layers, self.kinds.detectors, self.kinds.positions)
         rows = pl.concat(table.select("model", "corpus") for table in tables)
         names = rows.filter(pl.col("model").is_in(list(models))).get_column("corpus")
-        return ", ".join(names.unique(maintain_order=True))
+        return ", ".join(map(spoken_corpus, names.unique(maintain_order=True)))
 
     def mark(self, model: str) -> str:
         """A star for a panel's title where the model may not be compared, as lines are dashed."""

@@ -7,6 +7,7 @@ import polars as pl
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.problems import NotMeasured
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.colours import ACCENT, CONTRAST
@@ -25,7 +26,7 @@ def neuron_figure(page: NeuronPage, *, on: Sequence[str] = ()) -> alt.HConcatCha
     """
     if page.positions.is_empty():
         model = page.address.partition("/")[0]
-        where = "on any text" if page.corpus is None else f"on {page.corpus}"
+        where = "on any text" if page.corpus is None else f"on {spoken_corpus(page.corpus)}"
         again = command_line("ingest", model, "--job", "positions", *on)
         raise NotMeasured(
             f"there is no position profile of {page.address}: the job positions was not measured {where}",
@@ -56,6 +57,6 @@ def subtitle(page: NeuronPage) -> list[str]:
     return [
         f"{label}; mutual information {row['mutual_information_corrected']:.3f} nats"
         f" ({row['mutual_information']:.3f} before correction for chance)",
-        f"{row['n_sequences']:,} full-length sequences of {page.corpus}. Profile as in Figure 7 of Voita et al. 2023;"
-        " scores as in Geva et al. 2022, section 3.",
+        f"{row['n_sequences']:,} full-length sequences of {spoken_corpus(page.corpus)}. Profile as in Figure 7 of Voita"
+        " et al. 2023; scores as in Geva et al. 2022, section 3.",
     ]

@@ -1,5 +1,6 @@
 """The state of the page on which people annotate: where they are, what they have written, and how it is saved."""
 
+import html
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from neurothek.catalog.advice import about
 from neurothek.catalog.problems import Busy, NeurothekError, NotMeasured
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.tables.annotations import LEAST_MARKED
+from neurothek.dashboards.parts.token_cards import STYLE, card_html
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
@@ -273,6 +275,9 @@ def _saved(connection: duckdb.DuckDBPyConnection, place: Place) -> tuple[Concept
     )
 
 
+_N_EXAMPLES = 3
+"""Lists that are shown before anybody gave a name."""
+
 _WAIT_SECONDS = 10
 """A person waits so long for a page; an ingest publishes in less."""
 
@@ -333,6 +338,19 @@ SHARES = (
 )
 
 
+def show_unjudged(lists: Mapping[str, Sequence[str]]) -> None:
+    """What is to be judged, as it is before anybody gave a name: cards of tokens to be read, in their order.
+
+    Args:
+        lists: the exact texts of each list's tokens, the highest first, by its title.
+    """
+    cards = []
+    for title, tokens in lists.items():
+        chips = "".join(f'<span class="nt-tok">{html.escape(visible(token))}</span>' for token in tokens)
+        cards.append(card_html(f"<b>{html.escape(title)}</b>", "", "", f'<div class="nt-chips">{chips}</div>'))
+    st.html(f'{STYLE}<div class="nt-cards nt-wide">{"".join(cards)}</div>')
+
+
 def judge_plausibility(connection: duckdb.DuckDBPyConnection, model: str, annotator: str, seed: int) -> None:
     """The next list that the annotator has not judged, with its two buttons."""
     try:
@@ -346,6 +364,7 @@ def judge_plausibility(connection: duckdb.DuckDBPyConnection, model: str, annota
     if not annotator:
         st.info("Enter your name above: it is saved with your judgements, and you can continue where you stopped.")
         st.caption(EXPLAINED)
+        show_unjudged({f"{one.text} ...": one.tokens for one in sample.lists[:_N_EXAMPLES]})
         return
     left, n = lists_left(connection, sample, annotator).lists, len(sample.lists)
     st.progress(1 - len(left) / n, f"{n - len(left)} of {n} lists judged")

@@ -11,7 +11,7 @@ from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html, token_link
 from neurothek.queries.search.poles import listed_side
 
-MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
+MEASURES: Mapping[str, str] = {"z_sum": "score", "strength": "strength", "overlap": "overlap", "score": "score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
 
 _MOST_TOKENS = 8

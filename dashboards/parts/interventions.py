@@ -13,7 +13,7 @@ from neurothek.dashboards.charts.spread import sample
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.shortcuts import corpora, numbers
 from neurothek.dashboards.widgets import tables
-from neurothek.dashboards.widgets.figures import data_of_models, data_of_query, show_figure, show_source
+from neurothek.dashboards.widgets.figures import data_of_models, data_of_query, show_figure, show_source, title_row
 from neurothek.dashboards.widgets.html import plain, texts_html
 from neurothek.dashboards.widgets.page import Theme, missing, show_command
 from neurothek.dashboards.widgets.reading import Reading
@@ -229,13 +229,14 @@ def written(reader: Reading, model: str, intervention: str) -> None:
     data = data_of_query(reader, "steered_continuations", STEERED_CONTINUATIONS, parameters)
     if data.frame.is_empty():
         return
-    st.markdown("**Continuations**")
+    with title_row(data.name):
+        st.markdown("**Continuations**")
+        show_source(data)
     rows = data.frame.head(MOST_PROMPTS).drop("prompt_number")
     st.html(texts_html(rows))
     n = data.frame.height
     extent = f"The first {MOST_PROMPTS} of {n:,} prompts; " if n > MOST_PROMPTS else ""
     st.caption(plain(WRITTEN.format(shown=extent)))
-    show_source(data)
 
 
 def single_neurons(reader: Reading, model: str) -> None:

@@ -142,7 +142,7 @@ def heat_maps(reader: Reading, model: str) -> None:
     filled = {method: data for method, data in fits.items() if not data.frame.is_empty()}
     for column, (method, data) in zip(st.columns(max(1, len(filled)), gap="medium"), filled.items(), strict=True):
         values = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
-        corpus = data.frame.get_column("corpus")[0]
+        corpus = corpora(data.frame)
         with column:
             show_figure(
                 f"{method} of {model}",

@@ -44,10 +44,14 @@ a.nt-link.nt-tok { border-bottom: 0; }
 .nt-asked { outline: 1.5px solid #8a8a8a; }
 .nt-muted { opacity: 0.7; }
 .nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
+.nt-cards.nt-wide { grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); }
+@media (min-width: 1200px) { .nt-cards[style] { grid-template-columns: repeat(var(--n), minmax(0, 1fr)); } }
 .nt-card { min-width: 0; border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem;
   font-size: 0.9rem; }
 .nt-card header { display: flex; justify-content: space-between; gap: 0.6rem; font-size: 0.82rem; }
 .nt-card header span { opacity: 0.7; }
+.nt-card header .nt-name { font-family: monospace; font-weight: 600; white-space: normal; overflow-wrap: anywhere; }
+.nt-card header span { white-space: nowrap; }
 .nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }
 .nt-chips { display: flex; flex-wrap: wrap; gap: 0.3rem; font-size: 0.82rem; align-items: center; }
 .nt-chip { border: 1px solid #8a8a8a55; border-radius: 1rem; padding: 0.08rem 0.6rem; }

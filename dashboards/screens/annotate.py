@@ -17,6 +17,9 @@ from neurothek.dashboards.widgets.pickers import pick_model
 from neurothek.queries.annotate.sample import Sample, Vector, draw_sample
 
 JUDGE, LISTS, RESULTS = "Judge", "Plausibility", "Results"
+N_EXAMPLES = 3
+"""Vectors that are shown before anybody gave a name."""
+
 LAST_SEED = 10**9 - 1
 
 # Tokens in columns, one width each; a list of thirty fits without scrolling.
@@ -59,6 +62,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if not annotator:
         st.info("Enter your name above: it is saved with your annotations, and you can continue where you stopped.")
         _explain(sample)
+        titles = (f"Vector {number} of {len(sample.vectors)}" for number in range(1, 1 + N_EXAMPLES))
+        annotating.show_unjudged({title: one.tokens for title, one in zip(titles, sample.vectors, strict=False)})
         return
     _judge(connection, annotating.place_of(connection, sample, annotator))
 
@@ -69,21 +74,20 @@ def _draw(connection: duckdb.DuckDBPyConnection, model: str, seed: int) -> Sampl
 
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
     """Model, annotator, seed of the sample, and which part of the page."""
-    columns = st.columns([3, 2, 1, 2], vertical_alignment="bottom")
-    with columns[0]:
-        model = pick_model(connection).name
-    annotator = (
-        columns[1].text_input("Your name", address_value("annotator") or "", key="annotator", max_chars=200).strip()
-    )
-    seed = columns[2].number_input(
-        "Seed",
-        0,
-        LAST_SEED,
-        asked_number("seed", most=LAST_SEED) or 0,
-        key="seed",
-        help="Another seed draws another sample.",
-    )
-    with columns[3]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width=360):
+            model = pick_model(connection).name
+        name = address_value("annotator") or ""
+        annotator = st.text_input("Your name", name, key="annotator", max_chars=200, width=260).strip()
+        seed = st.number_input(
+            "Seed",
+            0,
+            LAST_SEED,
+            asked_number("seed", most=LAST_SEED) or 0,
+            key="seed",
+            help="Another seed draws another sample.",
+            width=140,
+        )
         parts = (JUDGE, LISTS, RESULTS)
         default = next((name for name in parts if address_value("part") == name.lower()), JUDGE)
         part = st.segmented_control("Part", parts, default=default, key="part", label_visibility="collapsed") or JUDGE
@@ -98,8 +102,9 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
 def _explain(sample: Sample) -> None:
     st.caption(
         f"{len(sample.vectors)} vectors: neurons of every layer, random vectors and outputs of whole FFNs, in an order "
-        "that does not reveal which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
-        "and choose its class; or choose No concept. Geva et al. 2022, section 4."
+        "that does not reveal which is which: what people see in random vectors is the measure for what they see in "
+        "neurons. Mark at least 4 of the 30 highest tokens that follow a pattern, name it and choose its class; or "
+        "choose No concept. Geva et al. 2022, section 4."
     )
 
 

@@ -27,21 +27,32 @@ from neurothek.queries.search.question import Question
 
 WORDS = """\
 -- Words that the neurons of one model promote first, those of the largest measured effect on the loss first; where no
--- effect was measured, those that most often bring a token to the top. Tokens that the text seldom has are often pieces
--- of words.
-with strongest as (
+-- effect was measured, first those that promote one word in two spellings, by the largest share that they had of
+-- their FFN's output, then those that most often bring a token to the top. Tokens that the text seldom has are often
+-- pieces of words, which no model spells in two ways.
+with written as (
     select
         case when pole = 'negative' then bottom_tokens else top_tokens end as tokens,
+        coalesce(lower(trim(tokens[1])) = lower(trim(tokens[2])), false) as is_word,
         effect_on_loss,
+        case when is_word then contribution_max end as share_of_word,
         times_saturating,
         times_dominant,
         kurtosis,
         layer,
         neuron,
+        top_token_log_frequency >= 3 or corpus is null or is_word as is_readable,
     from neurons
-    where model = $model and (top_token_log_frequency >= 3 or corpus is null)
+    where model = $model
+),
+strongest as (
+    select *,
+    from written
+    where is_readable
     order by
         effect_on_loss desc nulls last,
+        is_word desc,
+        share_of_word desc nulls last,
         times_saturating desc nulls last,
         times_dominant desc nulls last,
         kurtosis desc nulls last,
@@ -55,6 +66,8 @@ placed as (
         row_number() over (
             order by
                 effect_on_loss desc nulls last,
+                is_word desc,
+                share_of_word desc nulls last,
                 times_saturating desc nulls last,
                 times_dominant desc nulls last,
                 kurtosis desc nulls last,

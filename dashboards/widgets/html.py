@@ -19,6 +19,7 @@ SHEET = """
 [data-testid="stTopNav"] [aria-current] { background: #8a8a8a26; }
 [data-testid="stTopNav"] [aria-current] p { font-weight: 600; }
 .nt-above { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: center; }
+.nt-above > span[data-place] { display: none; }
 .nt-tabs { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 1.1rem; align-items: center; min-height: 2rem; }
 .nt-tabs [aria-current] { font-weight: 600; border-bottom: 2px solid currentColor; }
 .nt-trail { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; min-height: 2rem; }

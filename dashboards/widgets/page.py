@@ -43,6 +43,9 @@ _STYLE = """
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.75; }
 .stMainBlockContainer button kbd { color: inherit; opacity: 1; }
+[class*="st-key-at-"] { flex-wrap: nowrap; }
+[class*="st-key-at-"] > :first-child { min-width: 0; flex: 1 1 auto; }
+[class*="st-key-at-"] > :last-child { flex: none; }
 .stTextArea textarea { font-family: monospace; }
 @media (max-width: 1000px) {
   [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }

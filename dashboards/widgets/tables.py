@@ -214,7 +214,7 @@ def _of_neurons() -> dict[str, Any]:
         "effective_frequency": _share("effective frequency", _EFFECTIVE),
         "contribution_max": _share("largest contribution", "Largest share of the output of its FFN."),
         "n_words": _number("words", help="How many of the words it lists."),
-        "z_sum": _number("z-score", format="%.2f", help="Sum over the words of the best z-score."),
+        "z_sum": _number("score", format="%.2f", help="Sum over the words of the best z-score."),
         "z_score": _number("z-score", format="%.2f"),
         "score": _number("score", format="%.3f"),
         "matched": _text("tokens found"),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from neurothek.catalog.spelling import unmark
+from neurothek.catalog.spelling import unmark, visible
 from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
 from neurothek.dashboards.widgets.links import link_html
@@ -15,6 +15,8 @@ Order = Literal["cohesion", "size", "share with the token"]
 
 MOST_TOKENS = 8
 LEAST_MEMBERS = 2
+N_NAMES = 3
+"""Tokens that name a cluster."""
 
 _STYLE = """
 <style>
@@ -51,7 +53,7 @@ def cards_html(
     *,
     muted: Muted | None = None,
 ) -> str:
-    """A card for each cluster: its number, which leads to its neurons, its size and layers, and its tokens.
+    """A card for each cluster: its name, which leads to its neurons, its number, size and layers, and its tokens.
 
     Args:
         clusters: rows with cluster_id, size, first_layer, last_layer, cohesion, and n_listing where a token was asked
@@ -67,16 +69,32 @@ def cards_html(
     cards = []
     for cluster in clusters:
         number = str(cluster["cluster_id"])
-        name = link_html(f"cluster {number}", "clusters", css="nt-row", **links, cluster=number)
+        rows = by_cluster.get(cluster["cluster_id"], [])
+        title = " ".join(map(visible, names_of(rows, muted)))
+        css = "nt-row nt-name" if title else "nt-row"
+        name = link_html(title or f"cluster {number}", "clusters", css=css, **links, cluster=number)
         listing = f"; {cluster['n_listing']:,} of {cluster['size']:,} list “{word}”" if word else ""
-        aside = f"{size_text(cluster)}, {layers_text(cluster)}"
-        sentence = f"{cohesion_text(cluster)}{listing}"
+        aside = f"cluster {number}" if title else ""
+        sentence = f"{size_text(cluster)}, {layers_text(cluster)}, {cohesion_text(cluster)}{listing}"
         body = " ".join(
             token_html(row["token"], title=share_text(row), is_asked=reads(row["token"], word), muted=muted)
-            for row in by_cluster.get(cluster["cluster_id"], [])
+            for row in rows
         )
         cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no distinctive token</span>'))
     return f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
+
+
+def names_of(rows: Sequence[Mapping[str, Any]], muted: Muted | None = None) -> list[str]:
+    """The tokens that a cluster is called by: those of its distinctive tokens that most of its neurons list.
+
+    Args:
+        rows: of the statement `distinctive_tokens` or `distinctive_tokens_by_corpus` about one cluster.
+        muted: tokens that name nothing, unless there are no others; None: none.
+    """
+    by_share = sorted(rows, key=lambda row: -row["n_inside"])
+    pale = set((muted or Muted()).reasons)
+    names = [row["token"] for row in by_share if row["token"] not in pale and row["token"].strip()]
+    return names[:N_NAMES]
 
 
 def reads(token: str, word: str | None) -> bool:

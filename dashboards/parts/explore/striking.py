@@ -1,6 +1,7 @@
 """What stands out among the neurons of a model or a layer: a card for each way of standing out."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import polars as pl
@@ -30,6 +31,8 @@ order by overlap desc, neuron, other_model, rank
 limit 1"""
 
 MOST_TOKENS = 6
+FEWEST_BESIDE, MOST_BESIDE = 4, 6
+"""Cards in a row."""
 
 NAMES = {
     "dominant": "most often dominant",
@@ -79,7 +82,13 @@ def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | No
     muted = muted_of({address.rpartition("/")[0] for address in addresses})
     cards = [_card(row, examples, muted_at(row["address"], muted)) for row in rows]
     cards += [_counterpart(row, muted_at(row["other_address"], muted)) for row in nearest]
-    st.html(f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>')
+    st.html(f'{STYLE}<div class="nt-cards" style="--n: {beside_each_other(len(cards))}">{"".join(cards)}</div>')
+
+
+def beside_each_other(n_cards: int) -> int:
+    """Cards of a row of a wide window: rows are as few as can be and as long as each other, so that none dangles."""
+    n_rows = ceil(n_cards / MOST_BESIDE)
+    return max(ceil(n_cards / n_rows), FEWEST_BESIDE)
 
 
 def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from neurothek.catalog.spelling import spoken_corpus, unmark
+from neurothek.catalog.spelling import quoted, spoken_corpus, unmark
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.explore import cluster_cards
@@ -57,7 +57,10 @@ MORE = 24
 """Cards that are shown at first, and added by each click."""
 
 MOST_SHOWN = 480
-COHESION = "Cohesion: mean cosine of the pairs of value vectors. A cluster's number leads to its neurons."
+COHESION = (
+    "Cohesion: mean cosine of the pairs of value vectors. A cluster is named after those of its tokens that most of "
+    "its neurons list; its name leads to them."
+)
 LISTED = "A token is listed where it is among the first ten that a neuron promotes. Distinctive of a cluster: "
 FROM_OTHERS = (
     f"{LISTED}listed by at least two of its neurons, and by a larger share of them (p) than of all neurons of the "
@@ -119,18 +122,21 @@ def _steps(model: str, ordered: list[int], chosen: int) -> None:
 def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.DataFrame) -> None:
     (row,) = cluster.to_dicts()
     which = {"model": model, "clustering_id": row["clustering_id"]}
-    st.header(f"Neurons of cluster {row['cluster_id']}", anchor=False)
+    corpus = _corpus(connection, model)
+    tokens = _tokens(connection, which, [row["cluster_id"]], corpus)
+    muted = muted_of([model])[model]
+    names = " ".join(map(quoted, cluster_cards.names_of(tokens.frame.to_dicts(), muted)))
+    title = f"{names}: neurons of cluster" if names else "Neurons of cluster"
+    st.header(plain(f"{title} {row['cluster_id']}"), anchor=False)
     sentence = (
         f"{cluster_cards.size_text(row)} in {cluster_cards.layers_text(row)}, {cluster_cards.cohesion_text(row)}."
     )
     st.markdown(plain(sentence))
-    corpus = _corpus(connection, model)
-    tokens = _tokens(connection, which, [row["cluster_id"]], corpus)
     if not tokens.frame.is_empty():
         with title_row(tokens.name):
             st.markdown("**Distinctive tokens**", help=plain(FROM_CORPUS if corpus else FROM_OTHERS))
             show_source(tokens)
-        st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted_of([model])[model]))
+        st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted))
         st.caption(plain(_mark_text(corpus)))
     data = data_of_query(connection, "cluster_neurons", _CLUSTER_NEURONS, {**which, "cluster_id": row["cluster_id"]})
     with title_row(data.name):

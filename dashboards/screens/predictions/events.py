@@ -65,8 +65,6 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         return
     measured = settled.get_column("model").unique(maintain_order=True).to_list()
     about = _about(measured)
-    # A person who comes from one model looks for it first.
-    measured.sort(key=lambda model: model != about)
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
     subject = about or measured[-1]
     events.show_scores(reader, measured, subject)

@@ -22,6 +22,9 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     models = {model.name: model for model in choose_models(connection)}
     measured = shortcuts.measured(connection, list(models))
     model = models[_pick(list(models), measured)]
+    if measured and model.name not in measured:
+        usual = link_html(measured[-1], "shortcuts", model=measured[-1])
+        st.html(f"{SHEET}<div>The largest model that has shortcuts is {usual}.</div>")
     with Reading(connection, [model.name], pick_corpus(connection, [model.name], width=300)) as reader:
         _show(reader, model.name, shortcuts.sizes_beside(model, [models[name] for name in measured]))
 
@@ -56,10 +59,14 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
 def _pick(names: Sequence[str], measured: Sequence[str]) -> str:
     """The model of the address or of the page before, else the largest of those whose shortcuts were fitted."""
     previous = kept_model()
+    is_other = previous is not None and previous not in measured
     usual = measured[-1] if measured else names[0]
-    chosen = asked_among("model", names) or (previous if previous in measured else usual)
+    named = asked_among("model", names)
+    chosen = named or (previous if previous in measured else usual)
     index = names.index(chosen)
     name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
+    if measured and is_other and name == usual and named is None:
+        st.caption(plain(f"{previous} has no shortcuts yet: this is {usual}, the largest model that has them."))
     remember(model=name)
     return name
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.spelling import quoted
-from neurothek.dashboards.live.answers import MOST_POSITIONS, attribution_of, grid_of, switch_of, trace_of
+from neurothek.dashboards.live.answers import MOST_POSITIONS, MOST_RAISING, attribution_of, grid_of, switch_of, trace_of
 from neurothek.dashboards.live.cell import SOURCE, WRITES, Order, cell_data
 from neurothek.dashboards.live.inspected import inspected_data
 from neurothek.dashboards.live.instrument import say_legend, show_instrument
@@ -51,6 +51,7 @@ RAISES = (
     "project."
 )
 
+DOMINANT = ("address", "coefficient", "centred", "share", "frequency", "writes", "kind")
 
 EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes", "kind")
 INSTEAD = (
@@ -104,8 +105,6 @@ def _instruments(choices: list[Choice]) -> None:
         cells = [(one.position, _acting(one)) for one in seen]
         try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
         _raising(seen)
-        for one in seen:
-            _every_layer(one)
 
 
 def _choices() -> list[Choice]:
@@ -140,7 +139,7 @@ def _pick_second(others: list[str]) -> str | None:
         [_ALONE, *others],
         index=0 if chosen is None else 1 + others.index(chosen),
         key=own_key("model2"),
-        format_func=lambda name: "no other model beside it" if name == _ALONE else f"beside it {name}",
+        format_func=lambda name: "no second model" if name == _ALONE else f"beside it {name}",
         label_visibility="collapsed",
     )
     remember(model2=picked or None)
@@ -268,9 +267,12 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
 
 
 def _raising(seen: list[Seen]) -> None:
-    """The neurons of all layers that raise a token most, or raise it above another, and on request without each."""
+    """The neurons of all layers that raise a token most, or raise it above another, and on request without each.
+
+    Without a request they are those that the grid has: nothing runs where another cell is chosen.
+    """
     st.header("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
-    left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
+    left, middle, right, last = st.columns([2, 2, 2, 2], vertical_alignment="bottom")
     token = left.text_input(
         "Token",
         address_value("token") or "",
@@ -292,13 +294,49 @@ def _raising(seen: list[Seen]) -> None:
         help="Runs the model once more for each, ten of those that raise a token, fifty of those that raise it above "
         "another, and shows what is left without it.",
     )
-    remember(token=token or None, instead=instead or None, effects="off" if effects else None)
+    is_whole = last.toggle(
+        "All neurons, every layer",
+        address_value("whole") == "yes",
+        key=own_key("whole"),
+        help="Runs the model on the position: all neurons instead of the ten dominant of each layer, and below them "
+        "what each layer predicts.",
+    )
+    remember(
+        token=token or None,
+        instead=instead or None,
+        effects="off" if effects else None,
+        whole="yes" if is_whole else None,
+    )
     for column, one in zip(st.columns(len(seen), gap="large"), seen, strict=True):
         with column, show_errors():
             if instead:
                 _show_attribution(one, token or None, instead, ablate=effects)
-            else:
+            elif token or effects or is_whole:
                 _show_raising(_traced(one, token or None, effects=effects), one.choice.side)
+            else:
+                _show_dominant(one)
+    if is_whole:
+        for one in seen:
+            with show_errors():
+                _every_layer(one)
+
+
+def _show_dominant(one: Seen) -> None:
+    """Those of the ten dominant neurons of each layer that raise the predicted token most, as the grid has them."""
+    side, position = one.choice.side, one.position
+    cell = one.grid.cell(one.grid.n_layers - 1, position)
+    raising = one.grid.neurons.filter((pl.col("position") == position) & (pl.col("centred_final") > 0))
+    rows = raising.sort("centred_final", descending=True).head(MOST_RAISING).rename({"centred_final": "centred"})
+    with title_row(f"trace_raising{side}"):
+        percent = f"{100 * cell['probability']:.1f}%"
+        title = f"{one.choice.model}: {quoted(cell['final'])} ({percent}) at position {position}"
+        st.markdown(f"**{plain(title)}**", help=plain(f"Writes: {WRITES}."))
+        show_files(f"trace_raising{side}", rows)
+    if rows.is_empty():
+        st.caption("No dominant neuron adds more to it than to the mean token.")
+        return
+    tables.link_to_neurons(rows, DOMINANT, key=f"raising{side}", height=420)
+    st.caption("Among the ten dominant neurons of each layer.")
 
 
 def _traced(one: Seen, token: str | None, *, effects: bool = False) -> TracePage:

@@ -117,7 +117,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: Row
     nothing = {sheet: rows[sheet][:0] for sheet in lacking}
     missing = {one.picture.slug: one.why_not for one in draw(rows | nothing, setting) if one.chart is None}
     assert missing == {
-        "dominant": "events were not measured on builtin;"
+        "dominant": "events were not measured on the built-in text;"
         " measure them with `neurothek ingest MODEL --corpus builtin --job events`",
         "final-norm": "the final norm has not been compared, or there is none;"
         " compare it with `neurothek ingest MODEL --job controls`",

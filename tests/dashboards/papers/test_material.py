@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.papers.figure import Setting
 from neurothek.dashboards.papers.material import Material
@@ -45,16 +46,16 @@ def test_corpora_are_those_that_are_shown(whole: Material) -> None:
     for plan in MODELS:
         if plan.corpora:
             shown = {"tiny-1m": 0, "tiny-2m": 1, "tiny-2m-nopos": 0, "gelu-1m": 2}[plan.name]
-            assert whole.corpora([plan.name]) == CORPORA[shown][0]
-    assert whole.corpora(["tiny-1m", "tiny-2m-nopos"]) == "builtin"
-    assert set(whole.corpora(["tiny-1m", "tiny-2m"]).split(", ")) == {"builtin", "long"}
+            assert whole.corpora([plan.name]) == spoken_corpus(CORPORA[shown][0])
+    assert whole.corpora(["tiny-1m", "tiny-2m-nopos"]) == "the built-in text"
+    assert set(whole.corpora(["tiny-1m", "tiny-2m"]).split(", ")) == {"the built-in text", "long"}
     assert whole.corpora(["weights-only"]) == whole.corpora([]) == ""
 
 
 def test_what_was_seen_is_said_once_where_it_is_the_same(whole: Material) -> None:
     seen = dict(whole.comparison.models.select("model", "n_tokens_seen").iter_rows())
     one = whole.seen(["tiny-1m", "tiny-2m-nopos"])
-    assert one == f"{seen['tiny-1m']:,} tokens of builtin"
+    assert one == f"{seen['tiny-1m']:,} tokens of the built-in text"
     two = whole.seen(["tiny-1m", "tiny-2m", "tiny-2m-nopos"])
     assert two.split("; ")[0] == f"tiny-1m, tiny-2m-nopos: {one}"
     assert two.split("; ")[1] == f"tiny-2m: {seen['tiny-2m']:,} tokens of long"

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from neurothek import main
 from neurothek.catalog.problems import NotMeasured
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.papers.neuron import neuron_figure, subtitle
@@ -65,7 +66,8 @@ def test_the_subtitle_says_kind_information_and_sequences(
     shown = page(full_path, address, corpus)
     first, second = subtitle(shown)
     assert first.startswith(label)
-    assert second.startswith(f"{shown.positions['n_sequences'][0]:,} full-length sequences of {shown.corpus}.")
+    text = spoken_corpus(shown.corpus)
+    assert second.startswith(f"{shown.positions['n_sequences'][0]:,} full-length sequences of {text}.")
 
 
 def test_a_neuron_without_a_profile_is_refused(full_path: Path) -> None:

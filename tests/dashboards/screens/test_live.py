@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -85,7 +86,7 @@ def test_a_grid_is_what_the_model_says_and_a_cell_its_neurons(page: Callable[...
     assert cell["inspected"] is None
     # Of no statement: the model ran for it, so that there is no SQL behind it either.
     assert charts(opened) == []
-    assert downloads(opened) == ["CSV", "Parquet"] * 4
+    assert downloads(opened) == ["CSV", "Parquet"] * 2
 
 
 def test_a_neuron_of_a_cell_has_its_lists_and_a_switch(page: Callable[..., AppTest], path: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_long_prompt_is_shown_from_its_end(page: Callable[..., AppTest], path:
 
 
 def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[..., AppTest], path: Path) -> None:
-    plain = page(path, "trace", model="tiny", prompt="one two three")
+    plain = page(path, "trace", model="tiny", prompt="one two three", whole="yes")
     assert "States" not in "".join(said(one.value) for one in plain.markdown)
     through = plain.toggle[0].set_value(True).run()
     assert "States" in "".join(said(one.value) for one in through.markdown)
@@ -189,7 +190,7 @@ def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[.
     cell = grids(through)[0]["rows"][1]["cells"][1]
     assert cell["probability"] == expected.cell(0, 1)["probability"]
     other = page(path, "trace", model="other", prompt="one two three")
-    assert [one.key for one in other.toggle] == ["effects"]
+    assert [one.key for one in other.toggle] == ["effects", "whole"]
 
 
 def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_each(
@@ -198,7 +199,7 @@ def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_eac
     door = neurothek.open(path)
     said_there = door.trace("tiny", "one two three", position=2, top=20).layers["after"].to_list()
     word = next(visible(token) for tokens in said_there for token in tokens if token.strip().isalpha())
-    for asked in ({}, {"token": word, "effects": "off"}):
+    for asked in ({"whole": "yes"}, {"token": word, "effects": "off"}):
         opened = page(path, "trace", model="tiny", prompt="one two three", position="2", **asked)
         assert not opened.exception
         assert not opened.error
@@ -216,6 +217,21 @@ def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_eac
     assert not unknown.exception
     (error,) = unknown.error
     assert "nosuchtokenatall" in said(error.value)
+
+
+def test_without_a_request_the_grids_own_neurons_are_listed_and_no_trace_runs(
+    page: Callable[..., AppTest], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neurothek.dashboards.screens.predictions.trace.trace_of", None)
+    opened = page(path, "trace", model="tiny", prompt="one two three", position="1")
+    assert not opened.exception
+    grid = neurothek.open(path).trace_grid("tiny", "one two three", dominant=10)
+    raising = grid.neurons.filter((pl.col("position") == 1) & (pl.col("centred_final") > 0))
+    expected = raising.sort("centred_final", descending=True).head(30)
+    (table,) = [one.value for one in opened.dataframe if "centred" in one.value.columns]
+    assert table["address"].to_list() == expected["address"].to_list()
+    assert table["centred"].to_list() == pytest.approx(expected["centred_final"].to_list())
+    assert not any("Every layer" in one.label for one in opened.expander)
 
 
 def test_one_token_instead_of_another_is_attributed(page: Callable[..., AppTest], path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from neurothek.queries.names.models import choose_model, find_neuron
 from neurothek.queries.neuron.page import neuron_page
 from neurothek.queries.views.contents import thresholds
-from neurothek.queries.views.labels import labelled
+from neurothek.queries.views.labels import labelled, marked
 from tests.support.tiny import address, neurons_of
 from tests.support.warehouse import hand_made
 
@@ -149,3 +149,16 @@ def test_facts_of_a_page_are_its_row_of_the_view(full: duckdb.DuckDBPyConnection
     for neuron in neurons:
         assert dict(neuron_page(full, address(neuron)).facts) == rows[address(neuron)]
     assert find_neuron(full, "tiny-1m/L0N0").of.has_exact_zeros
+
+
+@pytest.mark.parametrize(
+    ("label", "seen"),
+    [
+        ("promotes “French” “ French” (z 10.1)", "promotes “French” “·French” (z 10.1)"),
+        ("detects “ a” “\n” and suppresses them", "detects “·a” “↵” and suppresses them"),
+        ("reads “””; promotes “ b”", "reads “””; promotes “·b”"),
+        ("for prose (entropy over domains 0.33)", "for prose (entropy over domains 0.33)"),
+    ],
+)
+def test_tokens_are_marked_and_the_rest_stays(label: str, seen: str) -> None:
+    assert marked(label) == seen

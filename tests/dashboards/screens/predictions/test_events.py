@@ -1,4 +1,4 @@
-"""The page of events: it begins with the model that its address names, and keeps the order of the others."""
+"""The page of events: models stand by size, and sentences are about the one that its address names."""
 
 import re
 from collections.abc import Callable
@@ -15,12 +15,12 @@ def cards(page: AppTest) -> list[str]:
     return [name for part in page.get("html") for name in re.findall(r"<header><b>([^<]+)</b>", part.proto.body)]
 
 
-def test_the_model_at_hand_comes_first(page: Opener, whole_path: Path) -> None:
+def test_models_stand_by_size_whichever_is_at_hand(page: Opener, whole_path: Path) -> None:
     usual = cards(page(whole_path, "events"))
     assert len(usual) > 1
-    opened = page(whole_path, "events", model=usual[-1])
-    assert cards(opened) == [usual[-1], *usual[:-1]]
-    assert opened.query_params["model"] == usual[-1]
+    opened = page(whole_path, "events", model=usual[0])
+    assert cards(opened) == usual
+    assert opened.query_params["model"] == usual[0]
 
 
 def test_a_model_without_events_changes_nothing(page: Opener, whole_path: Path) -> None:
