@@ -67,8 +67,8 @@ ALL: Sequence[Sequence[str]] = (
     *(["explain", "tiny-1m", "--where", "layer = 0", *NOBODY, "--yes"], ["search", "--explained", "school"]),
 )
 
-NO_WAREHOUSE = {"dashboard", "demo", "golden", "train"}
-"""Commands that read none, make their own, or run until they are stopped: the pages are asked by themselves."""
+NO_WAREHOUSE = {"dashboard", "demo", "golden", "mcp", "train"}
+"""Commands that read none, make their own, or run until they are stopped: pages and tools are asked by themselves."""
 
 
 @pytest.fixture(scope="module")
