@@ -90,7 +90,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "large.duckdb"
         build(path)
-        scripts = {name: [run.wall_seconds for run in runs_of(path, name, MADE_UP)] for name in ("compare", *PAGES)}
+        scripts = {name: [run.wall_seconds for run in runs_of(path, name, MADE_UP)] for name in PAGES}
         found = search_seconds(path)
         sights = sight_seconds(path)
         size = path.stat().st_size / 1e9
@@ -127,13 +127,12 @@ def time_real(path: Path) -> None:
     with neurothek.open(path).warehouse.reader() as connection:
         models = [(model.name, model.n_layers, model.d_ffn) for model in choose_models(connection)]
         words = [word for (word,) in connection.execute(WORDS, [RUNS + 1]).fetchall()]
-    rows = []
-    for name in ("compare", *PAGES):
+    print("script of: first, wall; median, wall; p95, wall; median, processor; p95, processor; in seconds")
+    for name in PAGES:
         first, *runs = runs_of(path, name, Stock(models, words))
         wall, busy = [run.wall_seconds for run in runs], [run.processor_seconds for run in runs]
         numbers = (first.wall_seconds, statistics.median(wall), p95(wall), statistics.median(busy), p95(busy))
-        rows.append((name, *(f"{number:.2f}" for number in numbers)))
-    print(table(("script of", "first, wall", "median, wall", "p95, wall", "median, processor", "p95, processor"), rows))
+        print(f"{name}: {'; '.join(f'{number:.2f}' for number in numbers)}", flush=True)
 
 
 def build(path: Path) -> None:

@@ -15,11 +15,13 @@ from neurothek.dashboards.parts.explore.cluster_cards import (
     cohesion_text,
     in_order,
     layers_text,
+    names_of,
     reads,
     share_text,
     shares_html,
     size_text,
 )
+from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
 from neurothek.queries.names.models import shown_corpora
@@ -297,3 +299,12 @@ def test_a_token_that_the_corpus_lacks_is_said_to_be_missing() -> None:
     row = TOKENS.row(0, named=True) | {"share_of_lists": 0.0823, "n_occurrences": 7, "share_of_corpus": 0.00123}
     assert share_text(row) == "3 of 4 neurons; 8.2% of their lists, 0.12% of the corpus"
     assert share_text(row | {"n_occurrences": 0}) == "3 of 4 neurons; 8.2% of their lists, not in the corpus"
+
+
+def test_a_cluster_is_named_after_tokens_that_most_of_its_neurons_list() -> None:
+    counts = {" a": 3, "\n": 9, " b": 5, "pale": 8, " c": 5, " d": 1}
+    rows = [{"token": token, "n_inside": n} for token, n in counts.items()]
+    # Those that as many list stay in the order of the rows; what is blank or pale names nothing.
+    assert names_of(rows, Muted({"pale": "a byte"})) == [" b", " c", " a"]
+    assert names_of(rows) == ["pale", " b", " c"]
+    assert names_of([]) == []

@@ -6,7 +6,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from neurothek.dashboards.parts.explore.striking import NAMES, NEAREST_COUNTERPART, distinction
+from neurothek.dashboards.parts.explore.striking import (
+    FEWEST_BESIDE,
+    MOST_BESIDE,
+    NAMES,
+    NEAREST_COUNTERPART,
+    beside_each_other,
+    distinction,
+)
 from neurothek.dashboards.widgets.figures import statement
 from neurothek.queries.ask.one_query import run_query
 
@@ -120,3 +127,13 @@ def test_the_nearest_counterpart_is_that_of_a_loop(full_path: Path, layer: int) 
     assert mine
     assert found["overlap"].to_list() == ([max(row["overlap"] for row in beyond)] if beyond else [])
     assert all(row["address"] in {one["address"] for one in beyond} for row in found.to_dicts())
+
+
+def test_rows_of_cards_are_as_long_as_each_other() -> None:
+    for n_cards in range(1, 25):
+        n = beside_each_other(n_cards)
+        assert FEWEST_BESIDE <= n <= MOST_BESIDE
+        n_rows = -(-n_cards // n)
+        assert n_rows == -(-n_cards // MOST_BESIDE)
+        # No more free places than there are rows.
+        assert n * n_rows - n_cards < max(n_rows, FEWEST_BESIDE)
