@@ -218,7 +218,9 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
         colour = (ACCENT if side == "promoted" else CONTRAST)[theme()]
         with column:
             with title_row(f"tokens_{side}"):
-                st.markdown(f"**{title.capitalize()}**", help=plain(f"{SCORES}{signs}"))
+                # Half of a column has room for no more than where it writes.
+                name = title.removeprefix("writes ").capitalize()
+                st.markdown(f"**{name}**", help=plain(f"{SCORES}{signs}"))
                 show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, _with_muted(rows, muted)))
             st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS, muted=muted))
             if caption := muted.caption(rows.head(MOST_TOKENS).get_column("token")):

@@ -260,7 +260,7 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     first, second, third, last = drawn.split('<div class="nt-card">')[1:]
     assert 'href="/clusters?model=m&amp;cluster=0"' in first
     assert "4 neurons, layers 0 to 1" in first
-    assert "cohesion 0.25; 1 of 4 list “tea”" in first
+    assert "cohesion\xa00.25; 1 of 4 list “tea”" in first
     assert 'title="3 of 4 neurons; 1.0% of all"' in first
     assert "<b>" not in first.split("</header>")[1]
     assert "no distinctive token" in second
