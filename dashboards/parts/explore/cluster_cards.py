@@ -75,7 +75,7 @@ def cards_html(
         name = link_html(title or f"cluster {number}", "clusters", css=css, **links, cluster=number)
         listing = f"; {cluster['n_listing']:,} of {cluster['size']:,} list “{word}”" if word else ""
         aside = f"cluster {number}" if title else ""
-        cohesion = cohesion_text(cluster).replace(" ", "\xa0")
+        cohesion = cohesion_text(cluster).replace("cohesion ", "cohesion\xa0")
         sentence = f"{size_text(cluster)}, {layers_text(cluster)}, {cohesion}{listing}"
         body = " ".join(
             token_html(row["token"], title=share_text(row), is_asked=reads(row["token"], word), muted=muted)
