@@ -46,7 +46,10 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     assert "Explanations in words" not in [one.value for one in page.header]
     label = door.neuron(f"{planted_contexts.MODEL}/L0N3").label
     assert label is not None
-    assert plain(f"{one_line(label)[:1].upper()}{one_line(label)[1:]}.") in [one.value for one in page.markdown]
+    # The blanks before tokens are marked, as everywhere.
+    written = one_line(label).replace("“ ", "“·")
+    assert "“·" in written
+    assert plain(f"{written[:1].upper()}{written[1:]}.") in [one.value for one in page.markdown]
 
 
 def test_explanations_are_searched_by_their_words(tmp_path: Path) -> None:

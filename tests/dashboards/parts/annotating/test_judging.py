@@ -58,9 +58,8 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Page:
     monkeypatch.setattr(annotating, "st", SimpleNamespace(session_state=page.state))
     monkeypatch.setattr(annotating, "remember", lambda **values: page.address.update(values))
     monkeypatch.setattr(annotating, "save_annotations", page.save)
-    monkeypatch.setattr(
-        annotating, "backend", lambda: SimpleNamespace(warehouse=SimpleNamespace(path=Path("w.duckdb")))
-    )
+    warehouse = SimpleNamespace(path=Path("w.duckdb"), why_only_read=None)
+    monkeypatch.setattr(annotating, "backend", lambda: SimpleNamespace(warehouse=warehouse))
     return page
 
 
