@@ -323,7 +323,7 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
 
 
 def test_every_call_from_python_is_made() -> None:
-    public = {name for name in dir(Neurothek) if not name.startswith("_")} - {"reader", "warehouse"}
+    public = {name for name in dir(Neurothek) if not name.startswith("_")} - {"reader", "warehouse", "at", "address"}
     assert set(CALLS) == public | {"shown"}
 
 
