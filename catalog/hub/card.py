@@ -156,7 +156,7 @@ def _matrices(published: Published) -> str:
     if not held and not missing:
         return "There are no matrices of shortcuts to it."
     lost = f"; {missing:,} more were not there when it was published" if missing else ""
-    return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: `neurothek copy` brings them along."
+    return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: a copy brings them along."
 
 
 def _relations(relations: Any) -> str:  # noqa: ANN401 - name -> ExportedTable, of either kind
