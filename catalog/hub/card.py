@@ -156,7 +156,8 @@ def _matrices(published: Published) -> str:
     if not held and not missing:
         return "There are no matrices of shortcuts to it."
     lost = f"; {missing:,} more were not there when it was published" if missing else ""
-    return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: a copy brings them along."
+    copied = command_line("copy", "ADDRESS", "copy.duckdb")
+    return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: `{copied}` brings them along."
 
 
 def _relations(relations: Any) -> str:  # noqa: ANN401 - name -> ExportedTable, of either kind

@@ -27,7 +27,7 @@ ROOT = Path(neurothek.__file__).parents[1]
 PACKAGES = ("catalog", "dashboards", "ingest", "neurothek", "queries")
 NAMES = "|".join(neurothek.main.commands)
 
-_QUOTED = re.compile(r"`neurothek ([^`]+)`|^ +neurothek (.+)$", flags=re.MULTILINE)
+_QUOTED = re.compile(r"(?<!\\)`neurothek ([^`]+)`|^ +neurothek (.+)$", flags=re.MULTILINE)
 _WRITTEN = re.compile(rf"\bneurothek ({NAMES})\b")
 
 STANDS_FOR = {"MODEL": "mine", "OTHER=...": "OTHER=other-weights", "NAME": "neurons", "VIEW": "neurons"}
