@@ -56,8 +56,8 @@ ones, float32: {N_LAYERS} layers of the OPT-125m shape with random weights and p
 built-in sets, whose questions and statements have 6 tokens each, and code and prose 20. The unit is the bare pass:
 transformers' own model without its vocabulary head on the same batches. Seconds are the processor's, of one thread;
 the best of {ROUNDS} rounds. The goal is 1.1. What the shuffles take depends on the number of neurons and prompts
-alone, so that it weighs most where prompts are short and the model is narrow: drawing the labels alone takes four
-milliseconds, a tenth of what {MINI} needs for its questions and statements.
+alone, so that it weighs most where prompts are short and the model is narrow: all passes of {MINI} on its
+questions and statements take less than a tenth of a second.
 
 {table(("prompts", "positions", "seconds", "of the bare pass"), rows)}
 
