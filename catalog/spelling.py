@@ -1,5 +1,6 @@
 """Tokens as people see them: white space and control characters get a mark, so that no two tokens look alike."""
 
+import re
 from collections.abc import Iterable
 
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥"}
@@ -32,6 +33,16 @@ def one_line(text: str) -> str:
     if text.isprintable() and not any(mark in text for mark in _MARKS.values()):
         return text
     return "".join(" " if character == " " else visible(character) for character in text)
+
+
+_TOKEN_OF_LABEL = re.compile(r"“(.*?)”(?= “| \(|;| and |$)", re.DOTALL)
+"""A token of a label; what follows tells the quotation mark after it from one that it holds."""
+
+
+def marked_label(label: str) -> str:
+    """A label on one line as people see it: the white space of its tokens marked."""
+    parts = _TOKEN_OF_LABEL.split(label)
+    return "".join(quoted(part) if place % 2 else one_line(part) for place, part in enumerate(parts))
 
 
 def escape_controls(text: str) -> str:

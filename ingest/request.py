@@ -275,7 +275,7 @@ class IngestRequest:
         least=0,
         metavar="N",
         help="Nearest tokens that the job projections keeps of each token: its time grows with the square of the "
-        "vocabulary.  [default: 20]",
+        "vocabulary.",
     )
     clusters: tuple[int, ...] = _option(
         (),

@@ -7,12 +7,14 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
 import neurothek
 from neurothek.catalog.advice import about, command_line
+from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables import versions
@@ -77,6 +79,19 @@ def damage() -> None:
 def publish() -> None:
     """A catalog, of which others know the address."""
     assert run(["publish", "--to", "published"]).exit_code == 0
+
+
+def publish_with(changed: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+    """A catalog whose manifest was written otherwise."""
+
+    def prepare() -> None:
+        publish()
+        manifest = Path("published", MANIFEST)
+        content = json.loads(manifest.read_bytes())
+        changed(content)
+        manifest.write_text(json.dumps(content))
+
+    return prepare
 
 
 def forget_histograms() -> None:
@@ -205,6 +220,14 @@ SITUATIONS: Mapping[str, Situation] = {
     ),
     "what writes to a catalog": Situation(
         ("pin", "mine", "--corpus", "words", "--warehouse", "published"), publish, stands_for={"FILE": "new.duckdb"}
+    ),
+    "an export in the place of a catalog": Situation(
+        ("models", "--warehouse", "saved"), stands_for={"FOLDER": "saved", "FILE": "brought.duckdb"}
+    ),
+    "a catalog of another release": Situation(
+        ("models", "--warehouse", "published"),
+        publish_with(lambda content: content.update(schema_version=content["schema_version"] - 1)),
+        stands_for={"FILE": "new.duckdb"},
     ),
     "an export's card": Situation(("export", "new"), file="new/README.md", stands_for={"FOLDER": "new"}),
     "other labels": Situation(("merge", THEIRS), theirs("label", "mine", "--family", "ours", "--variant", "seed 2")),

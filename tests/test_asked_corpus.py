@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 
 import neurothek
 from neurothek.catalog.problems import NeurothekError
+from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.tables.registry import OWNERS
 from neurothek.dashboards.papers.reproduced import figures_of_comparison
 from neurothek.queries.compare.comparison import Comparison, together
@@ -197,7 +198,7 @@ def test_every_figure_is_of_the_asked_corpus(
     assert len(drawn) == len(same) == len(shown) == 20
     for name, chart in drawn.items():
         text = " ".join(chart["title"]["subtitle"])
-        assert f" of {ASKED}" in text, name
+        assert f" of {spoken_corpus(ASKED)}" in text, name
         assert SHOWN not in text, name
         assert text == " ".join(same[name]["title"]["subtitle"])
         assert_same_data(chart["datasets"], same[name]["datasets"])
@@ -266,7 +267,8 @@ def test_figures_of_two_corpora_lie_in_a_folder_each(both: neurothek.Neurothek, 
     assert names[ASKED] == names[SHOWN]
     assert "shortcuts-1-fit-mat.svg" in names[ASKED]
     for corpus in (ASKED, SHOWN):
-        assert f"sentences of {corpus}" in (out / corpus / "shortcuts-1-fit-mat.svg").read_text("utf-8")
+        drawn = (out / corpus / "shortcuts-1-fit-mat.svg").read_text("utf-8")
+        assert f"sentences of {spoken_corpus(corpus)}" in drawn
 
 
 @pytest.mark.long

@@ -49,7 +49,7 @@ def invalid_catalog(address: Address | str, problem: str) -> Unreadable:
     """What lies there is no catalog, or one that was changed."""
     return Unreadable(
         f"{one_line(str(address))} cannot be read as a catalog: {problem}",
-        f"have it published again with `{command_line('publish', 'ORG/NAME')}`, or name another with --warehouse",
+        "ask its owner to publish it again, or name another with --warehouse",
         path=str(address),
         why=problem,
     )

@@ -4,11 +4,11 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.spelling import marked_label
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
 from neurothek.dashboards.widgets.figures import data_of_query, show_source, title_row
 from neurothek.queries.names.models import is_address
-from neurothek.queries.views.labels import marked
 
 NEURONS_OF_SHELF = """\
 -- The neurons of the shelf.
@@ -76,7 +76,7 @@ def show_shelf(connection: duckdb.DuckDBPyConnection) -> None:
     if n_gone := len(addresses) - data.frame.height:
         st.caption(f"{n_gone:,} of {len(addresses):,} neurons are not in this warehouse.")
     if not data.frame.is_empty():
-        readable = pl.col("label").map_elements(marked, pl.String)
+        readable = pl.col("label").map_elements(marked_label, pl.String)
         tables.link_to_neurons(data.frame.with_columns(readable), data.frame.columns, key="shelved", height=420)
     st.button("Clear the shelf", type="tertiary", on_click=_clear)
 

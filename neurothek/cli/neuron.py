@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from neurothek.api.warehouse import Neurothek
+from neurothek.catalog.spelling import marked_label
 from neurothek.catalog.terminal.console import note
 from neurothek.cli.options import Format, UserPath, common_options, format_option, pass_warehouse
 from neurothek.cli.printing import show_tables
-from neurothek.queries.views.labels import marked
 
 
 @click.command()
@@ -40,7 +40,7 @@ def neuron(
     if figure is not None:
         note(f"wrote {warehouse.draw_neuron(page, figure)}")
     is_labelled = page.label is not None and page.explanations.is_empty()
-    head = f"{page.summary}\n\nlabel: {marked(page.label or '')}" if is_labelled else page.summary
+    head = f"{page.summary}\n\nlabel: {marked_label(page.label or '')}" if is_labelled else page.summary
     show_tables(page.sections(), output_format, page.data(), head=head)
     n_folded = 0 if page.show_all else page.relatives.below_chance.height
     if output_format == "table" and n_folded:

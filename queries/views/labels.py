@@ -5,11 +5,9 @@ compare every label with it.
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from neurothek.catalog.spelling import one_line, quoted
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.views.contents import thresholds
 from neurothek.queries.views.install import view
@@ -64,16 +62,6 @@ def label_of(row: Mapping[str, Any]) -> str | None:
     """
     clauses = (_idleness(row), _triggering(row), *_traits(row), _writing(row), *_extent(row))
     return "; ".join(clause for clause in clauses if clause) or None
-
-
-_TOKEN = re.compile(r"“(.*?)”(?= “| \(|;| and |$)", re.DOTALL)
-"""A token of a label; what follows tells the quotation mark after it from one that it holds."""
-
-
-def marked(label: str) -> str:
-    """A label on one line as people see it: the white space of its tokens marked."""
-    parts = _TOKEN.split(label)
-    return "".join(quoted(part) if place % 2 else one_line(part) for place, part in enumerate(parts))
 
 
 def _idleness(row: Mapping[str, Any]) -> str | None:

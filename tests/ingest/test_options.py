@@ -81,7 +81,8 @@ def test_type_checkers_know_every_word() -> None:
     """Fields of a request, and what the command calls them."""
     singular = {"job", "corpus", "corpora", "corpus_name", "tokens", "sequence_length", "packing"}
     also = {"method", "domain", "memory"}
-    of_queries = {"interventions", "intervention_tokens", "random_sets", "steering", "single_neurons", "contrasts"}
+    of_queries = {"interventions", "intervention_tokens", "random_sets", "steering", "single_neurons"}
+    of_queries |= {"scored_neurons", "contrasts"}
     assert (
         set(get_type_hints(IngestOptions)) == {one.name for one in fields(IngestRequest)} - of_queries | singular | also
     )

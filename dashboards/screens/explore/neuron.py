@@ -12,6 +12,7 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from neurothek.catalog.spelling import marked_label
 from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
@@ -41,7 +42,6 @@ from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAdd
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
-from neurothek.queries.views.labels import marked
 from neurothek.queries.views.scored_texts import SCORES_OF_WORDS, in_one_line, titled
 
 _FIRST_NEURON = """\
@@ -154,7 +154,7 @@ def _meaning(page: NeuronPage) -> None:
         st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
     elif page.label is not None:
         whose = "A label of what was measured, without a language model: nobody has explained it in words yet."
-        label = marked(page.label)
+        label = marked_label(page.label)
         st.markdown(plain(f"{label[:1].upper()}{label[1:]}."), help=whose)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
@@ -142,7 +143,7 @@ def test_a_network_that_never_answers_is_known_at_once(monkeypatch: pytest.Monke
     def hang(*_: object, **__: object) -> None:
         time.sleep(30)
 
-    monkeypatch.setattr(hub, "get_session", lambda: SimpleNamespace(head=hang))
+    monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=hang))
     began = time.monotonic()
     with pytest.raises(Unavailable, match="no answer within 2 seconds"):
         find("facebook/opt-125m")

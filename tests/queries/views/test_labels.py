@@ -10,10 +10,11 @@ import duckdb
 import polars as pl
 import pytest
 
+from neurothek.catalog.spelling import marked_label
 from neurothek.queries.names.models import choose_model, find_neuron
 from neurothek.queries.neuron.page import neuron_page
 from neurothek.queries.views.contents import thresholds
-from neurothek.queries.views.labels import labelled, marked
+from neurothek.queries.views.labels import labelled
 from tests.support.tiny import address, neurons_of
 from tests.support.warehouse import hand_made
 
@@ -161,4 +162,4 @@ def test_facts_of_a_page_are_its_row_of_the_view(full: duckdb.DuckDBPyConnection
     ],
 )
 def test_tokens_are_marked_and_the_rest_stays(label: str, seen: str) -> None:
-    assert marked(label) == seen
+    assert marked_label(label) == seen
