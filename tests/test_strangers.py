@@ -126,7 +126,10 @@ def test_the_watch_notices_what_python_does(tmp_path: Path) -> None:
     """The other control."""
     (tmp_path / "own").mkdir()
     with watched(tmp_path / "own") as seen:
-        (tmp_path / "own" / "a").write_text("a")
+        (tmp_path / "own" / "inner").mkdir()
+        (tmp_path / "own" / "inner" / "a").write_text("a")
+        # By its name and the number of its folder.
+        shutil.rmtree(tmp_path / "own" / "inner")
         assert seen == []
         (tmp_path / "b").write_text("b")
         (tmp_path / "b").unlink()

@@ -73,6 +73,12 @@ _STARTING = ("os.exec", "os.posix_spawn", "os.system", "socket.connect", "subpro
 _WATCHES: list[Callable[[str, tuple[Any, ...]], None]] = []
 
 
+def _folder_of(event: str, arguments: tuple[Any, ...]) -> str:
+    """What a relative name is relative to: where a folder is deleted, its files go by name and its own number."""
+    is_within = event in ("os.remove", "os.rmdir") and arguments[1] >= 0
+    return os.readlink(f"/proc/self/fd/{arguments[1]}") if is_within else ""  # noqa: PTH115 - as it is told
+
+
 @contextmanager
 def watched(own: Path) -> Iterator[list[str]]:
     """What Python opens, changes and starts meanwhile beyond a folder: a list that fills.
@@ -116,7 +122,8 @@ def watched(own: Path) -> Iterator[list[str]]:
             event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
         )
         for one in arguments[: 1 + (event in ("os.rename", "os.link"))]:
-            path = os.path.abspath(os.fsdecode(one))  # noqa: PTH100 - links are not followed: that would list folders
+            # Links are not followed: that would list folders.
+            path = os.path.abspath(os.path.join(_folder_of(event, arguments), os.fsdecode(one)))  # noqa: PTH100, PTH118
             is_code = "__pycache__" in path
             among = readable if is_reading or is_code else writable
             is_ours = any(path == one or path.startswith(f"{one}{os.sep}") for one in among)
