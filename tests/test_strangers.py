@@ -1,6 +1,7 @@
 """A stranger's warehouse: whatever it holds, nothing of it is run, nothing beyond it is read or written."""
 
 import hashlib
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

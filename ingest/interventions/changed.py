@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from neurothek.ingest.forward.batches import RightPadded
-from neurothek.ingest.models.transformer import Change, Transformer
+from neurothek.ingest.models.transformer import Change, RowChanges, Transformer
 
-Changes = Mapping[int, Change]
+Changes = Mapping[int, Change | RowChanges]
 """Layer -> what becomes of its neurons."""
 
 SLICE_LOGITS = 1 << 24

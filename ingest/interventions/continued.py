@@ -29,15 +29,28 @@ class Writing:
     seed: int = 0  # of the draws, which are the same for a prompt whatever is changed
 
 
+class _KeysAndValues:
+    """Those of the positions that were read, by layer; the library's own takes longer to import."""
+
+    def __init__(self) -> None:
+        self._by_layer: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object) -> tuple[Tensor, Tensor]:
+        """Add those of the next positions of a layer; all that it now has, time last but one."""
+        earlier = self._by_layer.get(layer_idx)
+        now = (key_states, value_states)
+        if earlier is not None:
+            now = torch.cat([earlier[0], key_states], dim=-2), torch.cat([earlier[1], value_states], dim=-2)
+        self._by_layer[layer_idx] = now
+        return now
+
+
 class CachedPass:
     """Texts of one length that a model reads, then each of their next tokens alone: keys and values are remembered."""
 
     def __init__(self, transformer: Transformer, changes: Changes) -> None:
-        # One pass alone needs no library of caches, which takes longer to import.
-        from transformers import DynamicCache  # noqa: PLC0415  (see above)
-
         self._transformer, self._changes = transformer, changes
-        self._cache, self._n_read = DynamicCache(), 0
+        self._cache, self._n_read = _KeysAndValues(), 0
 
     @torch.inference_mode()
     def next_logits(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch vocab"]:

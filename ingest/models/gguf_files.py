@@ -38,6 +38,9 @@ UNUSED_SECONDS = 30 * 86_400
 _UNFINISHED_SECONDS = 86_400
 """How long one is kept that nobody finished: making it takes minutes."""
 
+_NOTED_SECONDS = 86_400
+"""How old the time becomes before another need is noted."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -97,8 +100,10 @@ def dequantized(file: Path, *, progress: Progress | None = None) -> Path:
         _make_folder(file, digest, folder, header or _header(file))
         _forget_unused(folder.parent)
     with contextlib.suppress(OSError):
-        # A cache that only others may write to is read all the same.
-        os.utime(folder / _MARK)
+        # A cache that only others may write to is read all the same. A folder that changes with each question would be
+        # opened anew for each.
+        if time.time() - (folder / _MARK).stat().st_mtime > _NOTED_SECONDS:
+            os.utime(folder / _MARK)
     return folder
 
 

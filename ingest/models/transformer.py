@@ -19,7 +19,7 @@ from neurothek.ingest.models.errors import (
     missing_device,
     sequence_too_long,
 )
-from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout, eps_of
+from neurothek.ingest.models.families.blocks import Block, BlockOutput, Change, Layout, RowChanges, eps_of
 from neurothek.ingest.models.families.ends import Embeddings, Head, Transform
 from neurothek.ingest.models.families.norms import Norm, Rotary
 from neurothek.ingest.models.families.parameters import Loader, Parameters
@@ -32,6 +32,7 @@ __all__ = [
     "BlockOutput",
     "Change",
     "Norm",
+    "RowChanges",
     "Shape",
     "Transform",
     "Transformer",

@@ -26,7 +26,7 @@ from neurothek.ingest.interventions.continued import Writing
 from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from neurothek.ingest.lens.logit_lens import Lens
 from neurothek.ingest.models.tokenizer import Tokenizer
-from neurothek.ingest.models.transformer import Change, Transformer
+from neurothek.ingest.models.transformer import Change, RowChanges, Transformer
 from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.trace.open_models import ids_of, place_of
 
@@ -225,10 +225,15 @@ def _texts(
     rows: list[tuple[str, str, int]] = []
     if length:
         variants: dict[str, Mapping[int, Change]] = {"untouched": {}, **compared}
-        for kind, changes in variants.items():
-            prompt = PromptIds((ids,), ())
-            (written,) = continue_prompts(transformer, tokenizer, prompt, Writing(length), changes=changes)
-            rows.append((kind, written.text, written.n_tokens))
+        by_layer: dict[int, dict[int, Change]] = {}
+        for row, changes in enumerate(variants.values()):
+            for layer, change in changes.items():
+                by_layer.setdefault(layer, {})[row] = change
+        # All are written together: a pass of one token takes as long as the weights take to be read.
+        prompts = PromptIds((ids,) * len(variants), ())
+        together = {layer: RowChanges(by_row) for layer, by_row in by_layer.items()}
+        written = continue_prompts(transformer, tokenizer, prompts, Writing(length), changes=together)
+        rows = [(kind, one.text, one.n_tokens) for kind, one in zip(variants, written, strict=True)]
     return SWITCH_TEXTS.check(pl.DataFrame(rows, schema=dict(SWITCH_TEXTS.columns), orient="row"))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -60,11 +61,7 @@ def trace_grid(
         if ablation is not None and not end.isfinite().all():
             raise overflowing_value(ablation.value)
         final = tops(end)[1]
-        rows = [
-            row
-            for layer, block in enumerate(passed)
-            for row in _rows(lens, layer, block.before, block.after, final, matrices=matrices, first=first, top=top)
-        ]
+        rows = _rows(lens, passed, final, matrices=matrices, first=first, top=top)
         neurons = _dominant_rows(transformer, lens, passed, final, first=first)
     cells = pl.DataFrame(rows, schema=dict(TRACE_CELLS.columns))
     return TracedGrid(tokenizer.texts(ids), first, TRACE_CELLS.check(cells), TRACE_CELL_NEURONS.check(neurons))
@@ -147,31 +144,56 @@ def _dominant_rows(
 
 def _rows(
     lens: Lens,
-    layer: int,
-    before: Float[Tensor, "time d_model"],
-    after: Float[Tensor, "time d_model"],
+    passed: Sequence[PassedBlock],
     final: Int[Tensor, " time"],
     *,
     matrices: Sequence[np.ndarray],
     first: int,
     top: int,
 ) -> list[dict[str, object]]:
-    """One layer's rows of TRACE_CELLS."""
-    ids = lens.vocabulary.ids
+    """Rows of TRACE_CELLS, some layers at once: reading the vocabulary takes longer than a few products with it."""
+    at_once = max(1, _LOGITS_AT_ONCE // (len(final) * len(lens.vocabulary.ids)))
+    rows = []
+    for start in range(0, len(passed), at_once):
+        blocks = passed[start : start + at_once]
+        read = torch.cat([_as_read(matrices, layer, block) for layer, block in enumerate(blocks, start)])
+        before = None if matrices else torch.cat([block.before for block in blocks])
+        cells = _cells(lens, read, before, final.repeat(len(blocks)), top=top)
+        places = product(range(start, start + len(blocks)), range(first, first + len(final)))
+        rows += [{"layer": layer, "position": at, **cell} for (layer, at), cell in zip(places, cells, strict=True)]
+    return rows
+
+
+_LOGITS_AT_ONCE = 1 << 24
+"""Logits that are held at once: 64 MB."""
+
+
+def _as_read(matrices: Sequence[np.ndarray], layer: int, block: PassedBlock) -> Float[Tensor, "time d_model"]:
+    """The streams after a block as the lens reads them: through the matrix of that state, if there is one."""
     # What leaves block l is state l + 1; from the last one there is no matrix.
     matrix = matrices[layer + 1] if layer + 1 < len(matrices) else None
-    read = after if matrix is None else applied(torch.from_numpy(matrix).to(after.device), after)
+    return block.after if matrix is None else applied(torch.from_numpy(matrix).to(block.after.device), block.after)
+
+
+def _cells(
+    lens: Lens,
+    read: Float[Tensor, "cells d_model"],
+    before: Float[Tensor, "cells d_model"] | None,
+    final: Int[Tensor, " cells"],
+    *,
+    top: int,
+) -> Iterator[dict[str, object]]:
+    """What is predicted of each cell: where it is in the grid is left to say."""
+    ids = lens.vocabulary.ids
     logits = lens.logits(read)
     final_ranks = ranks(logits, final[:, None])[:, 0].tolist()
     rows, probabilities = _likeliest_(logits, top)
     tokens = ids[rows.cpu().numpy()].tolist()
-    tops_before = [None] * len(tokens) if matrices else ids[tops(lens.logits(before))[1].cpu().numpy()].tolist()
-    cells = zip(tokens, probabilities.tolist(), tops_before, final_ranks, strict=True)
+    del logits
+    tops_before = [None] * len(tokens) if before is None else ids[tops(lens.logits(before))[1].cpu().numpy()].tolist()
     names = ("token_ids", "probabilities", "token_before", "final_rank")
-    return [
-        {"layer": layer, "position": position, **dict(zip(names, cell, strict=True))}
-        for position, cell in enumerate(cells, start=first)
-    ]
+    for cell in zip(tokens, probabilities.tolist(), tops_before, final_ranks, strict=True):
+        yield dict(zip(names, cell, strict=True))
 
 
 def _likeliest_(logits: Float[Tensor, "time vocab"], k: int) -> tuple[Int[Tensor, "time k"], Float[Tensor, "time k"]]:

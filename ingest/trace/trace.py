@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from itertools import compress, islice
 from typing import Any, get_args
 
 import numpy as np
@@ -106,7 +105,8 @@ def _traced(
     lens = Lens.of(transformer, tokenizer)
     chosen = None if token_id is None else _row(lens, token_id)
     best = _Best(top)
-    readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device), look=best)
+    targets = torch.zeros(1, dtype=torch.int64, device=transformer.device)
+    readings = read(lens, layers, targets, look=best, layers_at_once=_BLOCK)
     happened = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
     elimination = int(happened.elimination[0])
     (batch,) = prompt_batches([example], batch_tokens=len(ids))
@@ -244,36 +244,43 @@ def _neurons_frame(
     *,
     centre: Float[Tensor, " d_model"],
 ) -> pl.DataFrame:
-    frames = []
-    for number, (layer, scores) in enumerate(zip(layers, score(lens, layers, readings, transformer), strict=True)):
+    scored, vectors, tokens = list(score(lens, layers, readings, transformer)), [], []
+    for number, layer in enumerate(layers):
+        vectors.append(transformer.value_vectors(number)[layer.neurons[0, :N_DOMINANT]])
+        names = {"candidate": readings.tops[:, number, 0], "final": readings.final}
+        tokens.append(names if chosen is None else names | {"token": chosen})
+    written = written_ranks(
+        lens,
+        torch.cat([layer.written[0, :N_DOMINANT] for layer in layers]),
+        torch.cat(vectors),
+        torch.cat([torch.cat([*one.values()]).expand(len(v), -1) for one, v in zip(tokens, vectors, strict=True)]),
+    )
+    ranked, frames = iter(written), []
+    for number, (layer, scores, values, asked) in enumerate(zip(layers, scored, vectors, tokens, strict=True)):
         mask = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
         size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[mask]
-        neurons = layer.neurons[0, :N_DOMINANT]
-        coefficients, multipliers = layer.coefficients[0, :N_DOMINANT], layer.written[0, :N_DOMINANT]
-        values = transformer.value_vectors(number)
+        coefficients = layer.coefficients[0, :N_DOMINANT]
         # What is added to every token alike moves none of them.
-        common = multipliers * (values[neurons] @ centre)
+        common = layer.written[0, :N_DOMINANT] * (values @ centre)
         raw = {"candidate": scores.candidate.raw, "final": scores.final.raw}
-        rows = {"candidate": readings.tops[:, number, 0], "final": readings.final}
         if chosen is not None:
-            raw["token"], rows["token"] = picked_scores(lens, layer, values, chosen).raw, chosen
-        written = written_ranks(lens, multipliers, values[neurons], torch.cat(list(rows.values())))
+            raw["token"] = picked_scores(lens, layer, transformer.value_vectors(number), chosen).raw
         columns = {
             "layer": [number] * int(mask.sum()),
             "rank": np.arange(1, int(mask.sum()) + 1),
-            "neuron": neurons.cpu().numpy()[mask],
+            "neuron": layer.neurons[0, :N_DOMINANT].cpu().numpy()[mask],
             "coefficient": coefficients.cpu().numpy()[mask],
             "contribution": size,
             "share": size.astype(np.float64) / total if total > 0 else [None] * len(size),
         }
-        for place, name in enumerate(("candidate", "final", "token")):
-            is_known = name in raw
-            one = raw[name][0, :N_DOMINANT] if is_known else coefficients
-            columns[f"score_{name}"] = one.cpu().numpy()[mask] if is_known else [None] * len(size)
-            columns[f"centred_{name}"] = (one - common).cpu().numpy()[mask] if is_known else [None] * len(size)
-            ranked = [row[place] for row in written] if is_known else [None] * len(written)
-            columns[f"rank_{name}"] = [rank for rank, is_there in zip(ranked, mask, strict=True) if is_there]
+        by_token = dict(zip(asked, zip(*islice(ranked, len(values)), strict=True), strict=True))
+        for name in ("candidate", "final", "token"):
+            one = raw[name][0, :N_DOMINANT] if name in raw else coefficients
+            nothing = [None] * len(values)
+            columns[f"score_{name}"] = one.cpu().numpy()[mask] if name in raw else nothing
+            columns[f"centred_{name}"] = (one - common).cpu().numpy()[mask] if name in raw else nothing
+            columns[f"rank_{name}"] = list(compress(by_token.get(name, nothing), mask))
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)
 
@@ -291,13 +298,14 @@ def written_ranks(
     lens: Lens,
     coefficients: Float[Tensor, " neurons"],
     values: Float[Tensor, "neurons d_model"],
-    rows: Int[Tensor, " tokens"],
+    rows: Int[Tensor, "neurons tokens"],
 ) -> list[list[int | None]]:
     """Of each neuron the ranks of some tokens among all by m (e . v), from 1; None where m is 0."""
     result: list[list[int | None]] = []
-    for m, vectors in zip(torch.split(coefficients, _BLOCK), torch.split(values, _BLOCK), strict=True):
+    parts = (torch.split(one, _BLOCK) for one in (coefficients, values, rows))
+    for m, vectors, tokens in zip(*parts, strict=True):
         scores = (m[:, None] * vectors) @ lens.vocabulary.rows.T
-        of_tokens = ranks(scores, rows.expand(len(scores), -1)).tolist()
+        of_tokens = ranks(scores, tokens).tolist()
         result += [
             ranks_here if one else [None] * len(ranks_here)
             for ranks_here, one in zip(of_tokens, m.tolist(), strict=True)
@@ -333,6 +341,7 @@ def raising_rows(
     """
     readers = torch.stack([lens.vocabulary.rows[raised[0]], centre], dim=1)
     rows: list[dict[str, Any]] = []
+    written: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
     for number, (layer, neurons_there) in enumerate(zip(layers, everywhere, strict=True)):
         values = transformer.value_vectors(number)
         raw, common = (neurons_there.written[:, None] * (values @ readers)).T
@@ -346,19 +355,20 @@ def raising_rows(
         raises = columns["centred"] > 0
         keys = torch.where(raises, columns[sort].double(), -torch.inf)
         first = keys.sort(descending=True, stable=True).indices[: min(limit, int(raises.sum()))]
+        parts = zip(first.tolist(), neurons_there.written[first], values[first], strict=True)
+        written |= {(number, neuron): (multiplier, vector) for neuron, multiplier, vector in parts}
         lists = {"neuron": first.tolist(), **{name: one[first].tolist() for name, one in columns.items()}}
         rows += [
             {"layer": number, **dict(zip(lists, cells, strict=True))} for cells in zip(*lists.values(), strict=True)
         ]
     rows.sort(key=lambda row: (-row[sort], row["layer"], row["neuron"]))
     rows = [{"rank": rank, **row} for rank, row in enumerate(rows[:limit], start=1)]
-    for number, group in groupby(sorted(rows, key=itemgetter("layer")), key=itemgetter("layer")):
-        layer_rows = list(group)
-        neurons = [row["neuron"] for row in layer_rows]
-        written = written_ranks(
-            lens, everywhere[number].written[neurons], _values(transformer, number, neurons), raised
-        )
-        for row, (rank,) in zip(layer_rows, written, strict=True):
+    if rows:
+        multipliers, vectors = zip(*(written[row["layer"], row["neuron"]] for row in rows), strict=True)
+        token = raised.expand(len(rows), -1)
+        for row, (rank,) in zip(
+            rows, written_ranks(lens, torch.stack(multipliers), torch.stack(vectors), token), strict=True
+        ):
             row |= {"token_rank": rank, "probability_off": None, "logit_off": None}
     return rows
 
@@ -383,10 +393,6 @@ def said_of(lens: Lens, stream: Float[Tensor, "one d_model"], row: Int[Tensor, "
     """Logit and probability of a token, a row of the vocabulary, where a stream leaves the last block."""
     logits = lens.logits(stream)[0].double()
     return float(logits[row[0]]), float(logits.softmax(0)[row[0]])
-
-
-def _values(transformer: Transformer, layer: int, neurons: Sequence[int]) -> Float[Tensor, "neurons d_model"]:
-    return transformer.value_vectors(layer)[list(neurons)]
 
 
 State = Float[Tensor, "one d_model"]

@@ -1,6 +1,6 @@
 """What the streams of some examples say layer by layer, and the events that follow from it ([G] 5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,7 +137,12 @@ LookAtLogits = Callable[[int, FfnSide, Float[Tensor, "examples vocab"]], None]
 
 
 def read(
-    lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], *, look: LookAtLogits | None = None
+    lens: Lens,
+    layers: Sequence[Layer],
+    targets: Int[Tensor, " examples"],
+    *,
+    look: LookAtLogits | None = None,
+    layers_at_once: int = 1,
 ) -> Readings:
     """Read all streams, and the probability of one token an example at the end.
 
@@ -146,8 +151,12 @@ def read(
         layers: the streams.
         targets: the tokens, as rows of the vocabulary.
         look: sees the logits of some examples at each layer and moment, from the last layer down.
+        layers_at_once: layers whose logits are made together: of one example that takes as long as those of one layer.
     """
-    parts = [_read(lens, layers, targets, rows, look) for rows in slices(len(targets), EXAMPLES_AT_ONCE)]
+    parts = [
+        _read(lens, layers, targets, rows, look, layers_at_once=layers_at_once)
+        for rows in slices(len(targets), EXAMPLES_AT_ONCE)
+    ]
     return Readings(**{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
 
 
@@ -181,11 +190,13 @@ def _read(
     targets: Int[Tensor, " examples"],
     rows: slice,
     look: LookAtLogits | None,
+    *,
+    layers_at_once: int,
 ) -> dict[str, Tensor]:
     """Read the streams of a few examples, from the last layer down: all others are asked about its top token."""
     final, parts = None, []
-    for number, layer in reversed(list(enumerate(layers))):
-        before, after = lens.logits(layer.pre[rows]), lens.logits(layer.post[rows])
+    for number, before, after in _downward(lens, layers, rows, layers_at_once):
+        layer = layers[number]
         if look is not None:
             look(number, "pre", before)
             look(number, "post", after)
@@ -194,6 +205,20 @@ def _read(
     parts.reverse()
     by_layer = {name: torch.stack([one[name] for one in parts], dim=1) for name in parts[0]}
     return {**by_layer, "targets": parts[-1]["targets"]}
+
+
+def _downward(
+    lens: Lens, layers: Sequence[Layer], rows: slice, at_once: int
+) -> Iterator[tuple[int, Float[Tensor, "examples vocab"], Float[Tensor, "examples vocab"]]]:
+    """Number of each layer from the last one, and the logits of the streams before its FFN and after the block."""
+    for end in range(len(layers), 0, -at_once):
+        some = layers[max(0, end - at_once) : end]
+        before, after = (
+            lens.logits(torch.cat([stream[rows] for stream in streams])).chunk(len(some))
+            for streams in ([layer.pre for layer in some], [layer.post for layer in some])
+        )
+        for place in reversed(range(len(some))):
+            yield end - len(some) + place, before[place], after[place]
 
 
 def _read_layer(

@@ -1,6 +1,6 @@
 """One block of a model at work: the stream it returns and the coefficients of its neurons."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -76,6 +76,25 @@ class Change:
         numbers = torch.arange(start, start + shape[1], device=device)
         is_there = ((numbers >= self.positions.start) & (numbers < self.positions.stop)).expand(shape)
         return is_there if self.where is None else is_there & self.where
+
+
+@dataclass(frozen=True, eq=False)
+class RowChanges:
+    """What becomes of neurons of a block in some sequences of a batch, in each its own."""
+
+    by_row: Mapping[int, Change]  # number of the sequence -> what becomes of neurons there; all before, or all after
+
+    @property
+    def is_before(self) -> bool:
+        """Whether it happens before the non-linearity."""
+        return next(iter(self.by_row.values())).is_before
+
+    def of(self, activations: Tensor, *, shape: tuple[int, int], start: int) -> Tensor:
+        """The activations as they become, like those of `Change`."""
+        changed = activations.reshape(*shape, activations.shape[-1]).clone()
+        for row, change in self.by_row.items():
+            changed[row : row + 1] = change.of(changed[row : row + 1], shape=(1, shape[1]), start=start)
+        return changed.reshape(activations.shape)
 
 
 @dataclass(frozen=True)
@@ -197,7 +216,7 @@ class Block:
         return _output((), after), seen[0], divisors
 
     @contextmanager
-    def changed(self, change: Change) -> Iterator[None]:
+    def changed(self, change: Change | RowChanges) -> Iterator[None]:
         """Some of its neurons are changed for the duration of the context; the coefficients it tells are the changed.
 
         The change is what the FFN's second map is given, or what its first one returns.
