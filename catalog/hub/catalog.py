@@ -199,11 +199,12 @@ _GUARD = threading.Lock()
 
 
 def open_catalog(address: Address, views: ViewInstaller) -> Catalog:
-    """The catalog at an address: its manifest is read, unless that was done a moment ago, and nothing else of it."""
+    """The catalog at an address: its manifest is read, and nothing else of it; elsewhere not twice in a moment."""
     key = str(address.absolute())
     with _GUARD:
         read_at, opened = _OPENED.get(key, (0.0, None))
-        if opened is None or time.monotonic() - read_at > _TRUSTED_SECONDS:
+        is_fresh = address.protocol != FOLDER and time.monotonic() - read_at <= _TRUSTED_SECONDS
+        if opened is None or not is_fresh:
             opened = _opened(address, opened)
             _OPENED[key] = time.monotonic(), opened
     shell = shell_of(views).database
