@@ -256,7 +256,7 @@ def _neurons_frame(
         torch.cat([torch.cat([*one.values()]).expand(len(v), -1) for one, v in zip(tokens, vectors, strict=True)]),
     )
     ranked, frames = iter(written), []
-    for number, (layer, scores, values, asked) in enumerate(zip(layers, scored, vectors, tokens, strict=True)):
+    for number, (layer, scores, values, names) in enumerate(zip(layers, scored, vectors, tokens, strict=True)):
         mask = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
         size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[mask]
@@ -274,7 +274,7 @@ def _neurons_frame(
             "contribution": size,
             "share": size.astype(np.float64) / total if total > 0 else [None] * len(size),
         }
-        by_token = dict(zip(asked, zip(*islice(ranked, len(values)), strict=True), strict=True))
+        by_token = dict(zip(names, zip(*islice(ranked, len(values)), strict=True), strict=True))
         for name in ("candidate", "final", "token"):
             one = raw[name][0, :N_DOMINANT] if name in raw else coefficients
             nothing = [None] * len(values)

@@ -212,13 +212,13 @@ def _downward(
 ) -> Iterator[tuple[int, Float[Tensor, "examples vocab"], Float[Tensor, "examples vocab"]]]:
     """Number of each layer from the last one, and the logits of the streams before its FFN and after the block."""
     for end in range(len(layers), 0, -at_once):
-        some = layers[max(0, end - at_once) : end]
+        group = layers[max(0, end - at_once) : end]
         before, after = (
-            lens.logits(torch.cat([stream[rows] for stream in streams])).chunk(len(some))
-            for streams in ([layer.pre for layer in some], [layer.post for layer in some])
+            lens.logits(torch.cat([stream[rows] for stream in streams])).chunk(len(group))
+            for streams in ([layer.pre for layer in group], [layer.post for layer in group])
         )
-        for place in reversed(range(len(some))):
-            yield end - len(some) + place, before[place], after[place]
+        for place in reversed(range(len(group))):
+            yield end - len(group) + place, before[place], after[place]
 
 
 def _read_layer(
