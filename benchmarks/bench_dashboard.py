@@ -1,9 +1,11 @@
 """How long pages take on a warehouse of a million made-up neurons: scripts, search, and the first sight of a page.
 
-`python -m benchmarks.bench_dashboard FILE` prints how long the scripts take on a warehouse that is there.
+`python -m benchmarks.bench_dashboard FILE` prints how long the scripts take on a warehouse that is there, and how long
+a person does from a prompt to the text of a model with a neuron switched off.
 """
 
 import math
+import os
 import statistics
 import sys
 import time
@@ -13,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
@@ -25,7 +27,7 @@ from neurothek.dashboards.addresses import PAGES, script_of
 from neurothek.dashboards.session import set_backend
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.views import install
-from tests.support.browser import chromium, served
+from tests.support.browser import chromium, served, server_of
 
 SHAPES = ((20, 5_000), (30, 10_000), (40, 15_000))
 VOCABULARY = 50_000
@@ -135,6 +137,60 @@ def time_real(path: Path) -> None:
         print(f"{name}: {'; '.join(f'{number:.2f}' for number in numbers)}", flush=True)
 
 
+FLOW = ("a prompt, to its grid", "a cell, to its neurons", "a neuron, to its contexts", "off, to the two texts")
+
+
+def time_flow(path: Path) -> None:
+    """Print how long each click takes from a prompt on the first page to the text with a neuron switched off.
+
+    The first way loads the model; of the others, each with another prompt, the median counts.
+    """
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        with server_of(path, Path(folder) / "server.log") as (base, server):
+            ways = [_way(page, base, server, prompt) for prompt in (*PROMPTS, *PROMPTS_MORE)]
+        browser.close()
+    print("a click: first; median of the next, wall; median of the next, processor of the server; in seconds")
+    first, *warm = ways
+    for place, name in enumerate((*FLOW, "all")):
+        wall, busy = ([way[place][kind] for way in warm] for kind in (0, 1))
+        print(f"{name}: {first[place][0]:.2f}; {statistics.median(wall):.2f}; {statistics.median(busy):.2f}")
+
+
+PROMPTS_MORE = ("The cat sat on the", "In the year 1999 the", "The children went to the", "My favourite colour is")
+
+
+def _way(page: Page, base: str, server: int, prompt: str) -> list[tuple[float, float]]:
+    """Wall and processor seconds of each step, then of all."""
+    page.goto(base)
+    field = page.get_by_role("textbox", name="Word, prompt or address")
+    field.wait_for()
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    field.fill(prompt)
+    cell, neuron = page.locator("[role=grid] button"), page.locator(".pane .neuron").first
+    off, texts = page.get_by_role("button", name="Switch it o"), page.locator(".written")
+    steps: list[tuple[Callable[[], None], Locator]] = [
+        (lambda: field.press("Enter"), cell.first),
+        (lambda: cell.nth(7).click(), neuron),
+        (neuron.click, off),
+        (off.click, texts.nth(2)),
+    ]
+    taken = []
+    for step, shown in steps:
+        before, started = _processor_seconds(server), time.perf_counter()
+        step()
+        shown.wait_for()
+        taken.append((time.perf_counter() - started, _processor_seconds(server) - before))
+    return [*taken, (sum(wall for wall, _ in taken), sum(busy for _, busy in taken))]
+
+
+def _processor_seconds(process: int) -> float:
+    """What a process has used so far, as Linux counts it."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def build(path: Path) -> None:
     """Write the warehouse."""
     scripts = [
@@ -233,4 +289,5 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
+    time_flow(Path(sys.argv[1]))
     time_real(Path(sys.argv[1]))

@@ -277,10 +277,10 @@ def _neurons_frame(
         by_token = dict(zip(names, zip(*islice(ranked, len(values)), strict=True), strict=True))
         for name in ("candidate", "final", "token"):
             one = raw[name][0, :N_DOMINANT] if name in raw else coefficients
-            nothing = [None] * len(values)
+            nothing = [None] * len(size)
             columns[f"score_{name}"] = one.cpu().numpy()[mask] if name in raw else nothing
             columns[f"centred_{name}"] = (one - common).cpu().numpy()[mask] if name in raw else nothing
-            columns[f"rank_{name}"] = list(compress(by_token.get(name, nothing), mask))
+            columns[f"rank_{name}"] = list(compress(by_token[name], mask)) if name in by_token else nothing
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)
 
