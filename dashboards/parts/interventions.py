@@ -140,11 +140,16 @@ def _say_how(reader: Reading, names: Sequence[str]) -> None:
 
 
 def worth(reader: Reading, names: Sequence[str]) -> None:
-    """Worth of each kind of neurons, model beside model; nothing where no kind was turned off."""
+    """Worth of each kind of neurons, model beside model; nothing where no kind was turned off.
+
+    Of one model the sentence says it, and the effects below are drawn beside the same random sets.
+    """
     data = data_of_models(reader, "worth_of_kinds", names, "kind")
     if data.frame.is_empty():
         return
     st.markdown(plain(worth_sentence(data.frame)))
+    if data.frame.n_unique("model") == 1:
+        return
     show_figure(
         "Worth of each kind of neuron, by size",
         lambda _: effects.worth_of_kinds(data.frame),

@@ -17,7 +17,7 @@ from neurothek.dashboards.widgets.pickers import pick_model
 from neurothek.queries.annotate.sample import Sample, Vector, draw_sample
 
 JUDGE, LISTS, RESULTS = "Judge", "Plausibility", "Results"
-N_EXAMPLES = 3
+N_EXAMPLES = 8
 """Vectors that are shown before anybody gave a name."""
 
 LAST_SEED = 10**9 - 1
@@ -76,7 +76,7 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
     """Model, annotator, seed of the sample, and which part of the page."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=360):
-            model = pick_model(connection).name
+            model = pick_model(connection, is_labelled=True).name
         name = address_value("annotator") or ""
         annotator = st.text_input("Your name", name, key="annotator", max_chars=200, width=260).strip()
         seed = st.number_input(

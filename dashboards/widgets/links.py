@@ -2,6 +2,7 @@
 
 import html
 import shlex
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 import streamlit as st
@@ -54,6 +55,7 @@ def here(anchor: str = "") -> str:
     return f"{st.context.url or ''}{f'?{query}' if query else ''}{f'#{anchor}' if anchor else ''}"
 
 
+@lru_cache(maxsize=1 << 14)
 def token_link(token: str, *, css: str = "", title: str = "") -> str:
     """A token with its white space marked, as a link to the neurons that promote it."""
     return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **token_question(token))

@@ -62,13 +62,19 @@ def usual_model(models: Sequence[KnownModel]) -> str:
     return (sizes_of(of_text) or of_text)[-1].name
 
 
-def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
-    """Let the person choose one model, that of the page before unless the address names another."""
+def pick_model(connection: duckdb.DuckDBPyConnection, *, is_labelled: bool = False) -> KnownModel:
+    """Let the person choose one model, that of the page before unless the address names another.
+
+    Args:
+        connection: a reader.
+        is_labelled: whether the word stands above, as beside other fields that have one.
+    """
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
     default = asked_among("model", names) or kept_model()
     index = names.index(default if default in names else usual_model(list(models.values())))
-    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
+    label: Literal["visible", "collapsed"] = "visible" if is_labelled else "collapsed"
+    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility=label)
     remember(model=name)
     return models[name]
 

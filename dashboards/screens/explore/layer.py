@@ -73,7 +73,9 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str |
         name = st.selectbox("Model", names, index=index, key=own_key("model"))
         layers = range(models[name].n_layers)
         # A person who chose another model than the address names did not mistake its layer.
-        place = asked_among("layer", layers, is_silent=default not in (None, name)) or 0
+        asked_for = asked_among("layer", layers, is_silent=default not in (None, name))
+        # What the first layers write is seldom read as words; what the upper ones write is predicted.
+        place = 3 * len(layers) // 4 if asked_for is None else asked_for
         # A key of its own for each model: a layer that one model lacks is not asked of it.
         key = own_key(f"layer-{name}")
         layer = st.selectbox("Layer", layers, index=place, key=key, width=110)
