@@ -5,7 +5,13 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from neurothek.dashboards.parts.explore.promoted import PROMOTED, columns_of, with_promoted, with_promoted_at_pole
+from neurothek.dashboards.parts.explore.promoted import (
+    PROMOTED,
+    columns_of,
+    packed_places,
+    with_promoted,
+    with_promoted_at_pole,
+)
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import choose_model
 
@@ -16,9 +22,9 @@ def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) 
         expected = {(layer, neuron): tokens for layer, neuron, tokens in rows}
         model = choose_model(connection, "tiny-2m")
         places = [*sorted(expected, reverse=True), (0, 0), (0, 0)]
-        found = columns_of(connection, model, places, PROMOTED)
-        assert {(layer, neuron): tokens for layer, neuron, tokens, _ in found.rows()} == expected
         neurons = pl.DataFrame(places, schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
+        found = columns_of(connection, model, packed_places(neurons), PROMOTED)
+        assert {(layer, neuron): tokens for layer, neuron, tokens, _ in found.rows()} == expected
         with Reading(connection, ["tiny-2m"], None) as reader:
             whole = with_promoted(reader, model, neurons)
             # Without gates there is no pole.
