@@ -11,6 +11,7 @@ import duckdb
 import neurothek
 from docs.generators.findings import with_losses
 from docs.generators.house import drawing
+from docs.generators.notebook import jupyter
 from docs.generators.papers import papers
 from docs.generators.python_page import python_page
 from docs.generators.recipes.din import din
@@ -86,6 +87,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "recipes/voita.md": voita,
     "recipes/geva.md": geva,
     "recipes/din.md": din,
+    "notebooks/catalog.ipynb": jupyter,
     f"../catalog/store/{schema.RECORD}": partial(schema.record, install),
 }
 
