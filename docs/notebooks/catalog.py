@@ -43,7 +43,8 @@ def _():
     address = os.environ.get("NEUROTHEK_CATALOG", "published")
     if "NEUROTHEK_CATALOG" not in os.environ and not Path(address).exists():
         measured = neurothek.open("notebook.duckdb")
-        measured.ingest("mini-opt-0.7m")
+        measured.ingest("mini-opt-0.7m", tokens=20_000)
+        measured.ingest("mini-opt-0.7m", job="controls")
         measured.publish(to=address)
     catalog = neurothek.open(address)
     catalog.models()
