@@ -7,15 +7,19 @@ heading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.spelling import one_line
+from neurothek.catalog.tables.registry import BY_NAME
 
 if TYPE_CHECKING:
+    import duckdb
+
     from neurothek.catalog.hub.catalog import Catalog
     from neurothek.catalog.hub.published import Published
 
@@ -51,6 +55,7 @@ def card(published: Published, catalog: Catalog) -> str:
         models = connection.execute(_NUMBERS).fetchall()
         corpora = connection.execute(_CORPORA).fetchall()
         jobs = connection.execute(_JOBS).fetchall()
+        n_bytes = _bytes_by_job(connection, published)
         example = connection.execute("select text from store.tokens where word = 'school' limit 1").fetchall()
     n_rows = published.manifest.n_rows
     data = DatasetCardData(
@@ -63,7 +68,7 @@ def card(published: Published, catalog: Catalog) -> str:
     parts = [
         *_head(published, models),
         *_how_to_ask("school" if example else "TOKEN"),
-        *_measured(published, jobs, corpora),
+        *_measured(published, jobs, n_bytes, corpora),
         "## What is in it",
         "Views, which are made to be read:",
         _relations(published.views),
@@ -115,12 +120,31 @@ def _how_to_ask(word: str) -> list[str]:
     ]
 
 
-def _measured(published: Published, jobs: _Rows, corpora: _Rows) -> list[str]:
-    hours = ((job, n, str(last), round(float(seconds or 0) / 3600, 2)) for job, n, last, seconds in jobs)
+def _bytes_by_job(connection: duckdb.DuckDBPyConnection, published: Published) -> Mapping[str, float]:
+    """What the rows of each measurement take: of files that several wrote into, by their shares of the rows."""
+    taken: Counter[str] = Counter()
+    for name, table in published.manifest.tables.items():
+        if name not in BY_NAME or "run_id" not in BY_NAME[name].columns or not table.n_rows:
+            continue
+        size = sum(published.files[file.path].n_bytes for file in table.files)
+        counted = (
+            f"select runs.job, count(*) from store.{name} as written"
+            " inner join store.runs as runs on runs.run_id = written.run_id group by runs.job"
+        )
+        for job, n_rows in connection.execute(counted).fetchall():
+            taken[job] += size * n_rows / table.n_rows
+    return taken
+
+
+def _measured(published: Published, jobs: _Rows, n_bytes: Mapping[str, float], corpora: _Rows) -> list[str]:
+    costs = (
+        (job, n, str(last), round(float(seconds or 0) / 3600, 2), f"{n_bytes.get(job, 0.0) / 1e6:,.1f}")
+        for job, n, last, seconds in jobs
+    )
     texts = ((name, n_tokens, n_sequences, sha[:16]) for name, n_tokens, n_sequences, sha in corpora)
     return [
         "## What was measured",
-        _table(("measurement", "models", "last measured", "hours"), hours),
+        _table(("measurement", "models", "last measured", "hours", "MB"), costs),
         _table(("text", "tokens", "sequences", "sha256 of the text"), texts)
         if corpora
         else "No text was read: what is here follows from the weights.",
