@@ -47,8 +47,14 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 _LARGER = ((10**7, "1M<n<10M"), (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"))
 
 
-def card(published: Published, catalog: Catalog) -> str:
-    """The text of README.md, with its head."""
+def card(published: Published, catalog: Catalog, *, figure: str | None = None) -> str:
+    """The text of README.md, with its head.
+
+    Args:
+        published: what is published.
+        catalog: the same, to be asked.
+        figure: path of a picture below the folder that is shown first; None: there is none.
+    """
     from huggingface_hub import DatasetCard, DatasetCardData  # noqa: PLC0415 - where something is published
 
     with catalog.reader() as connection:
@@ -67,6 +73,7 @@ def card(published: Published, catalog: Catalog) -> str:
     )
     parts = [
         *_head(published, models),
+        *([] if figure is None else [f"![The models compared]({figure})"]),
         *_how_to_ask("school" if example else "TOKEN"),
         *_measured(published, jobs, n_bytes, corpora),
         "## What is in it",

@@ -1,11 +1,13 @@
 """Catalogs that travel: a warehouse published where others read it, and a published one as a file of one's own."""
 
 from collections.abc import Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.arguments import expanded, validated
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Invalid, NotMeasured
 from neurothek.catalog.progress import Progress
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def publish(
         )
     address = of_dataset(name) if name is not None else published_address(str(to))
     names = (models,) if isinstance(models, str) else tuple(models)
-    plan = _plan(names, with_texts=with_texts, license=license)
+    plan = _plan(base, names, with_texts=with_texts, license=license)
     return publish_to(base.warehouse, address, plan, private=private, dry_run=dry_run, progress=progress)
 
 
@@ -102,12 +104,14 @@ def copy(base: "Neurothek", file: str | Path, *, progress: Progress | None = Non
     return copy_catalog(base.address or base.path, expanded(file), installer, progress=progress)
 
 
-def _plan(models: Sequence[str], *, with_texts: bool, license: str | None) -> "CatalogPlan":  # noqa: A002
+def _plan(base: "Neurothek", models: Sequence[str], *, with_texts: bool, license: str | None) -> "CatalogPlan":  # noqa: A002
     from neurothek.api.warehouse import __version__
     from neurothek.catalog.hub.card import card
     from neurothek.catalog.hub.folders import CatalogPlan, ViewRows
     from neurothek.queries.views.install import all_views
 
+    figure = _headline(base, models)
+    texts = {} if figure is None else {FIGURE: lambda *_: figure}
     views = [
         ViewRows(one.name, one.key, one.purpose, one.columns, one.query if one.stored else None)
         for one in all_views().values()
@@ -115,9 +119,29 @@ def _plan(models: Sequence[str], *, with_texts: bool, license: str | None) -> "C
     ]
     return CatalogPlan(
         views=views,
-        texts={"README.md": card},
+        texts={**texts, "README.md": partial(card, figure=None if figure is None else FIGURE)},
         neurothek=__version__,
         models=models,
         with_texts=with_texts,
         license=license,
     )
+
+
+FIGURE = "figure.svg"
+
+
+def _headline(base: "Neurothek", models: Sequence[str]) -> str | None:
+    """The first figure that compares the models; None where none can be drawn, or nothing is here that draws."""
+    if find_spec("altair") is None:
+        return None
+    from neurothek.dashboards.charts.pictures import drawn
+    from neurothek.dashboards.papers.reproduced import figures_of_comparison
+
+    try:
+        comparison = base.compare(*models)
+        with base.reader() as connection:
+            figures = figures_of_comparison(connection, comparison)
+    except NotMeasured:
+        return None
+    chart = next((figure.chart for figure in figures if figure.chart is not None), None)
+    return None if chart is None else drawn(chart, "svg").decode()
