@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 CARD = "README.md"
 
 _OURS = re.compile(
-    rf"{re.escape(MANIFEST)}|{re.escape(CARD)}|\.gitattributes|(?:tables/)?\w+/rows\.parquet|shortcuts/.*|\w+\.sql"
+    rf"{re.escape(MANIFEST)}|{re.escape(CARD)}|\.gitattributes|(?:tables/)?\w+/rows\.parquet|shortcuts/.*|\w+\.s(?:ql|vg)"
 )
 """Files of a catalog, and the one that the hub adds to each dataset."""
 
 _LAST = (CARD, MANIFEST)
-_STALE = ["*/rows.parquet", "shortcuts/*"]
+_STALE = ["*/rows.parquet", "shortcuts/*", "*.svg"]
 """Files of an earlier plan, which the last commit removes unless they were published again."""
 
 

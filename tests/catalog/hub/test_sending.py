@@ -16,6 +16,10 @@ from neurothek.catalog.problems import Conflict, Failed, Unavailable
 pytestmark = pytest.mark.long
 
 
+BESIDE = {"README.md", "figure.svg", "manifest.json"}
+"""Files that are no tables."""
+
+
 class Hub:
     """What `HfApi` is called with, and what it answers; it never had a token."""
 
@@ -66,11 +70,11 @@ def test_a_dataset_is_made_and_its_manifest_comes_last(local: Neurothek, hub: Hu
     assert first["ignore_patterns"] == ["README.md", "manifest.json"]
     assert {first["repo_id"], second["repo_id"]} == {"org/name"}
     assert {first["repo_type"], second["repo_type"]} == {"dataset"}
-    assert second["delete_patterns"] == ["*/rows.parquet", "shortcuts/*"]
+    assert second["delete_patterns"] == ["*/rows.parquet", "shortcuts/*", "*.svg"]
     # The login is the library's own: nothing of ours hands one over.
     assert all("token" not in options for _, options in hub.calls)
-    assert set(hub.sent[0]) == published.files.keys()
-    assert set(hub.sent[1]) == published.files.keys() | {"README.md", "manifest.json"}
+    assert set(hub.sent[0]) == published.files.keys() | BESIDE - {"README.md", "manifest.json"}
+    assert set(hub.sent[1]) == published.files.keys() | BESIDE
     assert beside(local) == before
 
 
@@ -131,7 +135,7 @@ def test_an_interrupted_publication_leaves_nothing(local: Neurothek, breaking: M
 
 
 def test_an_interrupted_folder_is_not_there(local: Neurothek, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> str:
+    def stop(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("neurothek.catalog.hub.card.card", stop)
@@ -143,7 +147,7 @@ def test_an_interrupted_folder_is_not_there(local: Neurothek, tmp_path: Path, mo
 def test_a_store_takes_a_catalog_once(local: Neurothek, in_memory: MemoryFileSystem) -> None:
     published = local.publish(to="memory://out")
     paths = {path.removeprefix("/out/") for path in in_memory.store}
-    assert paths == published.files.keys() | {"README.md", "manifest.json"}
+    assert paths == published.files.keys() | BESIDE
     assert neurothek.open("memory://out").models().height == local.models().height
     with pytest.raises(Conflict, match="memory://out already holds a catalog"):
         local.publish(to="memory://out")
