@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from neurothek.catalog.exchange.exports import exported, folder_to_fill, store_tables, with_maps
 from neurothek.catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
-from neurothek.catalog.hub import layout
+from neurothek.catalog.hub import layout, lines
 from neurothek.catalog.hub.addresses import FOLDER, HUB, Address
 from neurothek.catalog.hub.catalog import Catalog, open_folder
 from neurothek.catalog.hub.published import Published, PublishedFile, path_of
@@ -192,7 +192,7 @@ def _write_tables(
             folder,
             path_of("tables/", name),
             grouping=Grouping(layout.TABLE_BYTES, most_rows=layout.most_rows(name, columns)),
-            is_lean=name == layout.LISTED,
+            measured=layout.MEASURED.get(name),
             sorted_by=order,
         )
         written[name] = _table(comments[name] or "", columns, file)
@@ -219,8 +219,25 @@ def _write_views(
         files = {} if file is None else {file.path: file}
         published = replace(published, views={**published.views, view.name: table}, files={**published.files, **files})
         progress.advance(note=view.name)
+    with open_folder(folder, published, views, settings=_ALONE) as catalog, catalog.reader() as connection:
+        table, file = _write_lines(connection, folder)
     progress.finish()
-    return published
+    files = {} if file is None else {file.path: file}
+    return replace(published, views={**published.views, lines.LINES: table}, files={**published.files, **files})
+
+
+def _write_lines(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[ExportedTable, PublishedFile | None]:
+    (n_neurons,) = connection.execute("select count(*) from store.neuron_facts").fetchall()[0]
+    file = write_rows(
+        connection,
+        lines.QUERY,
+        folder,
+        path_of("", lines.LINES),
+        grouping=Grouping(layout.TABLE_BYTES, most_rows=lines.rows_of_group(n_neurons)),
+        measured=("unit",),
+        sorted_by=("unit",),
+    )
+    return _table(lines.DESCRIPTION, lines.exported_columns(), file), file
 
 
 def _write_view(

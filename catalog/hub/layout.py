@@ -19,11 +19,10 @@ VIEW_BYTES = 128 << 20
 """Uncompressed, of a row group of a view."""
 
 LEAST_ROWS, MOST_ROWS = 2_048, 65_536
-"""Of a row group of a table: the postings of one token are a few thousand rows, and take a megabyte at most."""
+"""Of a row group of a table."""
 
-_UNIT_ROWS, _LISTED_ROWS = 4_096, 2_048
-"""Of a row group of a table with rows of single neurons, and of the one that lists of neurons are made of: twenty that
-a search found lie in as many groups."""
+_UNIT_ROWS, _POSTING_ROWS = 4_096, 32_768
+"""Of a row group of a table with rows of single neurons, and of one that is looked through for a token."""
 
 MOST_VIEW_ROWS = 1 << 20
 """Of a row group of a view."""
@@ -34,6 +33,7 @@ PART_BYTES = 3 << 19
 _SORTED: Mapping[str, Sequence[str]] = {
     "postings": ("token_id", "set_id", "side", "rank", "layer", "neuron"),
     "key_postings": ("token_id", "set_id", "reader", "pole", "rank", "layer", "neuron"),
+    "token_counts": ("corpus_id", "token_id", "domain"),
     "models": ("model_id",),
     "tokenizers": ("tokenizer_id",),
     "corpora": ("corpus_id",),
@@ -46,8 +46,12 @@ _SORTED: Mapping[str, Sequence[str]] = {
 }
 """Tables whose rows lie in another order than that of whose they are, and then of their key."""
 
-LISTED = "neuron_facts"
-"""The table that lists of neurons are made of."""
+MEASURED: Mapping[str, Sequence[str]] = {
+    "neuron_facts": ("set_id", "layer", "neuron"),
+    "postings": ("token_id", "set_id"),
+    "key_postings": ("token_id", "set_id"),
+}
+"""Tables of many groups -> the columns that alone have statistics: every reader fetches those of all groups first."""
 
 WITHHELD: Mapping[str, str] = {
     "contexts": "false",
@@ -97,8 +101,8 @@ def order_of(table: str) -> Sequence[str]:
 
 def most_rows(table: str, columns: Collection[str]) -> int:
     """Rows of a row group of a table, at most."""
-    if table == LISTED:
-        return _LISTED_ROWS
+    if table in ("postings", "key_postings"):
+        return _POSTING_ROWS
     return _UNIT_ROWS if "neuron" in columns and "token_id" not in columns else MOST_ROWS
 
 

@@ -21,6 +21,7 @@ from platformdirs import user_cache_path
 
 from neurothek.catalog.exchange.exports import INTERNAL
 from neurothek.catalog.hub.file_system import PROTOCOL
+from neurothek.catalog.hub.lines import COLUMNS, LINES
 from neurothek.catalog.publishing.summaries import PREFIX
 from neurothek.catalog.store import schema
 from neurothek.catalog.store.connections import settings_of
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from neurothek.catalog.store.schema import ViewInstaller
 
 NUMBERED, NUMBERED_SCHEMA = ("neuron_facts", "projections"), "numbered"
-"""Tables whose rows are found by their numbers, and the schema that has these as the column `rowid`."""
+"""Tables whose rows are found by their numbers, and the schema that has these as the column `rowid`; the lines of
+neurons, which are sorted by a number of their own, are in it as well."""
 
 DATABASE = "catalog"
 """Name of the database, by which queries may call it."""
 
-_FORMAT = 2
+_FORMAT = 3
 """Raised when a shell of an earlier release cannot be used, though its tables and views are the same."""
 
 _COLUMNS = """
@@ -107,6 +109,7 @@ def _make(root: Path, folder: Path, views: ViewInstaller) -> None:
                 _show_file(connection, relation, columns[relation])
             for relation in NUMBERED:
                 _define(connection, f"{NUMBERED_SCHEMA}.{relation}", columns[relation], has_numbers=True)
+            _define_lines(connection)
             connection.execute("commit")
         content = {
             "blanks": {_relation(path): text.hex() for path, text in blanks.written.items()},
@@ -160,6 +163,15 @@ def _define(connection: duckdb.DuckDBPyConnection, view: str, columns: _Columns,
     numbers, option = (", file_row_number as rowid", ", file_row_number = true") if has_numbers else ("", "")
     file = f"{PROTOCOL}://{view.partition('.')[2]}"
     connection.execute(f"create view {view} as select {selected}{numbers} from read_parquet(['{file}']{option})")
+
+
+def _define_lines(connection: duckdb.DuckDBPyConnection) -> None:
+    file = f"{PROTOCOL}://{rows_of_view(LINES)}"
+    blank = ", ".join(f"cast(null as {kind}) as {name}" for name, (kind, _) in COLUMNS.items())
+    connection.execute(f"copy (select {blank} limit 0) to '{file}' (format parquet)")
+    connection.execute(
+        f"create view {NUMBERED_SCHEMA}.{LINES} as select {', '.join(COLUMNS)} from read_parquet(['{file}'])"
+    )
 
 
 def rows_of_view(view: str) -> str:

@@ -42,7 +42,7 @@ class Grouping:
         """Rows of a group, a power of two: by those of a sample."""
         each = max(1.0, sample.nbytes / max(1, sample.num_rows))
         rows = 1 << max(0, int(self.n_bytes / each).bit_length() - 1)
-        return max(LEAST_ROWS, min(self.most_rows, rows))
+        return min(self.most_rows, max(LEAST_ROWS, rows))
 
 
 def write_rows(
@@ -52,7 +52,7 @@ def write_rows(
     path: str,
     *,
     grouping: Grouping,
-    is_lean: bool = False,
+    measured: Sequence[str] | None = None,
     sorted_by: Sequence[str] = (),
 ) -> PublishedFile | None:
     """Write the rows of a query to a new file; None, and no file, where there are none.
@@ -63,7 +63,7 @@ def write_rows(
         folder: of the catalog.
         path: of the file in it.
         grouping: size of row groups.
-        is_lean: whether there are statistics of the columns alone by which the rows come sorted.
+        measured: columns by which rows are looked for, which alone have statistics then; None: all, and a page index.
         sorted_by: columns by which the rows come sorted, for readers to know.
     """
     import pyarrow as pa  # noqa: PLC0415 - a quarter of a second, where something is published
@@ -83,8 +83,8 @@ def write_rows(
         reader.schema,
         compression="zstd",
         # Of many small groups the footer would be megabytes, which every reader fetches first.
-        write_page_index=not is_lean,
-        write_statistics=list(sorted_by) if is_lean else True,
+        write_page_index=measured is None,
+        write_statistics=True if measured is None else list(measured),
         # What changes little between two publications is stored once by the hub.
         use_content_defined_chunking=True,
         sorting_columns=order or None,

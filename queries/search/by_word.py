@@ -33,7 +33,7 @@ from neurothek.queries.search.poles import POLES, FoundNeurons, listed_side, pol
 from neurothek.queries.search.question import NEURON_FLAGS, Question, Side
 from neurothek.queries.views.neuron_facts import with_neuron_facts
 from neurothek.queries.views.on_corpus import on_corpus
-from neurothek.queries.views.rows import with_facts
+from neurothek.queries.views.rows import is_catalog, with_facts
 
 _LIST_LENGTH = """\
 -- How many tokens the neurons of a model list on a side.
@@ -70,6 +70,14 @@ COLUMNS: Mapping[str, pl.DataType] = {
 """Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
 
 _OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppress", "fire on")
+
+
+_LIST_LENGTH_OF_LINES = """\
+-- The same of a catalog.
+select n_listed,
+from numbered.neuron_lines
+where unit = $model_id::bigint * 65536 * 4294967296
+"""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -252,13 +260,21 @@ def _completeness(
     notes = notes if at_hand.scores else []
     lengths: set[int] = set()
     for model in {model.tokenizer_id: model for model in listed}.values():
-        lengths |= {row["n_listed"] for row in records(connection, _LIST_LENGTH, {"model_id": model.model_id})}
+        lengths |= _list_lengths(connection, model)
     if lengths:
         whose = f"the stored lists of {names}" if at_hand.scores else "the stored lists"
         beyond = "; --score looks at every neuron" if may_score else ""
         rank = " or ".join(map(str, sorted(lengths)))
         notes.append(f"{whose} are complete to rank {rank}: a neuron that ranks a word lower is not found{beyond}")
     return [*notes, *(f"the weights of {name} were not read: {why}" for name, why in at_hand.why_not.items())]
+
+
+def _list_lengths(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> set[int]:
+    statements = (_LIST_LENGTH_OF_LINES, _LIST_LENGTH) if is_catalog(connection) else (_LIST_LENGTH,)
+    found: set[int] = set()
+    for text in statements:
+        found = found or {row["n_listed"] for row in records(connection, text, {"model_id": model.model_id})}
+    return found
 
 
 def _neighbours(row: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from neurothek.queries.names.models import KnownModel
 from neurothek.queries.names.words import texts_of
 from neurothek.queries.views.install import view
 from neurothek.queries.views.labels import activity
-from neurothek.queries.views.rows import TABLES, FirstRows, Neuron, at_rows, first_rows, is_catalog
+from neurothek.queries.views.rows import FirstRows, Neuron, at_rows, first_rows, lines_of
 
 FACTS_AT_ROWS = """\
 -- What a table shows about neurons that were found, read at the rows where they lie.
@@ -48,21 +48,6 @@ from store.projections
 where rowid in (select unnest($rows::bigint[]))
 """
 
-_TEXTS_AT_ROWS = {
-    "promoted": """\
--- The first tokens that some neurons promote, of a catalog: they lie beside the other facts, which are read anyway.
-select set_id as model_id, layer, neuron, top_tokens as tokens,
-from store.neuron_facts
-where rowid in (select unnest($rows::bigint[]))
-""",
-    "suppressed": """\
--- The first tokens that some neurons suppress, of a catalog.
-select set_id as model_id, layer, neuron, bottom_tokens as tokens,
-from store.neuron_facts
-where rowid in (select unnest($rows::bigint[]))
-""",
-}
-
 _AT_ROWS = {"promoted": _PROMOTED_AT_ROWS, "suppressed": SUPPRESSED_AT_ROWS}
 
 
@@ -84,9 +69,17 @@ def with_neuron_facts(
         return []
     by_id = {model.model_id: model for model in models}
     neurons = [_neuron(row) for row in rows]
-    firsts = first_rows(connection, ("neuron_facts",) if is_catalog(connection) else TABLES)
-    facts = at_rows(connection, FACTS_AT_ROWS, "neuron_facts", neurons, firsts)
-    tokens = _first_tokens(connection, rows, by_id, firsts)
+    lines = lines_of(connection, neurons)
+    if lines is not None:
+        facts = lines
+        sides = {"promoted": "top_tokens", "suppressed": "bottom_tokens"}
+        tokens = {
+            neuron: lines[neuron][sides[_listed_side(row)]] or [] for row, neuron in zip(rows, neurons, strict=True)
+        }
+    else:
+        firsts = first_rows(connection)
+        facts = at_rows(connection, FACTS_AT_ROWS, "neuron_facts", neurons, firsts)
+        tokens = _first_tokens(connection, rows, by_id, firsts)
     return [
         {**row, **_facts(facts[neuron], by_id[neuron[0]]), "first_tokens": tokens.get(neuron, [])}
         for row, neuron in zip(rows, neurons, strict=True)
@@ -112,14 +105,7 @@ def _first_tokens(
     models: Mapping[int, KnownModel],
     firsts: FirstRows,
 ) -> dict[Neuron, list[str]]:
-    of_side = {side: [_neuron(row) for row in rows if row.get("listed_side", row["side"]) == side] for side in _AT_ROWS}
-    if is_catalog(connection):
-        return {
-            neuron: row["tokens"] or []
-            for side, neurons in of_side.items()
-            if neurons
-            for neuron, row in at_rows(connection, _TEXTS_AT_ROWS[side], "neuron_facts", neurons, firsts).items()
-        }
+    of_side = {side: [_neuron(row) for row in rows if _listed_side(row) == side] for side in _AT_ROWS}
     ids: dict[Neuron, list[int]] = {}
     for side, query in _AT_ROWS.items():
         neurons = of_side[side]
@@ -139,6 +125,10 @@ def _first_tokens(
         texts_there = texts[models[neuron[0]].tokenizer_id]
         tokens[neuron] = [texts_there[one] for one in listed if one in texts_there]
     return tokens
+
+
+def _listed_side(row: Mapping[str, Any]) -> str:
+    return str(row.get("listed_side", row["side"]))
 
 
 def _neuron(row: Mapping[str, Any]) -> Neuron:

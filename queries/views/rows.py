@@ -9,7 +9,7 @@ import duckdb
 
 from neurothek.queries.ask.statements import records
 from neurothek.queries.views.install import view
-from neurothek.queries.views.labels import LABEL_COLUMNS, label_of
+from neurothek.queries.views.labels import LABEL_COLUMNS, activity, label_of
 
 _FIRST_ROWS = """\
 -- Where each layer's first neuron lies in a table that holds a row per neuron, in the order of layers and neurons.
@@ -46,6 +46,22 @@ from store.projections as projections
 inner join asked
     on asked.model_id = projections.set_id and asked.layer = projections.layer and asked.neuron = projections.neuron
 """
+
+_LINES = """\
+-- What stands beside some neurons in lists, of a catalog: one narrow file has it, sorted by `unit`.
+select
+    unit, layer, neuron, depth, corpus_id, corpus, n_active, n_positions, activation_min, activation_max, pole, label,
+    from_json(top_tokens, '["VARCHAR"]') as top_tokens,
+    from_json(bottom_tokens, '["VARCHAR"]') as bottom_tokens,
+from numbered.neuron_lines
+where unit in (select unnest($units::bigint[]))
+"""
+
+_OF_LINES = (
+    *("address", "depth", "corpus", "frequency", "never_active", "n_tokens_seen", "activation_min", "activation_max"),
+    *("pole", "top_tokens", "bottom_tokens", "label"),
+)
+"""Columns of the view `neurons`, and the label, that follow from a neuron's line."""
 
 TABLES = ("neuron_facts", "projections")
 """The tables that hold a row per neuron, a model's together in the order of layers and neurons."""
@@ -102,6 +118,18 @@ def is_catalog(connection: duckdb.DuckDBPyConnection) -> bool:
 _CATALOG = "catalog"
 
 
+def lines_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[Neuron, dict[str, Any]] | None:
+    """Neuron -> its line of a catalog; None of a warehouse, and where a catalog lacks one of them."""
+    if not is_catalog(connection):
+        return None
+    by_unit = {
+        (model_id * 65536 + layer) * 4294967296 + neuron: (model_id, layer, neuron)
+        for model_id, layer, neuron in neurons
+    }
+    lines = {by_unit[row["unit"]]: row for row in records(connection, _LINES, {"units": list(by_unit)})}
+    return lines if lines.keys() == set(neurons) else None
+
+
 def at_rows(
     connection: duckdb.DuckDBPyConnection,
     query: str,
@@ -147,6 +175,9 @@ def with_facts(
     read = dict.fromkeys([*of_view, *(LABEL_COLUMNS if has_label else ())])
     names = f"model, layer, neuron, {', '.join(read)}"
     neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
+    lines = None if is_elsewhere or not set(columns).issubset(_OF_LINES) else lines_of(connection, neurons)
+    if lines is not None:
+        return [{**row, **_of_line(row, lines[neuron], columns)} for row, neuron in zip(rows, neurons, strict=True)]
     if is_elsewhere:
         addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
         query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
@@ -161,6 +192,12 @@ def with_facts(
     }
     places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
     return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
+
+
+def _of_line(row: Mapping[str, Any], line: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    address = f"{row['model']}/L{row['layer']}N{row['neuron']}"
+    values = {**line, **activity(line), "address": address}
+    return {name: values[name] for name in columns}
 
 
 @cache
