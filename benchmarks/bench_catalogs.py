@@ -10,7 +10,7 @@ from benchmarks.timing import machine, publish_block, table
 from tests.support.counted import CountedStore
 
 MOST_SHARE = 0.02
-"""Of a catalog's bytes, what one search should read; DuckDB reads a megabyte for each list, however short."""
+"""Of a catalog's bytes, what one search should read."""
 
 MOST_REQUESTS = 200
 """Wanted of ten searches in a row, the first of them in a new process."""
@@ -31,6 +31,7 @@ def main() -> None:
         rows = [measured(word, published.n_bytes) for word in WORDS]
     n_requests, n_bytes = sum(row[1] for row in rows), sum(row[2] for row in rows)
     n_neurons = sum(layers * d_ffn for layers, d_ffn in SHAPES)
+    is_reached = rows[0][2] <= MOST_SHARE * published.n_bytes and n_requests <= MOST_REQUESTS
     shown = [
         ("first search", rows[0]),
         ("second search", rows[1]),
@@ -40,9 +41,12 @@ def main() -> None:
 
 {n_neurons:,} made-up neurons of {len(SHAPES)} models, published without texts in {seconds:.0f} s:
 {published.n_bytes / 1e6:,.0f} MB in {len(published.files)} files. Searches for a word, one after the other, by a
-process that knows nothing of the catalog; a request is a range of bytes, or a question about a file's size. Limits: {
-        MOST_SHARE:.0%} of the bytes for the first,
-{MOST_REQUESTS} requests for all ten.
+process that knows nothing of the catalog; a request is a range of bytes, or a question about a file's size. Wanted are
+at most {MOST_SHARE:.0%} of the bytes for the first, and {MOST_REQUESTS} requests for all ten: {
+        "both are reached" if is_reached else "not reached"
+    }. The file `neuron_lines`, from which
+searches take what stands beside neurons, is {
+        published.files["neuron_lines/rows.parquet"].n_bytes / published.n_bytes:.0%} of the bytes.
 
 {
         table(

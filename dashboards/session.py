@@ -9,6 +9,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from neurothek.catalog.hub.addresses import Address
     from neurothek.queries.search.by_likeness import AlikeResult
     from neurothek.queries.search.by_reading import ReadingResult
     from neurothek.queries.search.by_score import ScoredResult
@@ -27,6 +28,10 @@ class Backend(Protocol):
     @property
     def path(self) -> Path:
         """Where the warehouse lies."""
+
+    @property
+    def address(self) -> Address | None:
+        """Of a published catalog, where it is; None of a file."""
 
     @property
     def warehouse(self) -> Warehouse:

@@ -25,6 +25,7 @@ from neurothek.catalog.advice import command_line
 from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.hub.addresses import FOLDER, Address
 from neurothek.catalog.hub.file_system import PROTOCOL, CatalogFiles, Reads
+from neurothek.catalog.hub.matrices import published_matrix
 from neurothek.catalog.hub.origins import origin_of
 from neurothek.catalog.hub.parts import Parts, cache_of
 from neurothek.catalog.hub.published import MOST_BYTES, Published, invalid_catalog, path_of, read_published
@@ -38,9 +39,12 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables import versions
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from neurothek.catalog.hub.origins import Origin
     from neurothek.catalog.hub.parts import Source
     from neurothek.catalog.progress import Progress
+    from neurothek.catalog.store.matrices import StoredMatrix
     from neurothek.catalog.store.schema import ViewInstaller
 
 _TRUSTED_SECONDS = 60.0
@@ -59,7 +63,8 @@ class Opened:
     Attributes:
         address: where it is.
         published: its manifest.
-        source: what reads its files.
+        origin: what reads where it lies.
+        source: what reads the files of its tables and views.
         reads: the same, which remembers what went wrong.
         folder: the cache folder of it.
         files: relation -> path and size of the file that holds its rows.
@@ -67,6 +72,7 @@ class Opened:
 
     address: Address
     published: Published
+    origin: Origin
     source: Source
     reads: Reads
     folder: Path
@@ -119,6 +125,12 @@ class Catalog(Warehouse):
         opened = self.content
         files = {relation: list(file) for relation, file in opened.files.items()}
         return {"path": str(self.path), "catalog": {"address": str(opened.address), "files": files}}
+
+    def matrix(self, one: StoredMatrix) -> np.ndarray:
+        """A matrix, fetched if it was published."""
+        from neurothek.catalog.store.matrix_files import matrix_in  # noqa: PLC0415 - where a matrix is asked for
+
+        return matrix_in(published_matrix(self.content, one, self.maps), one, self.label)
 
     @property
     def why_only_read(self) -> Refused:
@@ -218,12 +230,12 @@ def catalog_for_people(
     shell = shell_of(views).database
     address = Address("", "", str(fields["address"]))
     files = {str(name): (str(path), int(size)) for name, (path, size) in fields["files"].items()}
-    opened = Opened(address, _NOTHING, source, Reads(source), shell.parent, files)
+    opened = Opened(address, _NOTHING, _NOTHING, source, Reads(source), shell.parent, files)
     return Catalog(shell, views, reader_settings=settings, opened=opened)
 
 
 _NOTHING: Any = None
-"""In the place of a manifest, which the process that asked has."""
+"""In the place of a manifest and an origin, which the process that asked has."""
 
 
 def _opened(address: Address, before: Opened | None) -> Opened:
@@ -263,7 +275,7 @@ def _content(address: Address, origin: Origin, published: Published, folder: Pat
     places |= {rows_of_view(name): path_of("", name) for name in published.views}
     files = {name: published.files[path] for name, path in places.items() if path in published.files}
     sizes = {name: (file.path, file.n_bytes) for name, file in files.items()}
-    return Opened(address, published, parts, Reads(parts), folder, sizes)
+    return Opened(address, published, origin, parts, Reads(parts), folder, sizes)
 
 
 def _linked(shell: Path, path: Path) -> Path:

@@ -10,7 +10,7 @@ from neurothek.catalog.exchange.imports import import_folder
 from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.hub.addresses import Address, Place
 from neurothek.catalog.hub.origins import Origin, origin_of
-from neurothek.catalog.hub.published import MOST_BYTES, invalid_catalog, read_published
+from neurothek.catalog.hub.published import MOST_BYTES, MOST_MATRIX_BYTES, invalid_catalog, read_published
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.warehouse import Warehouse
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from neurothek.catalog.store.schema import ViewInstaller
 
 _BLOCK_BYTES = 8 << 20
-_MOST_MATRIX_BYTES = 1 << 32
 
 
 def copy_catalog(place: Place, file: Path, views: ViewInstaller, *, progress: Progress | None = None) -> Manifest:
@@ -55,7 +54,7 @@ def copy_catalog(place: Place, file: Path, views: ViewInstaller, *, progress: Pr
 
 def _size_of(origin: Origin, path: str, address: Address) -> int:
     size, _ = origin.tag(path)
-    if size is None or size > _MOST_MATRIX_BYTES:
+    if size is None or size > MOST_MATRIX_BYTES:
         raise invalid_catalog(address, f"its {path} has no size, or one that no matrix has")
     return size
 

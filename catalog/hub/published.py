@@ -38,6 +38,9 @@ SECTION = "catalog"
 MOST_BYTES = 32 << 20
 """Of a manifest: one of a hundred tables, of a million parts in all, has a third of it."""
 
+MOST_MATRIX_BYTES = 1 << 32
+"""Of the file of one matrix."""
+
 _MOST_PARTS = 1_000_000
 _LARGEST_FILE = 1 << 44
 _MATRIX = re.compile(r"shortcuts/[0-9a-f]{64}/\d{4}-\d{4}\.safetensors")

@@ -38,7 +38,7 @@ neurons, which are sorted by a number of their own, are in it as well."""
 DATABASE = "catalog"
 """Name of the database, by which queries may call it."""
 
-_FORMAT = 3
+_FORMAT = 4
 """Raised when a shell of an earlier release cannot be used, though its tables and views are the same."""
 
 _COLUMNS = """
@@ -169,9 +169,8 @@ def _define_lines(connection: duckdb.DuckDBPyConnection) -> None:
     file = f"{PROTOCOL}://{rows_of_view(LINES)}"
     blank = ", ".join(f"cast(null as {kind}) as {name}" for name, (kind, _) in COLUMNS.items())
     connection.execute(f"copy (select {blank} limit 0) to '{file}' (format parquet)")
-    connection.execute(
-        f"create view {NUMBERED_SCHEMA}.{LINES} as select {', '.join(COLUMNS)} from read_parquet(['{file}'])"
-    )
+    typed = ", ".join(f"cast({name} as {kind}) as {name}" for name, (kind, _) in COLUMNS.items())
+    connection.execute(f"create view {NUMBERED_SCHEMA}.{LINES} as select {typed} from read_parquet(['{file}'])")
 
 
 def rows_of_view(view: str) -> str:

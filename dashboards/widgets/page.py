@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.catalog.hub.addresses import Place
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.session import backend
@@ -164,9 +165,9 @@ def as_sentence(text: str) -> str:
     return plain(advice.about(text, path) if path else text)
 
 
-def elsewhere() -> Path | None:
+def elsewhere() -> Place | None:
     """Where the warehouse lies, unless a command that is typed in this folder finds it by itself."""
-    path = backend().path
+    path = backend().address or backend().path
     return None if path.absolute() == Path(DEFAULT_WAREHOUSE).absolute() else path
 
 

@@ -77,7 +77,6 @@ def trace(
         raise bad_argument("top", top, "give 1 or more")
     if not 0 <= raising <= _MOST_RAISING:
         raise bad_argument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
-    from neurothek.catalog.store.matrix_files import matrix_of
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.queries.names.models import choose_corpora, choose_model
     from neurothek.queries.trace.trace import lens_matrices, token_of, trace_page
@@ -89,7 +88,7 @@ def trace(
         stored = lens_matrices(connection, model, lens, corpus=corpus)
         # One that is not there is refused before the model runs.
         choose_corpora(connection, [model], corpus)
-    matrices = [matrix_of(one, base.warehouse.maps) for one in stored]
+    matrices = [base.warehouse.matrix(one) for one in stored]
     require_prompt(prompt, position)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.open_models import OPEN_MODELS
@@ -198,7 +197,6 @@ def trace_grid(
             raise bad_argument(name, number, "give 1 or more")
     if dominant < 0:
         raise bad_argument("dominant", dominant, "give 0 or more")
-    from neurothek.catalog.store.matrix_files import matrix_of
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.queries.names.models import choose_model
     from neurothek.queries.trace.grid import grid_page
@@ -211,7 +209,7 @@ def trace_grid(
         chosen = choose_model(connection, model)
         address = None if neuron is None else neuron_of(connection, model, neuron)
         stored = lens_matrices(connection, model, lens, corpus=corpus)
-    matrices = [matrix_of(one, base.warehouse.maps) for one in stored]
+    matrices = [base.warehouse.matrix(one) for one in stored]
     require_prompt(prompt)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.ablation import Ablation
@@ -454,12 +452,11 @@ def shortcut(
         >>> matrix.shape[0] == matrix.shape[1], matrix.dtype
         (True, dtype('float32'))
     """
-    from neurothek.catalog.store.matrix_files import matrix_of
     from neurothek.queries.trace.shortcut import stored_shortcut
 
     with base.reader() as connection:
         stored = stored_shortcut(connection, model, state=state, target=target, corpus=corpus)
-    return matrix_of(stored, base.warehouse.maps)
+    return base.warehouse.matrix(stored)
 
 
 _MOST_RANDOM = 1000

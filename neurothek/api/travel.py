@@ -108,6 +108,7 @@ def _plan(base: "Neurothek", models: Sequence[str], *, with_texts: bool, license
     from neurothek.api.warehouse import __version__
     from neurothek.catalog.hub.card import card
     from neurothek.catalog.hub.folders import CatalogPlan, ViewRows
+    from neurothek.queries.views.dialects import duckdb_script
     from neurothek.queries.views.install import all_views
 
     figure = _headline(base, models)
@@ -119,7 +120,11 @@ def _plan(base: "Neurothek", models: Sequence[str], *, with_texts: bool, license
     ]
     return CatalogPlan(
         views=views,
-        texts={**texts, "README.md": partial(card, figure=None if figure is None else FIGURE)},
+        texts={
+            **texts,
+            "README.md": partial(card, figure=None if figure is None else FIGURE),
+            "views.sql": duckdb_script,
+        },
         neurothek=__version__,
         models=models,
         with_texts=with_texts,

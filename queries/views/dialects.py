@@ -1,14 +1,23 @@
 """The views as SQL of other engines, so that an export can be asked where it lies."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialects
 
 from neurothek.catalog.problems import NotFound
+from neurothek.catalog.spelling import one_line
 from neurothek.queries.views.install import View, all_views
+
+if TYPE_CHECKING:
+    from neurothek.catalog.exchange.manifest import ExportedTable
+    from neurothek.catalog.hub.catalog import Catalog
+    from neurothek.catalog.hub.published import Published
 
 SPARK = "spark"
 """The dialect that is always exported, and the only one that tests run."""
@@ -105,3 +114,31 @@ def _portable(node: exp.Expression, dialect: str) -> exp.Expression:
         share, ordered = node.this.this, node.expression.expressions[0].this
         return exp.Anonymous(this="PERCENTILE", expressions=[ordered, share])
     return node
+
+
+_ABOUT_SCRIPT = """\
+-- The tables and views of this catalog for DuckDB alone, as neurothek {version} has them: no function of ours.
+-- In its folder: `duckdb -init views.sql`. Of a catalog that is elsewhere, say first where:
+-- `set variable catalog = 'hf://datasets/ORG/NAME';`
+"""
+
+
+def duckdb_script(published: Published, _: Catalog) -> str:
+    """A script for DuckDB that names the files of a catalog as tables, and creates every view over them."""
+    lines = [_ABOUT_SCRIPT.format(version=one_line(published.neurothek)) + "create schema if not exists store;"]
+    for name, table in published.manifest.tables.items():
+        lines.append(f'create or replace view store."{name}" as\n{_rows_of(table)};')
+    for name, view in all_views().items():
+        rows = published.views.get(name)
+        query = view.query.strip() if rows is None else _rows_of(rows)
+        lines.append(f"-- {view.grain}\ncreate or replace view {name} as\n{query};")
+    return "\n\n".join(lines) + "\n"
+
+
+def _rows_of(table: ExportedTable) -> str:
+    if not table.files:
+        blank = ", ".join(f'cast(null as {column.type}) as "{name}"' for name, column in table.columns.items())
+        return f"select {blank} where false"
+    columns = ", ".join(f'"{name}"' for name in table.columns)
+    (file,) = table.files
+    return f"select {columns}\nfrom read_parquet(coalesce(getvariable('catalog'), '.') || '/{file.path}')"

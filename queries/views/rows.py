@@ -51,8 +51,8 @@ _LINES = """\
 -- What stands beside some neurons in lists, of a catalog: one narrow file has it, sorted by `unit`.
 select
     unit, layer, neuron, depth, corpus_id, corpus, n_active, n_positions, activation_min, activation_max, pole, label,
-    from_json(top_tokens, '["VARCHAR"]') as top_tokens,
-    from_json(bottom_tokens, '["VARCHAR"]') as bottom_tokens,
+    from_json(top_tokens, '["VARCHAR"]')[1:10] as top_tokens,
+    from_json(bottom_tokens, '["VARCHAR"]')[1:10] as bottom_tokens,
 from numbered.neuron_lines
 where unit in (select unnest($units::bigint[]))
 """

@@ -18,7 +18,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 
 
-def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
+def open_page(path: Path | str, name: str = "compare", **parameters: str) -> AppTest:
     """A page on a warehouse, with the parameters of its address."""
     set_backend(neurothek.open(path))
     app = AppTest.from_file(str(APP), default_timeout=120)

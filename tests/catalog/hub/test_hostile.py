@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import neurothek
 from neurothek import Neurothek
+from neurothek.catalog.hub import catalog
 from neurothek.catalog.hub.published import MOST_BYTES
 from neurothek.catalog.problems import NeurothekError, Unreadable
 from neurothek.queries.sql.processes import Limits
@@ -27,8 +29,9 @@ POSTINGS = "tables/postings/rows.parquet"
 
 
 @pytest.fixture
-def theirs(whole: Path, tmp_path: Path) -> Path:
-    """A catalog to change."""
+def theirs(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalog to change; nothing is remembered of one that lay at the same path before."""
+    monkeypatch.setattr(catalog, "_OPENED", {})
     return shutil.copytree(whole, tmp_path / "theirs")
 
 
@@ -192,6 +195,37 @@ def test_a_list_without_end_is_bounded(theirs: Path) -> None:
         )
 
 
+LINES = "neuron_lines/rows.parquet"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("top_tokens", pa.array(["[1, ["]), "Malformed JSON"),
+        ("top_tokens", pa.array(['{"a": 1}']), None),
+        ("top_tokens", pa.array([7]), None),
+        ("activation_max", pa.array(["much"]), "cannot be read as a catalog"),
+        ("top_tokens", pa.array([f"[{'1,' * 200_000}1]"]), None),
+        ("label", pa.array(["\x1b[2J'; drop table x; --"]), None),
+        ("n_active", pa.array([2**62]), None),
+    ],
+)
+def test_lines_of_neurons_that_are_something_else(
+    column: str, values: "pa.Array[Any]", message: str | None, theirs: Path
+) -> None:
+    rows = pq.read_table(theirs / LINES)
+    repeated = pa.chunked_array([pa.concat_arrays([values] * rows.num_rows)])
+    pq.write_table(rows.set_column(rows.schema.get_field_index(column), column, repeated), theirs / "new.parquet")
+    put(theirs, LINES, (theirs / "new.parquet").read_bytes())
+    if message is not None:
+        with pytest.raises(Unreadable, match=message):
+            neurothek.open(theirs).search("school")
+        return
+    found = neurothek.open(theirs).search("school")
+    assert all(len(tokens) <= 10 for tokens in found.neurons["neighbours"])
+    assert "\x1b" not in CliRunner().invoke(neurothek.main, ["search", "school", "--warehouse", str(theirs)]).stdout
+
+
 ASKS: tuple[Callable[[Neurothek], object], ...] = (
     lambda there: there.search("school"),
     lambda there: there.ask("from store.postings"),
@@ -224,8 +258,8 @@ from pathlib import Path
 import neurothek
 folder = Path(sys.argv[1])
 chosen, n = random.Random(3), 0
-for name in ("postings", "neuron_facts", "models"):
-    path = folder / "tables" / name / "rows.parquet"
+for name in ("tables/postings", "neuron_lines", "tables/models"):
+    path = folder / name / "rows.parquet"
     whole = path.read_bytes()
     for _ in range(20):
         content = bytearray(whole)
