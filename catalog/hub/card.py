@@ -124,6 +124,10 @@ def _how_to_ask(word: str) -> list[str]:
                 "limit 20",
             ],
         ),
+        "`views.sql` creates all tables and views over these files in plain SQL, for DuckDB's command line"
+        " (`duckdb -init views.sql` in this folder) and whatever else runs DuckDB: the questions of neurothek's"
+        " cookbook are answered by it alone. Elsewhere, say first where the files are:",
+        _code("sql", ["set variable catalog = 'hf://datasets/ORG/NAME';"]),
     ]
 
 

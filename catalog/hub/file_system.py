@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import threading
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -66,7 +67,7 @@ class CatalogFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec h
         if name in self._files:
             return _File(self._source, *self._files[name])
         if name in self._blanks:
-            return io.BytesIO(self._blanks[name])  # type: ignore[return-value]  # read the same way
+            return _File(_Blanks(self._blanks), name, len(self._blanks[name]))
         raise FileNotFoundError(path)
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
@@ -94,25 +95,42 @@ class CatalogFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec h
         return _NEVER
 
 
+class _Blanks:
+    """Files that are in memory, as a source."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def read(self, path: str, start: int, end: int) -> bytes:
+        return self._files[path][start:end]
+
+
 class _File(io.RawIOBase):
-    """A file that is read at any place."""
+    """A file that is read at any place, by several threads at once: each has its own place in it.
+
+    DuckDB shares a file among its threads, and asks for bytes by seeking and then reading: one place for all would be
+    another thread's by the time of the second call.
+    """
 
     def __init__(self, source: Source, path: str, size: int) -> None:
         super().__init__()
-        self._source, self._path, self._size, self._place = source, path, size, 0
+        self._source, self._path, self._size = source, path, size
+        self._places = threading.local()
 
     def read(self, size: int = -1) -> bytes:
-        end = self._size if size < 0 else min(self._size, self._place + size)
-        content = self._source.read(self._path, self._place, end) if end > self._place else b""
-        self._place += len(content)
+        place = self.tell()
+        end = self._size if size < 0 else min(self._size, place + size)
+        content = self._source.read(self._path, place, end) if end > place else b""
+        self._places.place = place + len(content)
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        self._place = offset + (0, self._place, self._size)[whence]
-        return self._place
+        self._places.place = offset + (0, self.tell(), self._size)[whence]
+        return self.tell()
 
     def tell(self) -> int:
-        return self._place
+        place: int = getattr(self._places, "place", 0)
+        return place
 
     def readable(self) -> bool:
         return True

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import neurothek
 from neurothek.catalog.hub import catalog
+from neurothek.catalog.hub.file_system import CatalogFiles
 from neurothek.catalog.hub.lines import rows_of_group
 from tests.support.counted import CountedStore
 
@@ -78,3 +80,18 @@ def test_groups_of_lines_are_as_many_as_ten_searches_may_ask_for() -> None:
         *(1024, 1024, 1024, 1024),
         *(2048, 4096, 4096),
     ]
+
+
+def test_threads_that_share_a_file_read_where_each_of_them_is() -> None:
+    """DuckDB seeks and reads in two calls, between which another thread may do the same."""
+
+    class Numbers:
+        def read(self, path: str, start: int, end: int) -> bytes:
+            return bytes(range(start, end))
+
+    file = CatalogFiles(Numbers(), {"rows": ("rows", 200)}, {}).open("catalog://rows")
+    file.seek(4)
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(lambda: (file.seek(100), file.read(3), file.tell())).result() == (100, b"def", 103)
+    assert file.read(3) == bytes([4, 5, 6])
+    assert file.tell() == 7
