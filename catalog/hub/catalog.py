@@ -24,8 +24,8 @@ import duckdb
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.hub.addresses import FOLDER, Address
+from neurothek.catalog.hub.fetched_matrices import fetch_matrix
 from neurothek.catalog.hub.file_system import PROTOCOL, CatalogFiles, Reads
-from neurothek.catalog.hub.matrices import published_matrix
 from neurothek.catalog.hub.origins import origin_of
 from neurothek.catalog.hub.parts import Parts, cache_of
 from neurothek.catalog.hub.published import MOST_BYTES, Published, invalid_catalog, path_of, read_published
@@ -39,8 +39,6 @@ from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables import versions
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from neurothek.catalog.hub.origins import Origin
     from neurothek.catalog.hub.parts import Source
     from neurothek.catalog.progress import Progress
@@ -126,11 +124,10 @@ class Catalog(Warehouse):
         files = {relation: list(file) for relation, file in opened.files.items()}
         return {"path": str(self.path), "catalog": {"address": str(opened.address), "files": files}}
 
-    def matrix(self, one: StoredMatrix) -> np.ndarray:
-        """A matrix, fetched if it was published."""
-        from neurothek.catalog.store.matrix_files import matrix_in  # noqa: PLC0415 - where a matrix is asked for
-
-        return matrix_in(published_matrix(self.content, one, self.maps), one, self.label)
+    def fetch_matrices(self, matrices: Sequence[StoredMatrix]) -> None:
+        """Bring matrices that were published to where those of a warehouse lie: once, into the cache folder."""
+        for one in matrices:
+            fetch_matrix(self.content, one, self.maps)
 
     @property
     def why_only_read(self) -> Refused:

@@ -34,19 +34,14 @@ def matrix_of(one: StoredMatrix, folder: Path) -> np.ndarray:
         )
     if sha256_of(path) != one.sha256:
         raise _changed(path, one)
-    return matrix_in(path.read_bytes(), one, path)
-
-
-def matrix_in(content: bytes, one: StoredMatrix, place: Path | str) -> np.ndarray:
-    """The same of a file's bytes, which are from `place`."""
     try:
-        matrix: np.ndarray = load(content)[TENSOR]
+        matrix: np.ndarray = load(path.read_bytes())[TENSOR]
     except (SafetensorError, KeyError) as error:
-        raise _changed(place, one) from error
+        raise _changed(path, one) from error
     return matrix
 
 
-def _changed(path: Path | str, one: StoredMatrix) -> Damaged:
+def _changed(path: Path, one: StoredMatrix) -> Damaged:
     """A file beside the warehouse is not the one that was kept."""
     return Damaged(
         f"{path} is not the stored matrix: it was changed or damaged",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import filelock
@@ -35,12 +35,9 @@ from neurothek.catalog.store.damage import (
     unwritable_warehouse,
 )
 from neurothek.catalog.store.leases import lingering, shared_reader, sole_writer
-from neurothek.catalog.store.matrices import StoredMatrix, tidy
+from neurothek.catalog.store.matrices import tidy
 from neurothek.catalog.store.schema import Judgement, Objects, ViewInstaller, judged, objects_of
 from neurothek.catalog.tables import versions
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SAID_AFTER_SECONDS = 2.0
 """A wait that is longer is said."""
@@ -199,12 +196,6 @@ class Warehouse:
     def maps(self) -> Path:
         """Folder in which matrices are kept."""
         return self.path.with_name(self.path.name + ".shortcuts")
-
-    def matrix(self, one: StoredMatrix) -> "np.ndarray":
-        """float32 [d_model d_model], a matrix that is kept beside the file."""
-        from neurothek.catalog.store.matrix_files import matrix_of  # noqa: PLC0415 - where a matrix is asked for
-
-        return matrix_of(one, self.maps)
 
     @property
     def why_only_read(self) -> NeurothekError | None:

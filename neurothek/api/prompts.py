@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from neurothek.api.warehouse import Neurothek
+    from neurothek.catalog.store.matrices import StoredMatrix
     from neurothek.catalog.tables.traces import RaisingOrder
     from neurothek.queries.trace.grid import AlongPage, GridPage
     from neurothek.queries.trace.switch import SwitchPage, TogetherPage
@@ -88,7 +89,7 @@ def trace(
         stored = lens_matrices(connection, model, lens, corpus=corpus)
         # One that is not there is refused before the model runs.
         choose_corpora(connection, [model], corpus)
-    matrices = [base.warehouse.matrix(one) for one in stored]
+    matrices = _matrices(base, stored)
     require_prompt(prompt, position)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.open_models import OPEN_MODELS
@@ -209,7 +210,7 @@ def trace_grid(
         chosen = choose_model(connection, model)
         address = None if neuron is None else neuron_of(connection, model, neuron)
         stored = lens_matrices(connection, model, lens, corpus=corpus)
-    matrices = [base.warehouse.matrix(one) for one in stored]
+    matrices = _matrices(base, stored)
     require_prompt(prompt)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     from neurothek.ingest.trace.ablation import Ablation
@@ -456,7 +457,7 @@ def shortcut(
 
     with base.reader() as connection:
         stored = stored_shortcut(connection, model, state=state, target=target, corpus=corpus)
-    return base.warehouse.matrix(stored)
+    return _matrices(base, [stored])[0]
 
 
 _MOST_RANDOM = 1000
@@ -491,3 +492,16 @@ def _require_switch(*, value: float, n_random: int, seed: int, continuation: int
         raise bad_argument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")
     if continuation < 0:
         raise bad_argument("continuation", continuation, "give 0 or more tokens")
+
+
+def _matrices(base: "Neurothek", stored: "Sequence[StoredMatrix]") -> "list[np.ndarray]":
+    """The matrices themselves; those of a catalog are fetched first."""
+    from neurothek.catalog.store.matrix_files import matrix_of
+
+    warehouse = base.warehouse
+    if stored and base.address is not None:
+        from neurothek.catalog.hub.catalog import Catalog
+
+        assert isinstance(warehouse, Catalog), "an address is a catalog's"
+        warehouse.fetch_matrices(stored)
+    return [matrix_of(one, warehouse.maps) for one in stored]

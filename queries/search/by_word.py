@@ -270,11 +270,9 @@ def _completeness(
 
 
 def _list_lengths(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> set[int]:
-    statements = (_LIST_LENGTH_OF_LINES, _LIST_LENGTH) if is_catalog(connection) else (_LIST_LENGTH,)
-    found: set[int] = set()
-    for text in statements:
-        found = found or {row["n_listed"] for row in records(connection, text, {"model_id": model.model_id})}
-    return found
+    parameters = {"model_id": model.model_id}
+    of_lines = records(connection, _LIST_LENGTH_OF_LINES, parameters) if is_catalog(connection) else []
+    return {row["n_listed"] for row in of_lines or records(connection, _LIST_LENGTH, parameters)}
 
 
 def _neighbours(row: Mapping[str, Any]) -> list[str]:

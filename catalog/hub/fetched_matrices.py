@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from neurothek.catalog.files import written
 from neurothek.catalog.hub.published import MOST_MATRIX_BYTES, invalid_catalog
 from neurothek.catalog.problems import Unavailable
 from neurothek.catalog.spelling import one_line
+from neurothek.catalog.store.matrices import is_unchanged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,13 +23,13 @@ FOLDER = PurePosixPath("shortcuts")
 """Where matrices lie in a catalog."""
 
 
-def published_matrix(opened: Opened, one: StoredMatrix, kept: Path) -> bytes:
-    """The file of a matrix, which is the one that the catalog's table names.
+def fetch_matrix(opened: Opened, one: StoredMatrix, folder: Path) -> None:
+    """Fetch the file of a matrix, unless it is there and the one that the catalog's table names.
 
     Args:
         opened: the catalog.
         one: what its table says of the matrix.
-        kept: the folder that keeps what was fetched.
+        folder: where matrices that were fetched lie.
     """
     path = str(one.path(FOLDER))
     if path not in opened.published.manifest.maps:
@@ -41,23 +41,15 @@ def published_matrix(opened: Opened, one: StoredMatrix, kept: Path) -> bytes:
             what="matrix",
             name=path,
         )
-    here = one.path(kept)
-    with contextlib.suppress(OSError):
-        content = here.read_bytes()
-        if _is(content, one):
-            return content
+    if is_unchanged(one, folder):
+        return
     size, _ = opened.origin.tag(path)
     if one.n_bytes > MOST_MATRIX_BYTES or size not in (None, one.n_bytes):
         raise invalid_catalog(opened.address, f"its {path} is not as long as its table says")
     content = opened.origin.read(path, 0, one.n_bytes)
-    if not _is(content, one):
+    if len(content) != one.n_bytes or hashlib.sha256(content).hexdigest() != one.sha256:
         raise invalid_catalog(opened.address, f"its {path} is not the matrix that its table names")
-    with contextlib.suppress(OSError):
-        here.parent.mkdir(parents=True, exist_ok=True)
-        with written(here) as hidden:
-            hidden.write_bytes(content)
-    return content
-
-
-def _is(content: bytes, one: StoredMatrix) -> bool:
-    return len(content) == one.n_bytes and hashlib.sha256(content).hexdigest() == one.sha256
+    target = one.path(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with written(target) as hidden:
+        hidden.write_bytes(content)
