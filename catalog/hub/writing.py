@@ -6,6 +6,7 @@ The same rows make the same bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,8 +97,9 @@ def write_rows(
 
 
 def _groups(first: pa.RecordBatch, reader: pa.RecordBatchReader, n_rows: int) -> Iterator[list[pa.RecordBatch]]:
-    group, n_held = [first], first.num_rows
-    for batch in reader:
+    group: list[pa.RecordBatch] = []
+    n_held = 0
+    for batch in chain([first], reader):
         while n_held + batch.num_rows >= n_rows:
             n_taken = n_rows - n_held
             yield [*group, batch.slice(0, n_taken)]
