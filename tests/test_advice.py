@@ -335,6 +335,7 @@ ELSEWHERE = {
     "queries/papers/geva_vectors.py": "likewise, in findings.md: tests/docs/test_commands_in_documents.py",
     "queries/papers/din.py": "likewise, and a remark on a page: the same on papers.md",
     "queries/papers/geva.py": "likewise",
+    "catalog/hub/fetched_matrices.py": "not published with a catalog: tests/catalog/hub/test_fetched_matrices.py",
     "dashboards/session.py": "pages without a backend, which no command opens: tests/dashboards/test_session.py",
 }
 

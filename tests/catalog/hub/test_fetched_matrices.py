@@ -1,9 +1,12 @@
 """Matrices of shortcuts: a trace of a published catalog reads states through those that were published."""
 
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from fsspec.implementations.memory import MemoryFileSystem
 
 import neurothek
@@ -69,8 +72,11 @@ def test_one_that_was_not_published_is_one_sentence(measured: Neurothek, tmp_pat
     hidden.rename(folder)
     with pytest.raises(
         Unavailable, match=r"the matrix of tiny from state 0 to state 2 was not published at .*; trace without the lens"
-    ):
+    ) as refusal:
         neurothek.open(tmp_path / "without").trace("tiny", PROMPT, lens="mat")
+    (command,) = re.findall("`neurothek ([^`]*)`", str(refusal.value))
+    copied = shlex.split(command.replace("FILE", str(tmp_path / "copied.duckdb")))
+    assert CliRunner().invoke(neurothek.main, copied).exit_code == 0
 
 
 @pytest.mark.parametrize("change", ["longer", "other", "link"])

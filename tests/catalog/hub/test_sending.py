@@ -16,7 +16,7 @@ from neurothek.catalog.problems import Conflict, Failed, Unavailable
 pytestmark = pytest.mark.long
 
 
-BESIDE = {"README.md", "figure.svg", "manifest.json"}
+BESIDE = {"README.md", "figure.svg", "manifest.json", "views.sql"}
 """Files that are no tables."""
 
 
@@ -95,7 +95,7 @@ def test_an_upload_that_stops_is_repeated(local: Neurothek, hub: Hub) -> None:
     with pytest.raises(Failed, match="stopped: the connection was reset; run the same command again, what was upl"):
         local.publish("org/name")
     assert beside(local) == before
-    hub.breaks, hub.files = False, [".gitattributes", "tables/models/rows.parquet"]
+    hub.breaks, hub.files = False, [".gitattributes", "views.sql", "tables/models/rows.parquet"]
     local.publish("org/name")
     assert len(hub.sent) == 2
 
