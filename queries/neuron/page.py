@@ -275,6 +275,7 @@ class NeuronPage(TabularAnswer):
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
         written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []
         contexts = self.contexts.select("activation", "domain", "before", "token", "after", *written)
+        strongest = f"strongest contexts in {self.corpus}"
         return [
             *self.poles.sections(self.corpus),
             *sides,
@@ -283,7 +284,7 @@ class NeuronPage(TabularAnswer):
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
             *self.changed.sections(),
-            *([] if self.poles.has_contexts else [Section(f"strongest contexts in {self.corpus}", contexts)]),
+            *([] if self.poles.has_contexts or contexts.is_empty() else [Section(strongest, contexts)]),
             *window_sections(
                 self.windows,
                 self.corpus,
