@@ -17,6 +17,7 @@ from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.warehouse import Row, Warehouse, first_row
+from neurothek.catalog.tables.foreign import FOREIGN, FOREIGN_CATALOGS
 from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
 from neurothek.catalog.tables.table import Table
 from neurothek.catalog.upkeep.changes import Label
@@ -151,6 +152,7 @@ class Merged:
         n_rows: rows of measurements taken.
         n_annotations: annotations taken, judgements of plausibility and explanations among them.
         labels: models that both had -> family and variant in the other one, where they differ; they were not taken.
+        n_foreign: catalogs of other people taken.
         missing_maps: kept matrices of this warehouse that are beside neither.
     """
 
@@ -161,6 +163,7 @@ class Merged:
     n_annotations: int
     labels: Mapping[str, Label] = field(default_factory=dict)
     missing_maps: tuple[StoredMatrix, ...] = ()
+    n_foreign: int = 0
 
 
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
@@ -198,8 +201,9 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
         "annotations_are_of_vectors",
         "plausibility_is_of_lists",
         "explanations_are_of_neurons",
+        "foreign_catalogs_are_possible",
     )
-    keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
+    keys = of_subject("key", *(table.name for table in (*WRITTEN_BY_PEOPLE, *FOREIGN)))
     checks = [*keys, *of_kind("runs"), *of_kind("rows"), *written]
     for finding in broken(theirs, among=checks, progress=Silent()):
         raise _unsound(other, f"{one_line(finding.example)} violates the rule: {finding.law}")
@@ -291,6 +295,7 @@ def _merge(
     for model_id in sorted(touched.union(models.given)):
         rebuild_facts(ours, model_id)
     copied = {table.name: _copy_written(theirs, ours, table, numbering) for table in WRITTEN_BY_PEOPLE}
+    n_foreign = _copy_foreign(theirs, ours, numbering)
     extended = sorted(touched.difference(models.given))
     _refuse_repeated_keys(other, ours, _name(ours, extended[0]) if extended else None)
     return Merged(
@@ -299,6 +304,7 @@ def _merge(
         n_runs=len(runs.new),
         n_rows=n_rows,
         n_annotations=sum(copied[name] for name in AUTHORS),
+        n_foreign=n_foreign,
         labels=_other_labels(theirs, ours, numbering),
     )
 
@@ -343,6 +349,18 @@ def _copy_written(
     new = [one for (one,) in theirs.execute(query).fetchall() if one not in existing]
     condition = f"{uuid} in (select unnest($new))"
     return _copy(theirs, ours, table.name, condition, numbering, parameters={"new": new}) if new else 0
+
+
+def _copy_foreign(
+    theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> int:
+    """Other people's catalogs that are not here: each is known by its name, which says what is in it and of what."""
+    query = f"select catalog from store.{FOREIGN_CATALOGS.name} order by imported_at, catalog"
+    existing = {one for (one,) in ours.execute(query).fetchall()}
+    new = [one for (one,) in theirs.execute(query).fetchall() if one not in existing]
+    for table in FOREIGN if new else ():
+        _copy(theirs, ours, table.name, "catalog in (select unnest($new))", numbering, parameters={"new": new})
+    return len(new)
 
 
 def _copy(

@@ -65,12 +65,15 @@ WITHHELD: Mapping[str, str] = {
     "plausibility_judgements": "false",
     "explanations": "false",
     "explanation_judgements": "false",
+    "foreign_explanations": "false",
 }
 """Tables with texts, or with places in them -> which of their rows are published without texts."""
 
 BLANKED: Mapping[str, Mapping[str, str]] = {
     "sequences": {"tokens": "cast([] as integer[])"},
     "examples": {"tokens": "cast([] as integer[])"},
+    # What a stranger calls a token may be any text; the ids beside it are of the vocabulary.
+    "foreign_neurons": {"promoted": "cast([] as varchar[])", "suppressed": "cast([] as varchar[])"},
     "shortcut_sentences": {"text": "''", "tokens": "cast([] as integer[])"},
 }
 """Columns that are texts, of tables that say more than these -> what is published in their place without texts."""
@@ -81,6 +84,7 @@ _PLACES: Mapping[str, Sequence[str]] = {
     "corpora": ("recipe",),
     "runs": ("parameters",),
     "contrasts": ("prompts_a", "prompts_b"),
+    "foreign_catalogs": ("source",),
     "interventions": ("asked",),
     "continuations": ("method",),
     "attribute_scores": ("scorer",),

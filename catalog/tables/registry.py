@@ -13,6 +13,7 @@ from neurothek.catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES
 from neurothek.catalog.tables.events import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from neurothek.catalog.tables.exits import EXITS
 from neurothek.catalog.tables.explanations import EXPLANATION_JUDGEMENTS, EXPLANATIONS
+from neurothek.catalog.tables.foreign import FOREIGN
 from neurothek.catalog.tables.neuron_facts import NEURON_FACTS
 from neurothek.catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
@@ -154,7 +155,7 @@ AUTHORS: Mapping[str, str] = {
 }
 """Those of them that say who wrote -> the column that does."""
 
-BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE, *FOREIGN)}
 
 ALL: tuple[Table, ...] = (*BY_NAME.values(), NEURON_FACTS, PINS, CLUSTER_PINS, INSTALLED_VIEWS, SCHEMA_VERSIONS, *SETS)
 """The tables of a file, but for those that hold rows of views."""

@@ -3,5 +3,5 @@
 FIRST = 28
 """The earliest that is read; what came before it was one."""
 
-VERSION = 40
+VERSION = 41
 """The one that this release reads and writes."""

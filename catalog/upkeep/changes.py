@@ -18,6 +18,7 @@ from neurothek.catalog.suggestions import nearest
 from neurothek.catalog.tables.annotations import RULES
 from neurothek.catalog.tables.derived import CLUSTER_PINS, PINS
 from neurothek.catalog.tables.dimensions import MODELS
+from neurothek.catalog.tables.foreign import FOREIGN
 from neurothek.catalog.tables.neuron_facts import NEURON_FACTS
 from neurothek.catalog.tables.registry import AUTHORS, FACTS, JOB_TABLES, PAIR_JOBS, WRITTEN_BY_PEOPLE, unknown_job
 from neurothek.catalog.tables.units import UNIT_SETS
@@ -137,8 +138,8 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
         deleted = _delete_facts(connection, model_id, job, corpus_id)
         if job is None and corpus is None:
-            for written in WRITTEN_BY_PEOPLE:
-                row = first_row(connection, f"delete from store.{written.name} where model_id = ?", [model_id])
+            for written in (*WRITTEN_BY_PEOPLE, *FOREIGN):
+                row = first_row(connection, f"delete from store.{written.name} where {written.owner} = ?", [model_id])
                 deleted[written.name] = int(row[0]) if row else 0
             of_model = "set_id in (select set_id from store.unit_sets where model_id = ?)"
             connection.execute(f"delete from store.unit_layers where {of_model}", [model_id])

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from neurothek.catalog.arguments import expanded, require, validated
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
+from neurothek.catalog.tables.foreign import Kind
 from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
     from neurothek.api.warehouse import Neurothek
+    from neurothek.catalog.exchange.foreign.importing import ImportedCatalog
     from neurothek.catalog.exchange.manifest import Manifest
     from neurothek.catalog.exchange.merging import Merged
     from neurothek.catalog.upkeep.changes import Label
@@ -223,6 +225,46 @@ def import_(base: "Neurothek", folder: str | Path, *, progress: Progress | None 
     from neurothek.catalog.exchange.imports import import_folder
 
     return import_folder(base.warehouse, expanded(folder), progress=progress)
+
+
+@validated
+def import_foreign(
+    base: "Neurothek",
+    folder: str | Path,
+    kind: Kind,
+    *,
+    model: str | None = None,
+    progress: Progress | None = None,
+) -> "ImportedCatalog":
+    """Import somebody else's catalog of a model's neurons, as what they say, beside what was measured here.
+
+    Nothing of it is run, and nothing is written unless all of it is what such a catalog has. The views
+    `foreign_catalogs`, `foreign_neurons`, `foreign_explanations` and `foreign_agreement` tell of it.
+
+    Args:
+        folder: a folder of this machine.
+        kind: whose form it has: "neuronpedia", an export; "gluscope", a dataset of GLUScope; "openai", the public data
+            of the neuron explainer.
+        model: name of the model here; None: the one that is called as they call it.
+        progress: receives progress reports.
+
+    Returns:
+        What it is called, and how many neurons, explanations and tokens it has; a folder that was imported before is
+        not imported again.
+
+    Raises:
+        NotFound: the warehouse has no such model, or the catalog's model is not told by its name.
+        Unreadable: the folder is not of that form, or of another model.
+        Unsupported: nothing reads catalogs of that kind.
+
+    Example:
+        >>> imported = warehouse.import_foreign("v1/mini-opt-2m", "neuronpedia")
+        >>> imported.n_neurons, imported.is_new
+        (2, True)
+    """
+    from neurothek.catalog.exchange.foreign.importing import import_catalog
+
+    return import_catalog(base.warehouse, expanded(folder), kind, model=model, progress=progress)
 
 
 @validated

@@ -87,6 +87,7 @@ class Neurothek:
     reproduce = upkeep.reproduce
     export = upkeep.export
     import_ = upkeep.import_
+    import_foreign = upkeep.import_foreign
     label = upkeep.label
     rename = upkeep.rename
     pin = upkeep.pin

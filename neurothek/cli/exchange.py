@@ -13,6 +13,7 @@ from neurothek.catalog.terminal.console import console_progress, note
 from neurothek.cli.options import UserPath, common_options, pass_warehouse
 
 if TYPE_CHECKING:
+    from neurothek.catalog.tables.foreign import Kind
     from neurothek.catalog.exchange.manifest import Manifest
 
 
@@ -36,10 +37,27 @@ def export(warehouse: Neurothek, folder: Path, dialects: tuple[str, ...]) -> Non
 
 @click.command("import")
 @click.argument("folder", type=UserPath())
+@click.option(
+    "--from",
+    "kind",
+    type=click.Choice(["neuronpedia", "gluscope", "openai", "neuron-lens"]),
+    help="Import somebody else's catalog of neurons, as what they say, beside what was measured here.",
+)
+@click.option("--model", metavar="NAME", help="With --from: the model here, if it is called otherwise there.")
 @common_options
 @pass_warehouse
-def import_(warehouse: Neurothek, folder: Path) -> None:
-    """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there."""
+def import_(warehouse: Neurothek, folder: Path, kind: Kind | None, model: str | None) -> None:
+    """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there.
+
+    With --from, FOLDER is somebody else's catalog of a model that is in the warehouse: an export of Neuronpedia, a
+    dataset of GLUScope, or the public data of OpenAI's neuron explainer. It becomes foreign tables, and the view
+    foreign_agreement says how far these agree with what was measured.
+    """
+    if kind is not None:
+        _import_foreign(warehouse, folder, kind, model)
+        return
+    if model is not None:
+        raise click.UsageError("--model goes with --from: an export brings its models with it")
     with console_progress() as progress:
         manifest = warehouse.import_(folder, progress=progress)
     note(f"imported {manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} into {warehouse.path}")
@@ -63,8 +81,9 @@ def merge(warehouse: Neurothek, other: Path) -> None:
     new = "new model" if len(merged.models) == 1 else "new models"
     models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new models"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
-    n = merged.n_annotations
+    n, n_foreign = merged.n_annotations, merged.n_foreign
     noted = f", {n:,} annotation{'' if n == 1 else 's'}" if n else ""
+    noted += f", {n_foreign:,} foreign catalog{'' if n_foreign == 1 else 's'}" if n_foreign else ""
     note(f"{warehouse.path} received {models}{more}: {merged.n_runs:,} runs, {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"
@@ -72,6 +91,18 @@ def merge(warehouse: Neurothek, other: Path) -> None:
         note(f"{counted}; use `{again}` to adopt it")
     for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
         note(f"kept matrices missing or changed beside both warehouses: {n_lost:,}; recreate them with `{again}`")
+
+
+def _import_foreign(warehouse: Neurothek, folder: Path, kind: Kind, model: str | None) -> None:
+    with console_progress() as progress:
+        imported = warehouse.import_foreign(folder, kind, model=model, progress=progress)
+    if not imported.is_new:
+        note(f"{imported.catalog} is in the warehouse already: {imported.n_neurons:,} neurons of {imported.model}")
+        return
+    tokens = f", {imported.n_matched:,} of {imported.n_tokens:,} tokens matched" if imported.n_tokens else ""
+    told = f"{imported.n_neurons:,} neurons and {imported.n_explanations:,} explanations of {imported.model}"
+    note(f"imported {told}{tokens}, as {imported.catalog}")
+    note(f"compare them with `{command_line('sql', 'select * from foreign_catalogs')}`")
 
 
 def _maps(manifest: Manifest) -> str:

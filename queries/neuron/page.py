@@ -57,6 +57,31 @@ where model = $model and layer = $layer and neuron = $neuron
 order by created_at, pole, explainer, judge
 """
 
+NEURON_FOREIGN = """\
+-- What other people's catalogs say of one neuron, and how far their lists agree with ours, beside chance.
+select
+    agreement.catalog,
+    explanations.foreign_explanation,
+    explanations.foreign_explainer,
+    explanations.foreign_score,
+    explanations.score_name,
+    agreement.n_shared,
+    agreement.n_compared,
+    agreement.n_shared_by_chance,
+    agreement.foreign_frequency,
+    agreement.frequency,
+    agreement.is_same_rule,
+    agreement.are_same_positions,
+from foreign_agreement as agreement
+left join foreign_explanations as explanations
+    on explanations.catalog = agreement.catalog
+    and explanations.model = agreement.model
+    and explanations.layer = agreement.layer
+    and explanations.neuron = agreement.neuron
+where agreement.model = $model and agreement.layer = $layer and agreement.neuron = $neuron
+order by agreement.catalog, explanations.number
+"""
+
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
     "rank": SMALL,
@@ -149,6 +174,8 @@ class NeuronPage(TabularAnswer):
             concept says that an annotator finds none.
         explanations: what people and language models say that it responds to: its rows of the view `explanations`, with
             every score and its controls; no columns where nobody explained it.
+        foreign: what other people's catalogs say of it, and how far their lists agree with those here, beside chance; no
+            columns where there is none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
         positions_are_strong: whether `positions` tells of strong activations at its pole alone.
         limit: how many tokens of a side the page shows; `tokens` has all.
@@ -179,6 +206,7 @@ class NeuronPage(TabularAnswer):
     annotations: pl.DataFrame
     poles: SignedActivity
     explanations: pl.DataFrame
+    foreign: pl.DataFrame
     label: str | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
     positions_are_strong: bool = False
@@ -369,6 +397,7 @@ class NeuronPage(TabularAnswer):
             **({"below_chance": self.relatives.below_chance} if self.show_all else {}),
             "annotations": self.annotations,
             "explanations": self.explanations,
+            "foreign": self.foreign,
         }
 
 
@@ -436,6 +465,7 @@ def _page(
         changed=neuron_changed(prepared, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
         explanations=(frame_of(connection, NEURON_EXPLANATIONS, named) if "explanations" in has else pl.DataFrame()),
+        foreign=frame_of(prepared, NEURON_FOREIGN, named) if "foreign" in has else pl.DataFrame(),
         poles=neuron_signed_activity(
             rows.of,
             spelled(rows.of["pole_contexts"], rows.texts),

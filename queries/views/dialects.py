@@ -27,6 +27,8 @@ _SPARKS = frozenset({"spark", "spark2", "databricks"})
 _IN_SPARK = {
     "list_intersect": "f_array_intersect()",
     "list_position": "f_array_position()",
+    # From the first place on, the last place is the length.
+    "list_slice": "f_slice()",
     "list_sum": "f_aggregate(cast(0 as double), lambda total, one: total + one)",
 }
 """DuckDB's function -> Spark's behind a mark, under which no function is known, with what it takes beside the list."""

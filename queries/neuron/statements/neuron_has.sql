@@ -24,6 +24,10 @@ select 'explanations' as name
 from store.explanations
 where model_id = $model_id and layer = $layer and neuron = $neuron and subject = 'neuron'
 union
+select 'foreign' as name
+from store.foreign_neurons
+where set_id = $model_id and layer = $layer and neuron = $neuron
+union
 select 'detected_ngrams' as name
 from detected_ngrams
 where model_id = $model_id and layer = $layer and neuron = $neuron
