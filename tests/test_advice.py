@@ -22,6 +22,7 @@ from neurothek.ingest.planning import timing
 from neurothek.queries.errors.unknown_subjects import unknown_column_among
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
+from tests.support.foreign import feature, write_neuronpedia
 
 # One worker prints all of it, and sees what is left.
 pytestmark = pytest.mark.xdist_group("advice")
@@ -63,6 +64,11 @@ def theirs(*command: str, statement: str | None = None) -> Callable[[], None]:
                 connection.execute(statement)
 
     return prepare
+
+
+def their_catalog(model: str) -> Callable[[], None]:
+    """An export of Neuronpedia, of one neuron."""
+    return lambda: None if write_neuronpedia(Path("theirs"), model, [feature(model, 0, 0)]) else None
 
 
 def their_mine_is_another() -> None:
@@ -207,6 +213,10 @@ SITUATIONS: Mapping[str, Situation] = {
     "no export for another": Situation(
         ("import", "nowhere", "--warehouse", "new.duckdb"),
         stands_for={"NEW_FOLDER": "exported", "FILE": "known.duckdb"},
+    ),
+    "somebody else's catalog": Situation(("import", "theirs", "--from", "neuronpedia"), their_catalog("mine")),
+    "a catalog of another model": Situation(
+        ("import", "theirs", "--from", "neuronpedia"), their_catalog("gpt2-small"), stands_for={"MODEL": "tiny"}
     ),
     "rows in the way of an import": Situation(
         ("import", "saved"),

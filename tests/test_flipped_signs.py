@@ -31,6 +31,7 @@ from neurothek.queries.search.question import SIDES, Question
 from neurothek.queries.views.install import View, all_views
 from tests.support.chat_server import chat_server
 from tests.support.flipped import flip
+from tests.support.foreign import explanation, measured_features, write_neuronpedia
 from tests.support.ingests import WORDS, compare, measure, open_warehouse, request, write_corpus
 from tests.support.models import build, edit_tensors
 from tests.support.pages import open_page, shown_text
@@ -280,6 +281,7 @@ OF_ONE_RUN: Mapping[str, frozenset[str]] = {
     "judgements": frozenset({"created_at"}),
     "explanations": frozenset({"created_at"}),
     "explanation_scores": frozenset({"judged_at"}),
+    "foreign_catalogs": frozenset({"imported_at"}),
     # One list of the two stands there; `writes` is what it does.
     "pushers": frozenset({"top_tokens"}),
 }
@@ -470,6 +472,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
         )
         door.annotate_by_rules("one")
         door.contrast("one", ["the school", "the river", "one two"], ["old", "near the", "new words"], keep="two sets")
+        if not doors:
+            said = measured_features(door, "one")
+            write_neuronpedia(folder / "v1", "one", said, [explanation("one", 0, 3, "names of months")])
+        door.import_foreign(folder / "v1", "neuronpedia")
         with chat_server() as chat:
             door.explain_neurons(
                 door.plan_explanations("one", endpoint=chat.url, model_name="stub", where="layer = 1 and neuron < 6")

@@ -23,6 +23,7 @@ from neurothek.queries.search.question import Question
 from neurothek.queries.views import install
 from tests.support import publications
 from tests.support import warehouse as made
+from tests.support.foreign import feature, write_neuronpedia
 from tests.support.strangers import (
     KINDS,
     OF_AN_INSTANCE,
@@ -63,6 +64,7 @@ ALL: Sequence[Sequence[str]] = (
     ),
     *(["trace", "tiny-1m", "school"], ["switch", "tiny-1m", "school", "L0N0"], ["ingest", "tiny-1m", "--plan"]),
     *(["intervene", "tiny-1m", "--where", "layer = 0"], ["annotate", "tiny-1m", "--rules"], ["import", "OUT"]),
+    ["import", "OUT", "--from", "neuronpedia", "--model", "tiny-1m"],
     *(["trace", "tiny-1m", "school", "--toward", "bus"], ["trace", "tiny-1m", "school", "--instead", "bus"]),
     *(["contrast", "tiny-1m", "--keep", "mine"], ["contrast", "tiny-1m", "--a", "builtin:questions", "--b", "OUT"]),
     *(["explain", "tiny-1m", "--where", "layer = 0", *NOBODY, "--yes"], ["search", "--explained", "school"]),
@@ -311,6 +313,9 @@ CALLS: Mapping[str, Callable[[Call], object]] = {
     "publish": lambda call: call.door.publish(to=call.out, with_texts=True),
     "copy": lambda call: call.door.copy(call.out.with_suffix(".duckdb")),
     "import_": lambda call: call.door.import_(call.out),
+    "import_foreign": lambda call: call.door.import_foreign(
+        write_neuronpedia(call.out, call.model, [feature(call.model, 0, 0)]), "neuronpedia"
+    ),
     "label": lambda call: call.door.label(call.model, family="other"),
     "merge": lambda call: call.door.merge(call.honest),
     "models": lambda call: call.door.models(),

@@ -171,6 +171,11 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "copy: no catalog": (("copy", "./nowhere", "new.duckdb"), "is no published catalog"),
     "copy: address": (("copy", "hf://models/a/b", "new.duckdb"), "is no address of a catalog"),
     "import: folder": (("import", "./nowhere"), "there is no such folder"),
+    "import: foreign folder": (
+        ("import", "./nowhere", "--from", "neuronpedia"),
+        "./nowhere is not there; name the folder",
+    ),
+    "import: foreign kind": (("import", "empty", "--from", "neuron-lens"), "catalogs of neuron-lens are not read"),
     "merge: path": (("merge", "./nowhere"), "there is no warehouse at "),
     "check: path": (("check", "--warehouse", "./nowhere"), "there is no warehouse at "),
     "label: model": (("label", "tiny-1", "--family", "x"), "did you mean tiny-1m"),

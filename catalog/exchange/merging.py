@@ -351,16 +351,19 @@ def _copy_written(
     return _copy(theirs, ours, table.name, condition, numbering, parameters={"new": new}) if new else 0
 
 
-def _copy_foreign(
-    theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
-) -> int:
-    """Other people's catalogs that are not here: each is known by its name, which says what is in it and of what."""
-    query = f"select catalog from store.{FOREIGN_CATALOGS.name} order by imported_at, catalog"
-    existing = {one for (one,) in ours.execute(query).fetchall()}
-    new = [one for (one,) in theirs.execute(query).fetchall() if one not in existing]
-    for table in FOREIGN if new else ():
-        _copy(theirs, ours, table.name, "catalog in (select unnest($new))", numbering, parameters={"new": new})
-    return len(new)
+def _copy_foreign(theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering) -> int:
+    """Other people's catalogs that are not here: each is known by its name and its model."""
+    query = f"select model_id, catalog from store.{FOREIGN_CATALOGS.name} order by model_id, imported_at, catalog"
+    existing = set(ours.execute(query).fetchall())
+    new: dict[int, list[str]] = {}
+    for model_id, catalog in theirs.execute(query).fetchall():
+        if (numbering.tables["models"].ids[model_id], catalog) not in existing:
+            new.setdefault(model_id, []).append(catalog)
+    for table in FOREIGN:
+        for model_id, catalogs in new.items():
+            condition = f"{table.owner} = {model_id} and catalog in (select unnest($new))"
+            _copy(theirs, ours, table.name, condition, numbering, parameters={"new": catalogs})
+    return sum(map(len, new.values()))
 
 
 def _copy(

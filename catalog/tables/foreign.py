@@ -20,21 +20,21 @@ from neurothek.catalog.tables.table import (
 
 SINCE = 41
 
-Kind = Literal["neuronpedia", "gluscope", "openai", "neuron-lens"]
+ForeignKind = Literal["neuronpedia", "gluscope", "openai", "neuron-lens"]
 """Whose form a catalog has; nothing that can be trusted says how that of neuron-lens looks, so it is refused."""
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[ForeignKind, ...] = get_args(ForeignKind)
 
 ALL_POSITIONS, WITHOUT_FIRST = "all", "without the first"
 """Which positions a frequency counts."""
 
-CATALOG = Column(TEXT, "The catalog: its kind, and the beginning of a fingerprint of its content and of the model.")
+CATALOG = Column(TEXT, "The catalog: its kind, and the beginning of a fingerprint of its content.")
 SET = Column(INTEGER, "The set of units: of the neurons of a model, the model's number.")
 
 FOREIGN_CATALOGS = Table(
     "foreign_catalogs",
     "One row per catalog of other people that was imported: whose it is, and what it says of how it was made.",
-    key=("catalog",),
+    key=("model_id", "catalog"),
     since=SINCE,
     columns={
         "catalog": CATALOG,
@@ -65,7 +65,7 @@ FOREIGN_CATALOGS = Table(
 FOREIGN_NEURONS = Table(
     "foreign_neurons",
     "One row per foreign catalog and neuron: what the catalog says of it.",
-    key=("catalog", "layer", "neuron"),
+    key=("set_id", "catalog", "layer", "neuron"),
     since=SINCE,
     columns={
         "catalog": CATALOG,
@@ -73,7 +73,9 @@ FOREIGN_NEURONS = Table(
         "layer": LAYER,
         "neuron": NEURON,
         "frequency": Column(
-            DOUBLE, "Share of positions at which it is active, by their rule; null where they do not say.", nullable=True
+            DOUBLE,
+            "Share of positions at which it is active, by their rule; null where they do not say.",
+            nullable=True,
         ),
         "max_activation": Column(DOUBLE, "Its largest activation; null where they do not say.", nullable=True),
         "promoted": Column(TEXTS, "Texts of the tokens it promotes most, in their order and spelling."),
@@ -94,7 +96,7 @@ FOREIGN_NEURONS = Table(
 FOREIGN_EXPLANATIONS = Table(
     "foreign_explanations",
     "One row per foreign catalog, neuron and explanation that the catalog has of it.",
-    key=("catalog", "layer", "neuron", "number"),
+    key=("set_id", "catalog", "layer", "neuron", "number"),
     since=SINCE,
     columns={
         "catalog": CATALOG,
@@ -111,7 +113,8 @@ FOREIGN_EXPLANATIONS = Table(
 )
 
 FOREIGN: tuple[Table, ...] = (FOREIGN_CATALOGS, FOREIGN_NEURONS, FOREIGN_EXPLANATIONS)
-"""The tables that nothing here fills but an import of somebody else's catalog; a catalog is known by its name."""
+"""The tables that nothing here fills but an import of somebody else's catalog; a catalog is known by its name, and
+imported for one model at a time."""
 
 MOST_TOKENS = 100
 """Tokens that a list of a foreign catalog may have."""
@@ -122,7 +125,7 @@ MOST_EXPLANATIONS = 100
 COMPARED_TOKENS = 10
 """First tokens of each list that are held against ours [ours]; `most_tokens` in views."""
 
-REFUSED: Mapping[Kind, str] = {
+REFUSED: Mapping[ForeignKind, str] = {
     "neuron-lens": "no description of its files was found: what is published of it tells what was measured, and not how"
     " the files are laid out",
 }

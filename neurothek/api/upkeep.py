@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from neurothek.catalog.arguments import expanded, require, validated
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
-from neurothek.catalog.tables.foreign import Kind
+from neurothek.catalog.tables.foreign import ForeignKind
 from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def import_(base: "Neurothek", folder: str | Path, *, progress: Progress | None 
 def import_foreign(
     base: "Neurothek",
     folder: str | Path,
-    kind: Kind,
+    kind: ForeignKind,
     *,
     model: str | None = None,
     progress: Progress | None = None,
@@ -258,9 +258,16 @@ def import_foreign(
         Unsupported: nothing reads catalogs of that kind.
 
     Example:
-        >>> imported = warehouse.import_foreign("v1/mini-opt-2m", "neuronpedia")
-        >>> imported.n_neurons, imported.is_new
-        (2, True)
+        >>> import json, pathlib
+        >>> line = {"modelId": "mini-opt-2m", "layer": "2", "index": "17", "pos_str": [" school"], "frac_nonzero": 0.01}
+        >>> features = pathlib.Path("v1/mini-opt-2m/2/features")
+        >>> features.mkdir(parents=True)
+        >>> (features / "batch-0.jsonl").write_text(json.dumps(line)) > 0
+        True
+        >>> warehouse.import_foreign("v1/mini-opt-2m", "neuronpedia").n_neurons
+        1
+        >>> warehouse.sql("select address, foreign_frequency from foreign_agreement").rows()
+        [('mini-opt-2m/L2N17', 0.01)]
     """
     from neurothek.catalog.exchange.foreign.importing import import_catalog
 

@@ -13,8 +13,8 @@ from neurothek.catalog.terminal.console import console_progress, note
 from neurothek.cli.options import UserPath, common_options, pass_warehouse
 
 if TYPE_CHECKING:
-    from neurothek.catalog.tables.foreign import Kind
     from neurothek.catalog.exchange.manifest import Manifest
+    from neurothek.catalog.tables.foreign import ForeignKind
 
 
 @click.command()
@@ -46,7 +46,7 @@ def export(warehouse: Neurothek, folder: Path, dialects: tuple[str, ...]) -> Non
 @click.option("--model", metavar="NAME", help="With --from: the model here, if it is called otherwise there.")
 @common_options
 @pass_warehouse
-def import_(warehouse: Neurothek, folder: Path, kind: Kind | None, model: str | None) -> None:
+def import_(warehouse: Neurothek, folder: Path, kind: ForeignKind | None, model: str | None) -> None:
     """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there.
 
     With --from, FOLDER is somebody else's catalog of a model that is in the warehouse: an export of Neuronpedia, a
@@ -93,16 +93,17 @@ def merge(warehouse: Neurothek, other: Path) -> None:
         note(f"kept matrices missing or changed beside both warehouses: {n_lost:,}; recreate them with `{again}`")
 
 
-def _import_foreign(warehouse: Neurothek, folder: Path, kind: Kind, model: str | None) -> None:
+def _import_foreign(warehouse: Neurothek, folder: Path, kind: ForeignKind, model: str | None) -> None:
     with console_progress() as progress:
         imported = warehouse.import_foreign(folder, kind, model=model, progress=progress)
     if not imported.is_new:
         note(f"{imported.catalog} is in the warehouse already: {imported.n_neurons:,} neurons of {imported.model}")
         return
     tokens = f", {imported.n_matched:,} of {imported.n_tokens:,} tokens matched" if imported.n_tokens else ""
-    told = f"{imported.n_neurons:,} neurons and {imported.n_explanations:,} explanations of {imported.model}"
-    note(f"imported {told}{tokens}, as {imported.catalog}")
-    note(f"compare them with `{command_line('sql', 'select * from foreign_catalogs')}`")
+    counted = f"{imported.n_neurons:,} neurons and {imported.n_explanations:,} explanations of {imported.model}"
+    note(f"imported {counted}{tokens}, as {imported.catalog}")
+    look = command_line("sql", "from foreign_catalogs")
+    note(f"how far it agrees with what was measured: `{look}`")
 
 
 def _maps(manifest: Manifest) -> str:

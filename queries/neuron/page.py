@@ -17,6 +17,7 @@ from neurothek.queries.names.words import Row, spelled, with_texts
 from neurothek.queries.neuron import fact_sentences
 from neurothek.queries.neuron.contexts import Triggers, histogram_frame, neuron_triggers, windows_frame, written_at
 from neurothek.queries.neuron.contexts import sections as window_sections
+from neurothek.queries.neuron.foreign import NEURON_FOREIGN, foreign_sections
 from neurothek.queries.neuron.logits import LEVELS, POSITION_COLUMNS, logits_frame, position_rows
 from neurothek.queries.neuron.page_rows import neuron_rows
 from neurothek.queries.neuron.reads import Reads, neuron_reads
@@ -55,31 +56,6 @@ select * exclude (model, layer, neuron, address),
 from explanations
 where model = $model and layer = $layer and neuron = $neuron
 order by created_at, pole, explainer, judge
-"""
-
-NEURON_FOREIGN = """\
--- What other people's catalogs say of one neuron, and how far their lists agree with ours, beside chance.
-select
-    agreement.catalog,
-    explanations.foreign_explanation,
-    explanations.foreign_explainer,
-    explanations.foreign_score,
-    explanations.score_name,
-    agreement.n_shared,
-    agreement.n_compared,
-    agreement.n_shared_by_chance,
-    agreement.foreign_frequency,
-    agreement.frequency,
-    agreement.is_same_rule,
-    agreement.are_same_positions,
-from foreign_agreement as agreement
-left join foreign_explanations as explanations
-    on explanations.catalog = agreement.catalog
-    and explanations.model = agreement.model
-    and explanations.layer = agreement.layer
-    and explanations.neuron = agreement.neuron
-where agreement.model = $model and agreement.layer = $layer and agreement.neuron = $neuron
-order by agreement.catalog, explanations.number
 """
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
@@ -174,8 +150,8 @@ class NeuronPage(TabularAnswer):
             concept says that an annotator finds none.
         explanations: what people and language models say that it responds to: its rows of the view `explanations`, with
             every score and its controls; no columns where nobody explained it.
-        foreign: what other people's catalogs say of it, and how far their lists agree with those here, beside chance; no
-            columns where there is none.
+        foreign: what other people's catalogs say of it, and how far their lists agree with ours; no columns where there
+            is none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
         positions_are_strong: whether `positions` tells of strong activations at its pole alone.
         limit: how many tokens of a side the page shows; `tokens` has all.
@@ -298,7 +274,7 @@ class NeuronPage(TabularAnswer):
             first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit, remark)
             for side, title in self.sides.items()
         ]
-        sides += [*self._concepts(), *self._explanations()]
+        sides += [*self._concepts(), *self._explanations(), *foreign_sections(self.foreign)]
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
         written = [pl.col("writes").list.head(_WRITTEN)] if self.names_writing(self.contexts) else []

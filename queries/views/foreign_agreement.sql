@@ -142,7 +142,8 @@ select
     = case when tokenizers.bos_token_id is null then 'all' else 'without the first' end as are_same_positions,
     shown.corpus,
 from store.foreign_neurons as said
-inner join store.foreign_catalogs as catalogs on catalogs.catalog = said.catalog
+inner join store.foreign_catalogs as catalogs
+    on catalogs.catalog = said.catalog and catalogs.model_id = said.set_id
 inner join store.models as models on models.model_id = said.set_id
 inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
 left join store.neuron_facts as facts

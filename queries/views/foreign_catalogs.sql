@@ -4,7 +4,7 @@
 -- key: catalog, model
 -- columns:
 --   model: Name of the model here.
---   catalog: The catalog: its kind, and the beginning of a fingerprint of its content and of the model.
+--   catalog: The catalog: its kind, and the beginning of a fingerprint of its content.
 --   kind: Whose form it has: neuronpedia, gluscope or openai.
 --   their_model: The model, as they name it; null where they do not.
 --   version: The release that it is of, as they name it; null where they do not.

@@ -29,5 +29,6 @@ select
     said.score as foreign_score,
     said.score_name,
 from store.foreign_explanations as said
-inner join store.foreign_catalogs as catalogs on catalogs.catalog = said.catalog
+inner join store.foreign_catalogs as catalogs
+    on catalogs.catalog = said.catalog and catalogs.model_id = said.set_id
 inner join store.models as models on models.model_id = said.set_id

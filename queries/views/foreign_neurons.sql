@@ -68,7 +68,8 @@ select
     coalesce(matched.n_matched, 0) as n_matched,
     coalesce(explained.n_explanations, 0) as n_explanations,
 from store.foreign_neurons as said
-inner join store.foreign_catalogs as catalogs on catalogs.catalog = said.catalog
+inner join store.foreign_catalogs as catalogs
+    on catalogs.catalog = said.catalog and catalogs.model_id = said.set_id
 inner join store.models as models on models.model_id = said.set_id
 left join matched
     on

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from neurothek.catalog.exchange.foreign.files import Strange
+from neurothek.catalog.exchange.foreign.stranger import Strange
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import duckdb
 
-from neurothek.catalog.exchange.foreign.files import Strange
-from neurothek.catalog.exchange.foreign.records import About, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.forms import About, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.stranger import Strange
 from neurothek.catalog.store.connections import beside, literal_path
 from neurothek.catalog.tables.foreign import ALL_POSITIONS
 
@@ -26,9 +26,10 @@ _METHOD = (
 )
 
 
-def about(folder: Strange) -> About:
+def _about(folder: Strange) -> About:
     """What is said of the data where they are published; the model is that of the dataset's name."""
     name = folder.root.name
+    _files(folder)
     return About(
         their_model=name.removesuffix(_NAME) if name.endswith(_NAME) and name != _NAME else None,
         method=_METHOD,
@@ -37,15 +38,20 @@ def about(folder: Strange) -> About:
     )
 
 
-def records(folder: Strange, about: About) -> Iterator[ForeignNeuron]:
+def _records(folder: Strange, about: About) -> Iterator[ForeignNeuron]:
     """Every row of every file, in their order."""
+    names = _files(folder)
+    with beside(folder.root, {"memory_limit": _MEMORY, "threads": "1"}) as connection:
+        for name in names:
+            yield from _rows(folder, connection, name)
+
+
+def _files(folder: Strange) -> list[str]:
     within = ["data"] if folder.has("data") else []
     names = [name for name in folder.names(*within, folders=False) if name.endswith(".parquet")]
     if not names:
         raise folder.invalid("", "it has no Parquet files, neither itself nor in a folder data")
-    with beside(folder.root, {"memory_limit": _MEMORY, "threads": "1"}) as connection:
-        for name in names:
-            yield from _rows(folder, connection, "/".join([*within, name]))
+    return ["/".join([*within, name]) for name in names]
 
 
 def _rows(folder: Strange, connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[ForeignNeuron]:
@@ -81,7 +87,9 @@ def _selected(columns: dict[str, str]) -> str:
 
 
 def _neuron(folder: Strange, where: str, row: tuple[object, ...]) -> ForeignNeuron:
-    layer, neuron = (folder.index(where, {name: value}, name) for name, value in zip(("layer", "neuron"), row, strict=False))
+    layer, neuron = (
+        folder.index(where, {name: value}, name) for name, value in zip(("layer", "neuron"), row, strict=False)
+    )
     values = [folder.number(where, {"value": value}, "value") for value in row[2:]]
     shares, largest = values[: len(_CASES)], [one for one in values[len(_CASES) :] if one is not None]
     is_open = [share for case, share in zip(_CASES, shares, strict=True) if case in _OPEN]
@@ -89,4 +97,4 @@ def _neuron(folder: Strange, where: str, row: tuple[object, ...]) -> ForeignNeur
     return ForeignNeuron(where, layer, neuron, frequency, max(largest, key=abs, default=None))
 
 
-GLUSCOPE = Form(about, records)
+GLUSCOPE = Form(_about, _records)

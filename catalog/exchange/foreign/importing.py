@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from random import Random
 
@@ -12,11 +11,11 @@ import polars as pl
 
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.arguments import expanded
-from neurothek.catalog.exchange.foreign.files import Strange, shown
+from neurothek.catalog.exchange.foreign.forms import About, ForeignExplanation, ForeignNeuron, Form
 from neurothek.catalog.exchange.foreign.gluscope import GLUSCOPE
 from neurothek.catalog.exchange.foreign.neuronpedia import NEURONPEDIA
 from neurothek.catalog.exchange.foreign.openai import OPENAI
-from neurothek.catalog.exchange.foreign.records import About, ForeignExplanation, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.stranger import Strange, in_short
 from neurothek.catalog.problems import NotFound, Unavailable, Unsupported
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.spelling import one_line
@@ -28,11 +27,11 @@ from neurothek.catalog.tables.foreign import (
     FOREIGN_NEURONS,
     MOST_EXPLANATIONS,
     REFUSED,
-    Kind,
+    ForeignKind,
 )
 from neurothek.catalog.tables.table import Table
 
-_FORMS: Mapping[Kind, Form] = {"neuronpedia": NEURONPEDIA, "gluscope": GLUSCOPE, "openai": OPENAI}
+_FORMS: Mapping[ForeignKind, Form] = {"neuronpedia": NEURONPEDIA, "gluscope": GLUSCOPE, "openai": OPENAI}
 _DIGITS = 12
 """Of the fingerprint that a catalog is called by."""
 
@@ -80,7 +79,7 @@ class _Model:
 
 
 def import_catalog(
-    warehouse: Warehouse, place: Path, kind: Kind, *, model: str | None = None, progress: Progress | None = None
+    warehouse: Warehouse, place: Path, kind: ForeignKind, *, model: str | None = None, progress: Progress | None = None
 ) -> ImportedCatalog:
     """Read a folder of somebody else's, and write what it says of a model's neurons; the same folder is taken once.
 
@@ -101,7 +100,7 @@ def import_catalog(
     _require_shape(folder, about, chosen)
     collected = _Collected(folder, chosen, tokens)
     progress = progress or Silent()
-    progress.start(f"reading {kind}", None)
+    progress.start(f"reading {kind}", chosen.n_layers * chosen.d_ffn)
     for record in form.records(folder, about):
         if collected.take(record):
             progress.advance()
@@ -109,11 +108,11 @@ def import_catalog(
     if not collected.n_neurons:
         raise folder.invalid("", "there is no neuron in it")
     collected.complete()
-    catalog = f"{kind}-{sha256(f'{folder.sha256} {chosen.weights_sha256}'.encode()).hexdigest()[:_DIGITS]}"
+    catalog = f"{kind}-{folder.sha256[:_DIGITS]}"
     row = _catalog_row(catalog, folder, about, chosen, collected.n_neurons)
-    frames = {FOREIGN_CATALOGS: row} | collected.frames(catalog)
-    for table, frame in frames.items():
-        table.check(frame)
+    frames = {FOREIGN_CATALOGS.name: row} | collected.frames(catalog)
+    for table in FOREIGN:
+        table.check(frames[table.name])
     is_new = _write(warehouse, catalog, chosen, frames)
     return ImportedCatalog(
         catalog,
@@ -121,17 +120,20 @@ def import_catalog(
         chosen.name,
         about.their_model,
         collected.n_neurons,
-        frames[FOREIGN_EXPLANATIONS].height,
+        frames[FOREIGN_EXPLANATIONS.name].height,
         tokens.n_asked,
         tokens.n_matched,
         is_new,
     )
 
 
-def _form_of(kind: Kind) -> Form:
+def _form_of(kind: ForeignKind) -> Form:
     if kind in REFUSED:
         raise Unsupported(
-            f"catalogs of {kind} are not read: {REFUSED[kind]}", f"read one of {', '.join(_FORMS)}", what="kind", name=kind
+            f"catalogs of {kind} are not read: {REFUSED[kind]}",
+            f"read one of {', '.join(_FORMS)}",
+            what="kind",
+            name=kind,
         )
     return _FORMS[kind]
 
@@ -162,7 +164,11 @@ def _model(connection: duckdb.DuckDBPyConnection, folder: Strange, about: About,
     alike = [one for one in models.values() if theirs is not None and one.name.casefold() == theirs.casefold()]
     if len(alike) == 1:
         return alike[0]
-    of = f"is of {shown(theirs)}, and the warehouse has no model of that name" if theirs else "does not name its model"
+    of = (
+        f"is of {in_short(theirs)}, and the warehouse has no model of that name"
+        if theirs
+        else "does not name its model"
+    )
     measure = command_line("ingest", "MODEL")
     raise NotFound(
         f"the catalog in {folder.root} {of}",
@@ -175,7 +181,10 @@ def _model(connection: duckdb.DuckDBPyConnection, folder: Strange, about: About,
 
 
 def _require_shape(folder: Strange, about: About, model: _Model) -> None:
-    for ours, theirs, what in ((model.n_layers, about.n_layers, "layers"), (model.d_ffn, about.width, "neurons a layer")):
+    for ours, theirs, what in (
+        (model.n_layers, about.n_layers, "layers"),
+        (model.d_ffn, about.width, "neurons a layer"),
+    ):
         if theirs is not None and theirs != ours:
             raise folder.invalid("", f"its model has {theirs:,} {what}, and {model.name} has {ours:,}")
 
@@ -200,10 +209,14 @@ class _Tokens:
         return _Tokens(by_text, by_piece)
 
     def ids(self, texts: tuple[str, ...]) -> list[int | None]:
-        ids = [self.by_text[text] if text in self.by_text else self.by_piece.get(text) for text in texts]
+        ids = [self._id(text) for text in texts]
         self.n_asked += len(ids)
         self.n_matched += sum(one is not None for one in ids)
         return ids
+
+    def _id(self, text: str) -> int | None:
+        """The only token of that text, or else, where there is none, the only one that the tokenizer writes so."""
+        return self.by_text[text] if text in self.by_text else self.by_piece.get(text)
 
 
 @dataclass
@@ -239,8 +252,8 @@ class _Collected:
             raise self.folder.invalid(
                 record.where, f"has more than {MOST_EXPLANATIONS} explanations of L{record.layer}N{record.neuron}"
             )
-        said = (record.explainer, record.method, record.score, record.score_name, record.text)
-        self._add(FOREIGN_EXPLANATIONS, (self.model.model_id, record.layer, record.neuron, number, *said))
+        words = (record.explainer, record.method, record.score, record.score_name, record.text)
+        self._add(FOREIGN_EXPLANATIONS, (self.model.model_id, record.layer, record.neuron, number, *words))
         return False
 
     def complete(self) -> None:
@@ -250,7 +263,7 @@ class _Collected:
                 layer, neuron = divmod(place, self.model.d_ffn)
                 self.take(ForeignNeuron("", layer, neuron))
 
-    def frames(self, catalog: str) -> dict[Table, pl.DataFrame]:
+    def frames(self, catalog: str) -> dict[str, pl.DataFrame]:
         """Rows of neurons and explanations, by layer and neuron."""
         frames = {}
         for table in (FOREIGN_NEURONS, FOREIGN_EXPLANATIONS):
@@ -258,7 +271,7 @@ class _Collected:
             columns = _without_catalog(table)
             rows = pl.concat([pl.DataFrame(schema=columns), *self.chunks[table.name]])
             named = rows.select(pl.lit(catalog).alias("catalog"), pl.all())
-            frames[table] = named.sort(table.key[1:])
+            frames[table.name] = named.sort("layer", "neuron", maintain_order=True)
         return frames
 
     def _place(self, record: ForeignNeuron | ForeignExplanation) -> int:
@@ -302,9 +315,9 @@ class _Collected:
 
 
 def shuffled(layer: int, width: int) -> list[int]:
-    """For each neuron of a layer another one: all stand in one circle, which a generator seeded with the layer orders."""
+    """For each neuron of a layer another one: all stand in one circle, whose order the number of the layer seeds."""
     circle = list(range(width))
-    Random(layer).shuffle(circle)
+    Random(layer).shuffle(circle)  # noqa: S311 - a control, no secret
     others = [0] * width
     for place, neuron in enumerate(circle):
         others[neuron] = circle[(place + 1) % width]
@@ -334,21 +347,24 @@ def _catalog_row(catalog: str, folder: Strange, about: About, model: _Model, n_n
     return pl.DataFrame([row], schema=FOREIGN_CATALOGS.schema)
 
 
-def _write(warehouse: Warehouse, catalog: str, model: _Model, frames: Mapping[Table, pl.DataFrame]) -> bool:
+def _write(warehouse: Warehouse, catalog: str, model: _Model, frames: Mapping[str, pl.DataFrame]) -> bool:
     """All of it or nothing; whether it was not there yet."""
     with warehouse.transaction() as connection:
         query = "select 1 from store.models where model_id = ? and name = ? and weights_sha256 = ?"
         if first_row(connection, query, [model.model_id, model.name, model.weights_sha256]) is None:
             raise NotFound(
-                f"the model {model.name} went away while the catalog was read", "repeat the command", what="model",
+                f"the model {model.name} went away while the catalog was read",
+                "repeat the command",
+                what="model",
                 name=model.name,
             )
-        if first_row(connection, "select 1 from store.foreign_catalogs where catalog = ?", [catalog]):
+        query = "select 1 from store.foreign_catalogs where model_id = ? and catalog = ?"
+        if first_row(connection, query, [model.model_id, catalog]):
             return False
-        for table, frame in frames.items():
+        for name, frame in frames.items():
             connection.register("handed_over", frame.to_arrow())
             try:
-                connection.execute(f"insert into store.{table.name} by name select * from handed_over")
+                connection.execute(f"insert into store.{name} by name select * from handed_over")
             finally:
                 connection.unregister("handed_over")
     return True

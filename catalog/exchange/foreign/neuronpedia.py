@@ -1,16 +1,16 @@
 """Exports of Neuronpedia: a folder of a model with one folder per source, or the folder of one source.
 
 Layout and fields as in its documentation (docs.neuronpedia.org/api-and-data/exports) and its exporter: `features/` and
-`explanations*/` with `batch-N.jsonl` or `batch-N.jsonl.gz`, beside `model.jsonl`, `source.jsonl` and others. A source is
-of the neurons of a feed-forward layer where its name is the layer's number and nothing else.
+`explanations*/` with `batch-N.jsonl` or `batch-N.jsonl.gz`, beside `model.jsonl`, `source.jsonl` and others. The source
+of the neurons of a feed-forward layer is called by the layer's number alone.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neurothek.catalog.exchange.foreign.files import MOST_LONG, Record, Strange, shown
-from neurothek.catalog.exchange.foreign.records import About, ForeignExplanation, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.forms import About, ForeignExplanation, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.stranger import MOST_LONG, Record, Strange, in_short
 
 _LAYER = re.compile(r"\d{1,5}", re.ASCII)
 _BATCH = re.compile(r"batch-\d{1,7}\.jsonl(\.gz)?", re.ASCII)
@@ -36,17 +36,18 @@ class _Source:
         return tuple(name for name in self.folders if _EXPLANATIONS.fullmatch(name))
 
 
-def about(folder: Strange) -> About:
+def _about(folder: Strange) -> About:
     """What the first source says of the model and the release."""
     first = _sources(folder)[0]
-    said = {name: _said(folder, first, name) for name in ("model", "source", "sourceset", "release")}
-    model, source, release = said["model"], said["source"], said["release"]
+    declared = {name: _declared(folder, first, name) for name in ("model", "source", "sourceset", "release")}
+    model, source, release = declared["model"], declared["source"], declared["release"]
     prompts, length = (folder.count("source.jsonl", source, name) for name in ("num_prompts", "num_tokens_in_prompt"))
     dataset = folder.text("source.jsonl", source, "dataset")
     measured = f" Measured on {dataset}." if dataset else ""
     return About(
         their_model=folder.text("model.jsonl", model, "id") or _first_model(folder, first),
-        version=folder.text("release.jsonl", release, "name") or folder.text("sourceset.jsonl", said["sourceset"], "name"),
+        version=folder.text("release.jsonl", release, "name")
+        or folder.text("sourceset.jsonl", declared["sourceset"], "name"),
         method=_SILENT + measured,
         n_tokens=prompts * length if prompts and length else None,
         n_layers=folder.count("model.jsonl", model, "layers"),
@@ -54,7 +55,7 @@ def about(folder: Strange) -> About:
     )
 
 
-def records(folder: Strange, about: About) -> Iterator[ForeignNeuron | ForeignExplanation]:
+def _records(folder: Strange, about: About) -> Iterator[ForeignNeuron | ForeignExplanation]:
     """Every feature and every explanation of all sources, layer by layer."""
     for source in _sources(folder):
         for where, record in _lines(folder, source, [_FEATURES] if _FEATURES in source.folders else []):
@@ -86,7 +87,7 @@ def _sources(folder: Strange) -> list[_Source]:
     sources = [_Source((name,), tuple(folder.names(name, folders=True))) for name in layers]
     sources = [one for one in sources if _FEATURES in one.folders or one.explanations]
     if not sources:
-        others = f" (it has {', '.join(map(shown, names[:3]))})" if names else ""
+        others = f" (it has {', '.join(map(in_short, names[:3]))})" if names else ""
         raise folder.invalid(
             "", f"it has neither a folder {_FEATURES} nor folders of layers with one, such as 6/{_FEATURES}{others}"
         )
@@ -102,7 +103,7 @@ def _lines(folder: Strange, source: _Source, within: list[str] | tuple[str, ...]
                 yield from folder.records(*source.parts, name, batch)
 
 
-def _said(folder: Strange, source: _Source, name: str) -> Record:
+def _declared(folder: Strange, source: _Source, name: str) -> Record:
     file = f"{name}.jsonl"
     return folder.record(*source.parts, file) if folder.has(*source.parts, file) else {}
 
@@ -119,13 +120,15 @@ def _first_model(folder: Strange, source: _Source) -> str | None:
 def _address(folder: Strange, where: str, record: Record, about: About) -> tuple[int, int]:
     model = folder.text(where, record, "modelId")
     if model is not None and about.their_model is not None and model != about.their_model:
-        raise folder.invalid(where, f"is of the model {shown(model)}, and the catalog of {shown(about.their_model)}")
+        raise folder.invalid(
+            where, f"is of the model {in_short(model)}, and the catalog of {in_short(about.their_model)}"
+        )
     source = record.get("layer")
     if isinstance(source, str) and not _LAYER.fullmatch(source):
         raise folder.invalid(
-            where, f"is of the source {shown(source)}: the neurons of a feed-forward layer have its number alone"
+            where, f"is of the source {in_short(source)}: the neurons of a feed-forward layer have its number alone"
         )
     return folder.index(where, record, "layer"), folder.index(where, record, "index")
 
 
-NEURONPEDIA = Form(about, records)
+NEURONPEDIA = Form(_about, _records)

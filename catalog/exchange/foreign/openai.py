@@ -8,8 +8,8 @@ Layout and fields as in the README and the dataclasses of openai/automated-inter
 import re
 from collections.abc import Iterator
 
-from neurothek.catalog.exchange.foreign.files import MOST_LONG, Record, Strange
-from neurothek.catalog.exchange.foreign.records import About, ForeignExplanation, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.forms import About, ForeignExplanation, ForeignNeuron, Form
+from neurothek.catalog.exchange.foreign.stranger import MOST_LONG, Record, Strange
 from neurothek.catalog.tables.foreign import MOST_EXPLANATIONS
 
 _EXPLANATIONS = ("explanations",)
@@ -19,13 +19,13 @@ _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _SCORE = "ev_correlation_score"
 _MOST_RECORDS = 1_000
 _METHOD = (
-    "Explanations by a language model, scored by how far activations that another one simulates from them correlate with"
-    " the true ones; tokens by c_proj times the gain of the last norm times the embedding; the largest activation of the"
-    " published excerpts. How often a neuron is active is not among the data."
+    "Explanations by a language model, scored by how far activations that another one simulates from them correlate"
+    " with the true ones; tokens by c_proj times the gain of the last norm times the embedding; the largest activation"
+    " of the published excerpts. How often a neuron is active is not among the data."
 )
 
 
-def about(folder: Strange) -> About:
+def _about(folder: Strange) -> About:
     """What is said of the data where they are published."""
     names = folder.names(folders=True)
     if not {_EXPLANATIONS[0], _ACTIVATIONS[0], _TOKENS[0]} & set(names):
@@ -33,16 +33,16 @@ def about(folder: Strange) -> About:
     return About(method=_METHOD)
 
 
-def records(folder: Strange, about: About) -> Iterator[ForeignNeuron | ForeignExplanation]:
+def _records(folder: Strange, about: About) -> Iterator[ForeignNeuron | ForeignExplanation]:
     """Every neuron of which there is a file, layer by layer, with its explanations."""
     trees = [tree for tree in (_EXPLANATIONS, _ACTIVATIONS, _TOKENS) if folder.has(*tree)]
     layers = {name for tree in trees for name in folder.names(*tree, folders=True) if _NUMBER.fullmatch(name)}
     for layer in sorted(layers, key=int):
-        files = {
-            tree: dict(_files(folder, (*tree, layer))) if folder.has(*tree, layer) else {} for tree in trees
-        }
-        for neuron in sorted({one for found in files.values() for one in found}):
-            yield from _neuron(folder, int(layer), neuron, {tree: found.get(neuron) for tree, found in files.items()})
+        files = {tree: dict(_files(folder, (*tree, layer))) if folder.has(*tree, layer) else {} for tree in trees}
+        for neuron in sorted({one for numbered in files.values() for one in numbered}):
+            yield from _neuron(
+                folder, int(layer), neuron, {tree: numbered.get(neuron) for tree, numbered in files.items()}
+            )
 
 
 def _files(folder: Strange, parts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -55,22 +55,22 @@ def _files(folder: Strange, parts: tuple[str, ...]) -> Iterator[tuple[int, tuple
 def _neuron(
     folder: Strange, layer: int, neuron: int, files: dict[tuple[str, ...], tuple[str, ...] | None]
 ) -> Iterator[ForeignNeuron | ForeignExplanation]:
-    told: dict[tuple[str, ...], tuple[str, Record]] = {
+    contents: dict[tuple[str, ...], tuple[str, Record]] = {
         tree: ("/".join(parts), folder.record(*parts)) for tree, parts in files.items() if parts is not None
     }
     for tree in (_EXPLANATIONS, _ACTIVATIONS):
-        if tree in told:
-            _require_own(folder, *told[tree], layer, neuron)
-    where, tokens = told.get(_TOKENS, ("", {}))
+        if tree in contents:
+            _require_own(folder, *contents[tree], layer, neuron)
+    where, tokens = contents.get(_TOKENS, ("", {}))
     promoted, suppressed = (
         folder.tokens(where, folder.part(where, tokens, name), "tokens") if tokens else ()
         for name in ("output_positive", "output_negative")
     )
-    place = next(iter(told.values()))[0]
-    largest = _largest(folder, *told[_ACTIVATIONS]) if _ACTIVATIONS in told else None
+    place = next(iter(contents.values()))[0]
+    largest = _largest(folder, *contents[_ACTIVATIONS]) if _ACTIVATIONS in contents else None
     yield ForeignNeuron(place, layer, neuron, None, largest, promoted, suppressed)
-    if _EXPLANATIONS in told:
-        yield from _explanations(folder, *told[_EXPLANATIONS], layer, neuron)
+    if _EXPLANATIONS in contents:
+        yield from _explanations(folder, *contents[_EXPLANATIONS], layer, neuron)
 
 
 def _require_own(folder: Strange, where: str, record: Record, layer: int, neuron: int) -> None:
@@ -91,9 +91,7 @@ def _largest(folder: Strange, where: str, record: Record) -> float | None:
     return max((one for one in most if one is not None), default=None)
 
 
-def _explanations(
-    folder: Strange, where: str, record: Record, layer: int, neuron: int
-) -> Iterator[ForeignExplanation]:
+def _explanations(folder: Strange, where: str, record: Record, layer: int, neuron: int) -> Iterator[ForeignExplanation]:
     for scored in folder.parts(where, record, "scored_explanations", MOST_EXPLANATIONS):
         text = folder.text(where, scored, "explanation", MOST_LONG)
         if text is not None:
@@ -102,4 +100,4 @@ def _explanations(
             yield ForeignExplanation(where, layer, neuron, text, score=score, score_name=name)
 
 
-OPENAI = Form(about, records)
+OPENAI = Form(_about, _records)

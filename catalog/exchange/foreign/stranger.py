@@ -30,7 +30,7 @@ MOST_NAMES = 1_000_000
 MOST_SMALL, MOST_LONG = 500, 20_000
 """Characters of a name or a token, and of an explanation."""
 
-_SHOWN = 60
+_SHORT = 60
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 
 Record = dict[str, Any]
@@ -66,19 +66,19 @@ class Strange:
     def names(self, *parts: str, folders: bool) -> list[str]:
         """Names of the plain files of a folder below the root, or of its folders, in the order of their numbers."""
         where = "/".join(parts)
-        found = []
+        names = []
         try:
             with os.scandir(self.root.joinpath(*parts)) as entries:
                 for entry in entries:
                     if entry.is_symlink():
                         raise self.invalid(f"{where}/{entry.name}".lstrip("/"), "is a link")
                     if entry.is_dir(follow_symlinks=False) == folders:
-                        found.append(entry.name)
-                    if len(found) > MOST_NAMES:
+                        names.append(entry.name)
+                    if len(names) > MOST_NAMES:
                         raise self.invalid(where, f"has more than {MOST_NAMES:,} entries")
         except OSError as error:
             raise self.invalid(where, f"cannot be read ({error.strerror or type(error).__name__})") from error
-        return sorted(found, key=_by_number)
+        return sorted(names, key=_by_number)
 
     def records(self, *parts: str) -> Iterator[tuple[str, Record]]:
         """Every line of a file of JSON lines, compressed or not, with where it stands; blank ones are left out."""
@@ -177,7 +177,7 @@ class Strange:
         value = record.get(name)
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31 else value
         if not isinstance(text, str) or not _DIGITS.fullmatch(text):
-            raise self.invalid(where, f"has {shown(value)} as {name}, which is no index")
+            raise self.invalid(where, f"has {in_short(value)} as {name}, which is no index")
         return int(text)
 
     def number(self, where: str, record: Record, name: str) -> float | None:
@@ -186,7 +186,7 @@ class Strange:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.invalid(where, f"has {shown(value)} as {name}, which is no number")
+            raise self.invalid(where, f"has {in_short(value)} as {name}, which is no number")
         try:
             number = float(value)
         except OverflowError as error:
@@ -204,7 +204,7 @@ class Strange:
         if value is None:
             return None
         if not isinstance(value, str) or not is_text(value):
-            raise self.invalid(where, f"has {shown(value)} as {name}, which is no text")
+            raise self.invalid(where, f"has {in_short(value)} as {name}, which is no text")
         if len(value) > most:
             raise self.invalid(where, f"has more than {most:,} characters in {name}")
         return value if value.strip() else None
@@ -223,12 +223,12 @@ class Strange:
         return tuple(value)
 
 
-def shown(value: object) -> str:
+def in_short(value: object) -> str:
     """A stranger's value in a sentence: short, and on one line."""
     if isinstance(value, int) and abs(value) >= 2**63:
         return "a number of many digits"
-    text = repr(value[:_SHOWN] if isinstance(value, str) else value)
-    return one_line(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+    text = repr(value[:_SHORT] if isinstance(value, str) else value)
+    return one_line(text if len(text) <= _SHORT else f"{text[:_SHORT]}...")
 
 
 def _by_number(name: str) -> tuple[str, int, str]:

@@ -3,10 +3,10 @@ select 'catalog ' || catalogs.catalog as place
 from store.foreign_catalogs as catalogs
 left join store.models as models on models.model_id = catalogs.model_id
 left join (
-    select catalog, count(*) as n
+    select set_id, catalog, count(*) as n
     from store.foreign_neurons
-    group by catalog
-) as counted on counted.catalog = catalogs.catalog
+    group by set_id, catalog
+) as counted on counted.set_id = catalogs.model_id and counted.catalog = catalogs.catalog
 where
     models.model_id is null
     or catalogs.kind not in ('neuronpedia', 'gluscope', 'openai')

@@ -39,6 +39,7 @@ from neurothek.dashboards.widgets.shelf import show_keeping
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
+from neurothek.queries.neuron.foreign import FOREIGN_REMARK, NEURON_FOREIGN, foreign_table
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
@@ -114,6 +115,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     show_similar(page, _comparable(neuron.of))
     _concepts(page)
     _explanations(page)
+    _foreign(page)
     if page.corpus is not None:
         _pushed(page)
         _changed(page, neuron)
@@ -263,6 +265,17 @@ def _explanations(page: NeuronPage) -> None:
     st.caption(SCORES_OF_WORDS)
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     show_source(Data("explanations", filled(NEURON_EXPLANATIONS.strip(), parameters), page.explanations))
+
+
+def _foreign(page: NeuronPage) -> None:
+    """Other people's words and numbers, labelled as theirs."""
+    if page.foreign.is_empty():
+        return
+    st.header("In other people's catalogs", anchor=False)
+    tables.show_table(tables.readable_columns(foreign_table(page.foreign)), key="foreign")
+    st.caption(f"{FOREIGN_REMARK[:1].upper()}{FOREIGN_REMARK[1:]}.")
+    parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
+    show_source(Data("foreign", filled(NEURON_FOREIGN.strip(), parameters), page.foreign))
 
 
 def _pushed(page: NeuronPage) -> None:

@@ -12,6 +12,7 @@ from neurothek.catalog.exchange.exports import store_tables
 from neurothek.catalog.exchange.merging import _OWNED, merge
 from neurothek.catalog.problems import Conflict, Damaged, Invalid, Unavailable, Unreadable
 from neurothek.catalog.store.warehouse import Warehouse
+from neurothek.catalog.tables.foreign import FOREIGN
 from neurothek.catalog.tables.registry import FACTS, OWNERS, WRITTEN_BY_PEOPLE
 from neurothek.catalog.upkeep import checks
 from neurothek.catalog.upkeep.changes import pin, remove, rename
@@ -282,7 +283,8 @@ def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Ware
 def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
     owned = {table for tables in _OWNED.values() for table in tables}
     with ours.reader() as connection:
-        taken = owned | {table.name for table in FACTS} | {"runs"} | {table.name for table in WRITTEN_BY_PEOPLE}
+        others = {table.name for table in (*FACTS, *WRITTEN_BY_PEOPLE, *FOREIGN)}
+        taken = owned | others | {"runs"}
         assert set(store_tables(connection)) == taken | REBUILT
 
 

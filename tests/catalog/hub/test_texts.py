@@ -25,6 +25,7 @@ PLANTED = {
     "contrast_prompts": ("prompt",),
     "plausibility_judgements": ("text",),
     "explanations": ("text",),
+    "foreign_explanations": ("text", "explainer"),
     "continuations": ("prompt", "continuation"),
 }
 
@@ -49,6 +50,8 @@ HARMLESS = frozenset(
         # Fingerprints, and settings of runs.
         *("sha256", "text_sha256", "weights_sha256", "run_key", "revision", "settings", "versions", "parameters"),
         *("tokenizer_identity", "prompt_sha256", "corpus_sha256", "annotation_id", "judgement_id", "explanation_id"),
+        # Of other people's catalogs: what they are called, and what is said of how they were made.
+        *("catalog", "their_model", "version", "active_when", "promoted_token_ids", "suppressed_token_ids"),
         *("recipe", "source", "asked", "prompts_a", "prompts_b", "address"),
         # Tokens of the vocabulary, one by one, or a list that weights or single activations order.
         *("piece", "text", "word", "top_tokens", "bottom_tokens", "detected_tokens", "trigger_tokens", "read_tokens"),
@@ -81,6 +84,8 @@ def marked(local: Neurothek, tmp_path_factory: pytest.TempPathFactory) -> Neurot
     with duckdb.connect(str(path)) as connection:
         for table, columns in PLANTED.items():
             plant(connection, table, columns)
+        plant(connection, "foreign_neurons", ())
+        connection.execute("update store.foreign_neurons set promoted = ?, suppressed = ?", [[MARKER]] * 2)
         for table in ("sequences", "examples", "shortcut_sentences"):
             connection.execute(f"update store.{table} set tokens = ?", [list(IDS_IN_A_ROW) * 3])
         connection.execute("update store.triggers set token_ids = ? where n > 1", [list(IDS_IN_A_ROW)])
@@ -103,7 +108,14 @@ def plant(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[s
         connection.execute(f"update store.{table} set {column} = ?", [f"a {MARKER} in it"])
 
 
-_ANY = {"VARCHAR": "'x'", "TIMESTAMP": "'2026-01-01'", "BOOLEAN": "true", "INTEGER[]": "[1]", "FLOAT[]": "[1]"}
+_ANY = {
+    "VARCHAR": "'x'",
+    "TIMESTAMP": "'2026-01-01'",
+    "BOOLEAN": "true",
+    "INTEGER[]": "[1]",
+    "FLOAT[]": "[1]",
+    "VARCHAR[]": "[]",
+}
 
 
 def everything(folder: Path) -> Iterator[tuple[str, object]]:
@@ -142,5 +154,11 @@ def test_the_marker_is_found_with_texts(marked: Neurothek, tmp_path: Path) -> No
     marked.publish(to=tmp_path / "whole", with_texts=True)
     found = leaks(tmp_path / "whole")
     planted = {f"{table}.{column}" for table, columns in PLANTED.items() for column in columns}
-    assert {"sequences.tokens", "examples.tokens", "shortcut_sentences.tokens", *planted} <= found
+    assert {
+        "sequences.tokens",
+        "examples.tokens",
+        "shortcut_sentences.tokens",
+        "foreign_neurons.promoted",
+        *planted,
+    } <= found
     assert not {"models.source", "corpora.recipe", "runs.parameters"} & found

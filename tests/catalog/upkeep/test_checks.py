@@ -22,6 +22,7 @@ from neurothek.queries.annotate.lists import draw_lists
 from neurothek.queries.views import install
 from tests.support import ingests
 from tests.support.chat_server import chat_server
+from tests.support.foreign import explanation, measured_features, write_neuronpedia
 from tests.support.models import Kind, build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
@@ -39,6 +40,7 @@ DAMAGE = {
     "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
     "contrasts are possible": "update store.contrasts set positions = 'first'",
     "explanations are of neurons": "update store.explanations set neuron = 99999 where rowid = 0",
+    "foreign catalogs are possible": "update store.foreign_neurons set neuron = 99999 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
     "tables are no prose": """update store.corpora set recipe = replace(recipe, '.txt"', '.csv"')""",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
@@ -260,6 +262,27 @@ MORE_DAMAGE = {
         "update store.contrast_neurons set p = 1, q = 1.1 where layer = 0 and neuron = 0",
         "update store.contrast_neurons set z = -z where layer = 0 and neuron = 0",
     ),
+    "foreign catalogs are possible": (
+        "update store.foreign_catalogs set model_id = 99",
+        "update store.foreign_catalogs set kind = 'neuroscope'",
+        "update store.foreign_catalogs set positions = 'some'",
+        "update store.foreign_catalogs set n_tokens = 0",
+        "update store.foreign_catalogs set n_neurons = n_neurons + 1",
+        "delete from store.foreign_catalogs",
+        "delete from store.foreign_neurons where rowid = 0",
+        "update store.foreign_neurons set set_id = 1 - set_id",
+        "update store.foreign_neurons set layer = -1 where rowid = 0",
+        "update store.foreign_neurons set frequency = 1.5 where rowid = 0",
+        "update store.foreign_neurons set other_neuron = neuron where rowid = 0",
+        "update store.foreign_neurons set other_neuron = null where rowid = 0",
+        "update store.foreign_neurons set other_neuron = 99999 where rowid = 0",
+        "update store.foreign_neurons set promoted = ['a', 'b', 'c'] where rowid = 0",
+        "update store.foreign_neurons set suppressed_token_ids = [99999], suppressed = ['a'] where rowid = 0",
+        "update store.foreign_explanations set neuron = neuron + 1 where rowid = 0",
+        "update store.foreign_explanations set number = 0",
+        "update store.foreign_explanations set text = ' '",
+        "update store.foreign_explanations set score = 0.5, score_name = null",
+    ),
     "explanations are of neurons": (
         "update store.explanations set model_id = 99",
         "update store.explanations set layer = -1",
@@ -446,6 +469,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **texts))
     door.run_intervention(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, one_by_one=True))
     door.contrast("tiny", ["the school", "the river", "one two"], ["a house", "three", "old words"], keep="two sets")
+    features = [line for line in measured_features(door, "tiny") if int(line["index"]) % 2 == 0]
+    words = [explanation("tiny", 0, 0, "names of months")]
+    door.import_foreign(write_neuronpedia(folder / "v1", "tiny", features, words), "neuronpedia")
     with chat_server() as chat:
         door.explain_neurons(
             door.plan_explanations("tiny", endpoint=chat.url, model_name="stub", where="layer = 0 and neuron < 5")

@@ -13,7 +13,7 @@ WHAT_A_ROW_IS_OF = {
     *("model", "other_model", "corpus_id", "layer", "neuron", "unit", "rank", "token_id", "tokenizer_id", "run_id"),
     *("annotation_id", "clustering_id", "cluster_id", "control_id", "number", "shown_token_ids", "bin", "n_tokens"),
     *("position", "state", "source_state", "target_state", "parameter", "metric", "other_annotator"),
-    *("intervention", "contrast", "position_from", "set_number", "prompt_number", "sentence_id"),
+    *("intervention", "contrast", "catalog", "position_from", "set_number", "prompt_number", "sentence_id"),
 }
 """Columns of keys that name things of one kind; every other column of a key tells kinds of rows apart."""
 
