@@ -68,7 +68,11 @@ def theirs(*command: str, statement: str | None = None) -> Callable[[], None]:
 
 def their_catalog(model: str) -> Callable[[], None]:
     """An export of Neuronpedia, of one neuron."""
-    return lambda: None if write_neuronpedia(Path("theirs"), model, [feature(model, 0, 0)]) else None
+
+    def prepare() -> None:
+        write_neuronpedia(Path("theirs"), model, [feature(model, 0, 0)])
+
+    return prepare
 
 
 def their_mine_is_another() -> None:

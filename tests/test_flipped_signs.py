@@ -450,7 +450,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
     written = {"prompts": ["the school", "one two"], "score": f"words:{folder / 'words.txt'}", "continuation": 4}
     how: dict[str, Any] = {"tokens": 300, "sets": 2}
     few = "layer = 1 and neuron < 9"
-    doors = []
+    doors: list[neurothek.Neurothek] = []
     for number, first in enumerate(folders):
         warehouse = open_warehouse(folder / f"{number}.duckdb")
         asked: dict[str, Any] = {"clusters": (8, 30), "examples": 60, "baselines": False, "domains": ("prose",)}

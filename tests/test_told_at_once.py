@@ -172,7 +172,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "copy: address": (("copy", "hf://models/a/b", "new.duckdb"), "is no address of a catalog"),
     "import: folder": (("import", "./nowhere"), "there is no such folder"),
     "import: foreign folder": (
-        ("import", "./nowhere", "--from", "neuronpedia"),
+        ("import", "./nowhere", "--from", "openai"),
         "./nowhere is not there; name the folder",
     ),
     "import: foreign kind": (("import", "empty", "--from", "neuron-lens"), "catalogs of neuron-lens are not read"),

@@ -1,5 +1,6 @@
-"""What the cookbook's questions on domains, causes and words (24 to 28) must be answered."""
+"""What the cookbook's questions on domains, causes and words (24 to 29) must be answered."""
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -96,10 +97,46 @@ def _balanced(found: list[tuple[bool, bool | None]]) -> float:
     return statistics.fmean(sum(side) / len(side) for side in sides)
 
 
+def answer_29(store: Store) -> Rows:
+    rules = {row["catalog"]: row["active_when"] for row in store["foreign_catalogs"]}
+    rows = []
+    for row in store["foreign_neurons"]:
+        by_domain = store.activity.get(at(row), {}).values()
+        n_active, n = (sum(one[name] for one in by_domain) for name in ("n_active", "n_positions"))
+        if not n_active or not row["frequency"]:
+            continue
+        model, other = store.models[row["model_id"]], (*at(row)[:2], row["other_neuron"])
+        shares = [_shared(row, store.projections[neuron], model) for neuron in (at(row), other)]
+        ratio = math.log2(row["frequency"] / (n_active / n))
+        is_same_rule = rules[row["catalog"]] == model["activation_rule"]
+        said = (store.address(at(row)), row["catalog"], row["frequency"], n_active / n, ratio)
+        rows.append((*said, *shares, is_same_rule))
+    return first(rows, lambda row: (-abs(row[4]), row[0], row[1]))
+
+
+def _shared(row: Row, ours: Row, model: Row) -> float:
+    """The better share of the first ten tokens of two lists, of gated models at opposite signs as well."""
+    lists = row["promoted_token_ids"], row["suppressed_token_ids"]
+    sides = ours["top_token_ids"], ours["bottom_token_ids"]
+    turns = [sides, sides[::-1]] if model["activation_rule"].startswith("gate") else [sides]
+    n = sum(min(10, len(one), len(other)) for one, other in zip(lists, sides, strict=True))
+    return (
+        max(
+            sum(
+                len(set(one[: min(10, len(other))]) & set(other[: min(10, len(one))]))
+                for one, other in zip(lists, turn, strict=True)
+            )
+            for turn in turns
+        )
+        / n
+    )
+
+
 ANSWERS: Mapping[int, Callable[[Store], Rows]] = {
     24: answer_24,
     25: answer_25,
     26: answer_26,
     27: answer_27,
     28: answer_28,
+    29: answer_29,
 }

@@ -62,13 +62,13 @@ STATEMENTS = (
     " ('random text'), ('shuffled')) as conditions(condition) cross join (values (1, 'strongest', true, true),"
     " (2, 'lower', true, false), (3, 'inactive', false, false), (4, 'inactive', false, null)) as"
     " answers(number, part, is_true, answer)",
-    "insert into store.foreign_catalogs select model_id, 'neuronpedia-1', 'neuronpedia', name, '/v1', 'r', 'how', 9, 'm != 0',"
-    " 'all', n_neurons, 'x', timestamp '2026-01-01 00:00:00' from store.models",
-    "insert into store.foreign_neurons select 'neuronpedia-1', set_id, layer, neuron, neuron / 64, neuron / 8, ['a', 'b'],"
-    " [top_token_ids[1], null], ['c'], bottom_token_ids[1:1], (neuron + 1) % d_ffn"
+    "insert into store.foreign_catalogs select model_id, 'neuronpedia-1', 'neuronpedia', name, '/v1', 'r', 'how', 9,"
+    " 'm != 0', 'all', n_neurons, 'x', timestamp '2026-01-01 00:00:00' from store.models",
+    "insert into store.foreign_neurons select 'neuronpedia-1', set_id, layer, neuron, neuron / 64, neuron / 8,"
+    " ['a', 'b'], [top_token_ids[1], null], ['c'], bottom_token_ids[1:1], (neuron + 1) % d_ffn"
     " from store.projections inner join store.models on model_id = set_id",
-    "insert into store.foreign_explanations select catalog, set_id, layer, neuron, number, 'someone', 'how', number / 4,"
-    " 'score', 'names of months' from store.foreign_neurons cross join (values (1), (2)) as numbers(number)"
+    "insert into store.foreign_explanations select catalog, set_id, layer, neuron, number, 'someone', 'how',"
+    " number / 4, 'score', 'names of months' from store.foreign_neurons cross join (values (1), (2)) as numbers(number)"
     " where neuron < 2",
     "update store.neuron_facts as facts set contribution_max = contributions.contribution_max"
     " from store.contributions as contributions where contributions.set_id = facts.set_id"

@@ -60,6 +60,11 @@ def linked(folder: Path, what: str) -> None:
         (folder / "0" / "features" / "batch-0.jsonl").symlink_to(elsewhere / "0" / "features" / "batch-0.jsonl")
 
 
+def two_models_named(folder: Path) -> None:
+    features(folder)
+    write_lines(folder / "0" / "model.jsonl", [{"id": "plain"}, {"id": "b"}])
+
+
 def pipe(folder: Path) -> None:
     (folder / "0" / "features").mkdir(parents=True)
     os.mkfifo(folder / "0" / "features" / "batch-0.jsonl")
@@ -120,10 +125,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: (f / "0" / "features" / "batch-0.jsonl").mkdir(parents=True),
         "there is no neuron in it",
     ),
-    "two models": (
-        lambda f: write_lines(f / "0" / "model.jsonl", [{"id": "plain"}, {"id": "b"}]) or features(f),
-        "model.jsonl does not hold one JSON object",
-    ),
+    "two models": (two_models_named, "model.jsonl does not hold one JSON object"),
     "more layers": (
         lambda f: write_neuronpedia(f, "plain", [feature("plain", 0, 0)], shape=(12, 48)),
         "its model has 12 layers, and plain has 2",
