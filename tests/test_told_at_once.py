@@ -160,6 +160,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "pin: corpus": (("pin", "tiny-1m", "--corpus", "bultin"), "it was measured on"),
     "rename: model": (("rename", "tiny-1", "other"), "did you mean tiny-1m"),
     "remove: model": (("remove", "tiny-1", "--yes"), "did you mean tiny-1m"),
+    "remove: catalog": (("remove", "tiny-1m", "--catalog", "neuronpedia-1", "--yes"), "there is no foreign catalog"),
     "remove: job": (("remove", "tiny-1m", "--job", "activty", "--yes"), "did you mean activity?"),
     "annotate: model": (("annotate", "--sample", "tiny-1"), "nearest: tiny-1m"),
     "annotate: model of lists": (("annotate", "--plausibility", "tiny-1"), "nearest: tiny-1m"),

@@ -123,7 +123,7 @@ MOST_EXPLANATIONS = 100
 """Explanations that a foreign catalog may have of one neuron."""
 
 COMPARED_TOKENS = 10
-"""First tokens of each list that are held against ours [ours]; `most_tokens` in views."""
+"""First tokens of each list that are held against ours [ours]; `compared_tokens` in views."""
 
 REFUSED: Mapping[ForeignKind, str] = {
     "neuron-lens": "no description of its files was found: what is published of it tells what was measured, and not how"

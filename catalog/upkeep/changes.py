@@ -152,6 +152,32 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
     return deleted
 
 
+def remove_foreign(warehouse: Warehouse, model: str, catalog: str) -> dict[str, int]:
+    """Delete one catalog of other people from a model, and nothing else.
+
+    Returns:
+        Rows deleted, by table.
+    """
+    require_foreign(warehouse, model, catalog)
+    with warehouse.transaction() as connection:
+        values = [_model_id(connection, model), catalog]
+        deleted = {}
+        for table in FOREIGN:
+            query = f"delete from store.{table.name} where {table.owner} = ? and catalog = ?"
+            row = first_row(connection, query, values)
+            deleted[table.name] = int(row[0]) if row else 0
+    return deleted
+
+
+def require_foreign(warehouse: Warehouse, model: str, catalog: str) -> None:
+    """Find out whether a model has a catalog of other people."""
+    with warehouse.current_reader() as connection:
+        query = "select catalog from store.foreign_catalogs where model_id = ? order by imported_at, catalog"
+        catalogs = [one for (one,) in connection.execute(query, [_model_id(connection, model)]).fetchall()]
+    if catalog not in catalogs:
+        raise NotFound.among("foreign catalog", catalog, catalogs, where=f"of {model}")
+
+
 def take_tokenizer(
     warehouse: Warehouse,
     model: str,

@@ -377,27 +377,35 @@ def rename(base: "Neurothek", model: str, name: str) -> None:
 
 
 @validated
-def remove(base: "Neurothek", model: str, *, job: str | None = None, corpus: str | None = None) -> "Mapping[str, int]":
-    """Delete a model with its annotations, or only its rows from one job or one corpus, without asking.
+def remove(
+    base: "Neurothek", model: str, *, job: str | None = None, corpus: str | None = None, catalog: str | None = None
+) -> "Mapping[str, int]":
+    """Delete a model with its annotations, or only its rows from one job, corpus or foreign catalog, without asking.
 
     Args:
         model: name of the model.
         job: the job whose rows go; None: those of all jobs.
         corpus: the corpus on which the rows were measured; None: those on all corpora.
+        catalog: somebody else's catalog, which alone goes; None: whatever the others say.
 
     Returns:
         The number of rows deleted, by table.
 
     Raises:
-        NotFound: there is no such model, job or corpus.
-        Invalid: the job reads no text, so that it has no rows on a corpus.
+        NotFound: there is no such model, job, corpus or catalog.
+        Invalid: the job reads no text, so that it has no rows on a corpus, or a catalog is named beside them.
 
     Example:
         >>> warehouse.remove("mini-opt-0.7m", job="shortcuts")["shortcuts"] > 0
         True
     """
     from neurothek.catalog.upkeep.changes import remove as delete
+    from neurothek.catalog.upkeep.changes import remove_foreign
 
+    if catalog is not None:
+        if job is not None or corpus is not None:
+            raise Invalid("a foreign catalog is of no job and no corpus", "omit the others", option="catalog")
+        return remove_foreign(base.warehouse, model, catalog)
     return delete(base.warehouse, model, job=job, corpus=corpus)
 
 

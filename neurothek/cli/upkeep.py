@@ -144,22 +144,29 @@ def rename(warehouse: Neurothek, model: str, name: str) -> None:
 @click.argument("model")
 @click.option("--job", help="Remove only the results of this job.")
 @click.option("--corpus", help="Remove only the results on this corpus.")
+@click.option("--catalog", help="Remove only this catalog of other people, see the view foreign_catalogs.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common_options
 @pass_warehouse
-def remove(warehouse: Neurothek, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
-    """Delete MODEL and its annotations from the warehouse, or only its rows from one job or one corpus."""
+def remove(warehouse: Neurothek, /, model: str, *, yes: bool, **parts: str | None) -> None:
+    """Delete MODEL and its annotations from the warehouse, or only its rows from one job, corpus or foreign catalog."""
     from neurothek.catalog.upkeep import changes
 
-    what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
+    what = ", ".join([f"model {model}", *(f"{name} {part}" for name, part in parts.items() if part)])
+    job, corpus, catalog = (parts[name] for name in ("job", "corpus", "catalog"))
+    if catalog and (job or corpus):
+        raise click.UsageError("--catalog goes without --job and --corpus: a foreign catalog is of neither")
     if not yes:
-        changes.require_removable(warehouse.warehouse, model, job=job, corpus=corpus)
+        if catalog:
+            changes.require_foreign(warehouse.warehouse, model, catalog)
+        else:
+            changes.require_removable(warehouse.warehouse, model, job=job, corpus=corpus)
         # A job can be run again: what people wrote is gone for good.
-        n_written = 0 if job or corpus else changes.count_annotations(warehouse.warehouse, model)
+        n_written = 0 if job or corpus or catalog else changes.count_annotations(warehouse.warehouse, model)
         if n_written:
             what += f" with the {n_written:,} annotation{'s' if n_written > 1 else ''} that people wrote"
         click.confirm(escape_controls(f"Remove {what} from {warehouse.path}?"), abort=True, err=True)
-    deleted = warehouse.remove(model, job=job, corpus=corpus)
+    deleted = warehouse.remove(model, job=job, corpus=corpus, catalog=catalog)
     note(
         f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and new rows will reuse the space"
     )

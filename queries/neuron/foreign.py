@@ -1,7 +1,11 @@
 """One neuron in other people's catalogs: what they say of it in words, and how far their lists agree, beside chance."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import polars as pl
 
+from neurothek.catalog.spelling import one_line
 from neurothek.queries.ask.answer import Section
 
 NEURON_FOREIGN = """\
@@ -29,32 +33,41 @@ where agreement.model = $model and agreement.layer = $layer and agreement.neuron
 order by agreement.catalog, explanations.number
 """
 
-_TITLE = "in other people's catalogs"
-
 FOREIGN_REMARK = (
-    "their words and scores; n_shared: of the first ten tokens of their two lists, those among as many of ours; by"
-    " chance: the same with the lists of another neuron of the layer"
+    "their words and numbers; n_shared: of the first ten tokens of their two lists, those among as many of ours;"
+    " by_chance: the same with the lists of another neuron of the layer"
 )
 
 
-def foreign_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a page as people see them: a line for each explanation, what nobody says left out."""
-    shared = pl.format("{} of {}", "n_shared", "n_compared")
-    frequency = pl.col("foreign_frequency")
-    columns = {
-        "catalog": pl.col("catalog"),
-        "explanation": pl.col("foreign_explanation"),
-        "explainer": pl.col("foreign_explainer"),
-        "score": pl.col("foreign_score"),
-        "n_shared": pl.when(pl.col("n_compared") > 0).then(shared),
-        "by_chance": pl.col("n_shared_by_chance"),
-        "their_frequency": frequency,
-        "frequency": pl.when(frequency.is_not_null()).then("frequency"),
-    }
-    table = rows.select(**columns)
-    return table.select("catalog", *(name for name in table.columns[1:] if table[name].null_count() < table.height))
+def foreign_parts(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each catalog that knows the neuron: its name with what it says in words, and its numbers beside ours."""
+    for (catalog,), own in rows.group_by("catalog", maintain_order=True):
+        words = [_spoken(row) for row in own.to_dicts() if row["foreign_explanation"] is not None]
+        title = f"other people's catalog {one_line(str(catalog))}"
+        yield f"{title}: {'; '.join(words)}" if words else title, _numbers(own.head(1))
 
 
 def foreign_sections(rows: pl.DataFrame) -> list[Section]:
     """The part of a page that tells of it; none where no catalog knows the neuron."""
-    return [] if rows.is_empty() else [Section(_TITLE, foreign_table(rows), FOREIGN_REMARK)]
+    parts = list(foreign_parts(rows)) if rows.height else []
+    return [Section(*part, FOREIGN_REMARK if n == len(parts) else "") for n, part in enumerate(parts, start=1)]
+
+
+def _spoken(row: Mapping[str, Any]) -> str:
+    """An explanation in quotation marks, with who wrote it and their score."""
+    score = None if row["foreign_score"] is None else f"{one_line(row['score_name'])} {row['foreign_score']:.2f}"
+    by = [one for one in (row["foreign_explainer"] and one_line(row["foreign_explainer"]), score) if one]
+    whose = f" ({', '.join(by)})" if by else ""
+    return f"“{one_line(row['foreign_explanation'])}”{whose}"
+
+
+def _numbers(row: pl.DataFrame) -> pl.DataFrame:
+    shared = pl.format("{} of {}", "n_shared", "n_compared")
+    return row.select(
+        pl.when(pl.col("n_compared") > 0).then(shared).alias("n_shared"),
+        pl.col("n_shared_by_chance").alias("by_chance"),
+        pl.col("foreign_frequency").alias("their_frequency"),
+        "frequency",
+        pl.col("is_same_rule").alias("same_rule"),
+        pl.col("are_same_positions").alias("same_positions"),
+    )

@@ -29,7 +29,7 @@
 --   corpus: The shown corpus; null before any text was measured.
 with thresholds as (
     select
-        10 as most_tokens,
+        10 as compared_tokens,
 ),
 shown as (
     select
@@ -47,10 +47,10 @@ compared as (
         said.neuron,
         unit_sets.is_signed,
         least(
-            thresholds.most_tokens, array_length(said.promoted_token_ids), array_length(mine.top_token_ids)
+            thresholds.compared_tokens, array_length(said.promoted_token_ids), array_length(mine.top_token_ids)
         ) as n_promoted,
         least(
-            thresholds.most_tokens, array_length(said.suppressed_token_ids), array_length(mine.bottom_token_ids)
+            thresholds.compared_tokens, array_length(said.suppressed_token_ids), array_length(mine.bottom_token_ids)
         ) as n_suppressed,
         said.promoted_token_ids,
         said.suppressed_token_ids,

@@ -62,7 +62,7 @@ STATEMENTS = (
     " ('random text'), ('shuffled')) as conditions(condition) cross join (values (1, 'strongest', true, true),"
     " (2, 'lower', true, false), (3, 'inactive', false, false), (4, 'inactive', false, null)) as"
     " answers(number, part, is_true, answer)",
-    "insert into store.foreign_catalogs select model_id, 'neuronpedia-1', 'neuronpedia', name, '/v1', 'r', 'how', 9,"
+    "insert into store.foreign_catalogs select 'neuronpedia-1', model_id, 'neuronpedia', name, '/v1', 'r', 'how', 9,"
     " 'm != 0', 'all', n_neurons, 'x', timestamp '2026-01-01 00:00:00' from store.models",
     "insert into store.foreign_neurons select 'neuronpedia-1', set_id, layer, neuron, neuron / 64, neuron / 8,"
     " ['a', 'b'], [top_token_ids[1], null], ['c'], bottom_token_ids[1:1], (neuron + 1) % d_ffn"

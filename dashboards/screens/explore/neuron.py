@@ -39,7 +39,7 @@ from neurothek.dashboards.widgets.shelf import show_keeping
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.ask.statements import statement as asked_statement
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, NeuronAddress, find_neuron, measured_corpora
-from neurothek.queries.neuron.foreign import FOREIGN_REMARK, NEURON_FOREIGN, foreign_table
+from neurothek.queries.neuron.foreign import FOREIGN_REMARK, NEURON_FOREIGN, foreign_parts
 from neurothek.queries.neuron.headline import headline, labels_of
 from neurothek.queries.neuron.page import NEURON_EXPLANATIONS, NEURON_PUSHED, POLES, NeuronPage, neuron_page
 from neurothek.queries.neuron.relatives import MOST_LISTED
@@ -272,7 +272,9 @@ def _foreign(page: NeuronPage) -> None:
     if page.foreign.is_empty():
         return
     st.header("In other people's catalogs", anchor=False)
-    tables.show_table(tables.readable_columns(foreign_table(page.foreign)), key="foreign")
+    for number, (title, numbers) in enumerate(foreign_parts(page.foreign)):
+        st.markdown(plain(f"{title[:1].upper()}{title[1:]}"))
+        tables.show_table(tables.readable_columns(numbers), key=f"foreign_{number}")
     st.caption(f"{FOREIGN_REMARK[:1].upper()}{FOREIGN_REMARK[1:]}.")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     show_source(Data("foreign", filled(NEURON_FOREIGN.strip(), parameters), page.foreign))

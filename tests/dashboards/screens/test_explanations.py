@@ -8,6 +8,7 @@ from neurothek.catalog.spelling import one_line
 from neurothek.dashboards.widgets.html import plain
 from tests.support import planted_contexts
 from tests.support.chat_server import chat_server
+from tests.support.foreign import explanation, feature, write_neuronpedia
 from tests.support.pages import open_page
 from tests.support.templates import copy_of
 
@@ -50,6 +51,24 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     written = one_line(label).replace("“ ", "“·")
     assert "“·" in written
     assert plain(f"{written[:1].upper()}{written[1:]}.") in [one.value for one in page.markdown]
+
+
+def test_other_peoples_catalogs_are_named_with_what_they_say(tmp_path: Path) -> None:
+    copy_of("planted-contexts", planted_contexts.create, tmp_path / "w.duckdb")
+    door, model = neurothek.open(tmp_path / "w.duckdb"), planted_contexts.MODEL
+    lines = [feature(model, 0, 0, frac_nonzero=0.25, pos_str=[" zebra"])]
+    write_neuronpedia(tmp_path / "v1", model, lines, [explanation(model, 0, 0, HOSTILE)])
+    imported = door.import_foreign(tmp_path / "v1", "neuronpedia", model=model)
+    app = open_page(door.path, "neuron", neuron=f"{model}/L0N0")
+    assert not app.exception
+    assert "In other people's catalogs" in [one.value for one in app.header]
+    (title,) = [one.value for one in app.markdown if imported.catalog in one.value.replace("\\", "")]
+    assert r"\<img" in title
+    assert "\x1b" not in title
+    (numbers,) = [one.value for one in app.dataframe if "their frequency" in one.value.columns]
+    assert numbers["their frequency"].to_list() == [0.25]
+    other = open_page(door.path, "neuron", neuron=f"{model}/L0N3")
+    assert "In other people's catalogs" not in [one.value for one in other.header]
 
 
 def test_explanations_are_searched_by_their_words(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ MADE_ELSEWHERE = {
     "neuron_effects_by_domain",
     *("read_agreement", "read_agreement_by_layer", "input_output", "input_output_by_layer"),
     *("contrasts", "contrasts_summary", "explanations", "explanation_scores"),
+    *("foreign_agreement", "foreign_catalogs", "foreign_explanations", "foreign_neurons"),
     *("entropy_neurons", "entropy_by_layer", "selectivity", "selectivity_by_layer", "massive_activations"),
     "traits_by_model",
     *("universality", "universality_by_layer"),

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.exchange.exports import export
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.catalog.tables.foreign import FOREIGN
 from neurothek.queries.views import install
@@ -128,8 +129,8 @@ def test_the_page_of_a_neuron_tells_whose_words_they_are(door: Neurothek, export
     assert page.foreign["foreign_explanation"].to_list() == ["names of months", "months, again"]
     assert page.foreign["catalog"].unique().to_list() == [imported.catalog]
     printed = run(door, "neuron", "plain/L0N0").stdout
-    assert "in other people's catalogs" in printed
-    assert "names of months" in printed
+    names = "“names of months” (gpt-4o-mini); “months, again” (gemini)"
+    assert f"other people's catalog {imported.catalog}: {names}" in printed.replace("\n", " ")
     assert f"{page.foreign['n_shared'][0]} of 20" in printed
     assert door.neuron("plain/L1N40").foreign.is_empty()
     assert "other people" not in run(door, "neuron", "plain/L1N40").stdout
@@ -197,6 +198,27 @@ def test_catalogs_go_with_their_model_and_travel_with_it(
     assert door.rename("plain", "other") is None
     assert door.sql("select distinct address like 'other/%' from foreign_neurons").rows() == [(True,)]
     assert imported.catalog in door.sql("select catalog from foreign_catalogs")["catalog"]
+
+
+def test_one_catalog_is_removed_alone(door: Neurothek, exported: Path) -> None:
+    imported = door.import_foreign(exported, "neuronpedia")
+    before = door.sql("select count(*) as n from neurons").item()
+    for arguments, sentence in (
+        (
+            ("--catalog", "neuronpedia-0"),
+            f"there is no foreign catalog neuronpedia-0 of plain; nearest: {imported.catalog}",
+        ),
+        (("--catalog", imported.catalog, "--job", "activity"), "--catalog goes without --job and --corpus"),
+    ):
+        answer = run(door, "remove", "plain", *arguments)
+        assert (answer.exit_code, sentence in answer.stderr) == (2, True), answer.stderr
+    with pytest.raises(NeurothekError, match="a foreign catalog is of no job and no corpus"):
+        door.remove("plain", job="activity", catalog=imported.catalog)
+    answer = run(door, "remove", "plain", "--catalog", imported.catalog, "--yes")
+    assert (answer.exit_code, "removed 66 rows of model plain, catalog neuronpedia-" in answer.stderr) == (0, True)
+    assert set(counts(door).values()) == {0}
+    assert door.sql("select count(*) as n from neurons").item() == before
+    assert door.import_foreign(exported, "neuronpedia").is_new
 
 
 def test_a_file_of_the_release_before_takes_them(two_models: Path, exported: Path, tmp_path: Path) -> None:
