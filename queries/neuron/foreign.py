@@ -41,10 +41,10 @@ FOREIGN_REMARK = (
 
 def foreign_parts(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Each catalog that knows the neuron: its name with what it says in words, and its numbers beside ours."""
-    for (catalog,), own in rows.group_by("catalog", maintain_order=True):
-        words = [_spoken(row) for row in own.to_dicts() if row["foreign_explanation"] is not None]
+    for (catalog,), lines in rows.group_by("catalog", maintain_order=True):
+        words = [_spoken(row) for row in lines.to_dicts() if row["foreign_explanation"] is not None]
         title = f"other people's catalog {one_line(str(catalog))}"
-        yield f"{title}: {'; '.join(words)}" if words else title, _numbers(own.head(1))
+        yield f"{title}: {'; '.join(words)}" if words else title, _numbers(lines.head(1))
 
 
 def foreign_sections(rows: pl.DataFrame) -> list[Section]:
