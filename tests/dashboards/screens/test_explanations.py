@@ -65,8 +65,8 @@ def test_other_peoples_catalogs_are_named_with_what_they_say(tmp_path: Path) -> 
     (title,) = [one.value for one in app.markdown if imported.catalog in one.value.replace("\\", "")]
     assert r"\<img" in title
     assert "\x1b" not in title
-    (numbers,) = [one.value for one in app.dataframe if "their frequency" in one.value.columns]
-    assert numbers["their frequency"].to_list() == [0.25]
+    (numbers,) = [one.value for one in app.dataframe if "by_chance" in one.value.columns]
+    assert numbers["their_frequency"].to_list() == [0.25]
     other = open_page(door.path, "neuron", neuron=f"{model}/L0N3")
     assert "In other people's catalogs" not in [one.value for one in other.header]
 
