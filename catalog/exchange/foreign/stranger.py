@@ -66,6 +66,7 @@ class Strange:
     def names(self, *parts: str, folders: bool) -> list[str]:
         """Names of the plain files of a folder below the root, or of its folders, in the order of their numbers."""
         where = "/".join(parts)
+        self._require_plain(*parts)
         names = []
         try:
             with os.scandir(self.root.joinpath(*parts)) as entries:
@@ -121,10 +122,19 @@ class Strange:
             if number == n:
                 return
 
+    def _require_plain(self, *parts: str) -> None:
+        """No part of a path below the root is a link, which could lead anywhere."""
+        path = self.root
+        for number, part in enumerate(parts, start=1):
+            path = path / part
+            if path.is_symlink():
+                raise self.invalid("/".join(parts[:number]), "is a link")
+
     @contextmanager
     def _opened(self, name: str) -> Iterator[IO[bytes]]:
         """A plain file below the root, unpacked where its name says that it is packed."""
         path = self.root / name
+        self._require_plain(*name.split("/"))
         with self._reading(name):
             # Neither a link is followed, should one have come since, nor a pipe waited for.
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -166,6 +166,7 @@ def test_what_writes_says_that_a_catalog_is_only_read(whole: Path, tmp_path: Pat
         lambda: there.remove(model),
         lambda: there.export(tmp_path / "out"),
         lambda: there.import_(whole),
+        lambda: there.import_foreign(whole, "neuronpedia"),
         lambda: there.merge(local.path),
         there.check,
         lambda: there.publish(to=tmp_path / "again"),

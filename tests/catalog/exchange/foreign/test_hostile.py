@@ -243,6 +243,22 @@ def test_other_forms_are_judged_likewise(door: Neurothek, tmp_path: Path) -> Non
     assert store_rows(door) == 0
 
 
+def test_links_within_other_forms_lead_nowhere(door: Neurothek, tmp_path: Path) -> None:
+    write_openai(tmp_path / "elsewhere", 0, 1, promoted=["a"], suppressed=[])
+    (tmp_path / "a" / "related-tokens").mkdir(parents=True)
+    (tmp_path / "a" / "related-tokens" / "weight-based").symlink_to(tmp_path / "elsewhere/related-tokens/weight-based")
+    write_gluscope(tmp_path / "parquet", [glu_row(0, 0, (0.5, 0.1, 0, 0), (1, 1, 1, 1))])
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "data").symlink_to(tmp_path / "parquet" / "data")
+    for folder, kind, sentence in (
+        ("a", "openai", "related-tokens/weight-based is a link"),
+        ("b", "gluscope", "data is a link"),
+    ):
+        with pytest.raises(Unreadable, match=sentence):
+            door.import_foreign(tmp_path / folder, kind, model="gated")  # type: ignore[arg-type] # two of the kinds
+    assert store_rows(door) == 0
+
+
 def test_a_list_that_is_longer_than_memory_is_refused(
     door: Neurothek, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
