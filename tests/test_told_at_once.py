@@ -174,7 +174,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "import: folder": (("import", "./nowhere"), "there is no such folder"),
     "import: foreign folder": (
         ("import", "./nowhere", "--from", "openai"),
-        "./nowhere is not there; name the folder",
+        "nowhere is not there; name the folder",
     ),
     "import: foreign kind": (("import", "empty", "--from", "neuron-lens"), "catalogs of neuron-lens are not read"),
     "merge: path": (("merge", "./nowhere"), "there is no warehouse at "),

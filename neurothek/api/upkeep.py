@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from neurothek.catalog.arguments import expanded, require, validated
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.progress import Progress
-from neurothek.catalog.tables.foreign import ForeignKind
 from neurothek.queries.papers.paper_names import PaperName
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from neurothek.catalog.exchange.foreign.importing import ImportedCatalog
     from neurothek.catalog.exchange.manifest import Manifest
     from neurothek.catalog.exchange.merging import Merged
+    from neurothek.catalog.tables.foreign import ForeignKind
     from neurothek.catalog.upkeep.changes import Label
     from neurothek.catalog.upkeep.checks import CheckReport
     from neurothek.dashboards.papers.figure import Figure
@@ -231,7 +231,7 @@ def import_(base: "Neurothek", folder: str | Path, *, progress: Progress | None 
 def import_foreign(
     base: "Neurothek",
     folder: str | Path,
-    kind: ForeignKind,
+    kind: "ForeignKind",
     *,
     model: str | None = None,
     progress: Progress | None = None,
@@ -253,6 +253,7 @@ def import_foreign(
         not imported again.
 
     Raises:
+        Invalid: there is no such kind.
         NotFound: the warehouse has no such model, or the catalog's model is not told by its name.
         Unreadable: the folder is not of that form, or of another model.
         Unsupported: nothing reads catalogs of that kind.

@@ -1,6 +1,6 @@
 -- One row per foreign catalog: whose it is, how it was made as far as they say, and how far it agrees with what was measured here.
 -- Why: a catalog whose lists share no more than chance is of another model, of other weights, or in other tokens. From:
--- store.foreign_catalogs, which `neurothek import --from KIND FOLDER` fills, and the view foreign_agreement. Source: this project.
+-- store.foreign_catalogs, which `neurothek import --from neuronpedia FOLDER` fills, and the view foreign_agreement. Source: this project.
 -- key: catalog, model
 -- columns:
 --   model: Name of the model here.

@@ -1,6 +1,6 @@
 -- One row per foreign catalog, neuron and explanation: what somebody else says in words that the neuron responds to.
 -- Why: texts by others beside what was measured here; their scores are theirs, and no control of them was made here.
--- From: store.foreign_explanations, which `neurothek import --from KIND FOLDER` fills. Source: the catalog, see foreign_catalogs.
+-- From: store.foreign_explanations, which `neurothek import --from neuronpedia FOLDER` fills. Source: the catalog, see foreign_catalogs.
 -- key: catalog, model, layer, neuron, number
 -- columns:
 --   model: Name of the model here.

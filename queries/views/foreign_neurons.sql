@@ -1,6 +1,6 @@
 -- One row per foreign catalog and neuron: what somebody else's catalog says of it, in their words and numbers.
 -- Why: what is said elsewhere of a neuron that was measured here; nothing of it was measured here.
--- From: store.foreign_neurons, which `neurothek import --from KIND FOLDER` fills. Source: the catalog, see foreign_catalogs.
+-- From: store.foreign_neurons, which `neurothek import --from neuronpedia FOLDER` fills. Source: the catalog, see foreign_catalogs.
 -- key: catalog, model, layer, neuron
 -- columns:
 --   model: Name of the model here.

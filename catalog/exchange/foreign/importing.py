@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.advice import command_line
-from neurothek.catalog.arguments import expanded
+from neurothek.catalog.arguments import bad_argument, expanded
 from neurothek.catalog.exchange.foreign.forms import About, ForeignExplanation, ForeignNeuron, Form
 from neurothek.catalog.exchange.foreign.gluscope import GLUSCOPE
 from neurothek.catalog.exchange.foreign.neuronpedia import NEURONPEDIA
@@ -25,6 +25,7 @@ from neurothek.catalog.tables.foreign import (
     FOREIGN_CATALOGS,
     FOREIGN_EXPLANATIONS,
     FOREIGN_NEURONS,
+    KINDS,
     MOST_EXPLANATIONS,
     REFUSED,
     ForeignKind,
@@ -128,6 +129,8 @@ def import_catalog(
 
 
 def _form_of(kind: ForeignKind) -> Form:
+    if kind not in KINDS:
+        raise bad_argument("kind", kind, f"give one of {', '.join(KINDS)}")
     if kind in REFUSED:
         raise Unsupported(
             f"catalogs of {kind} are not read: {REFUSED[kind]}",
