@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neurothek.catalog.arguments import expanded, validated
-from neurothek.catalog.problems import Invalid, NotMeasured
+from neurothek.catalog.problems import Invalid, NotFound, NotMeasured
 from neurothek.catalog.progress import Progress
 
 if TYPE_CHECKING:
@@ -139,14 +139,15 @@ def _headline(base: "Neurothek", models: Sequence[str]) -> str | None:
     """The first figure that compares the models; None where none can be drawn, or nothing is here that draws."""
     if find_spec("altair") is None:
         return None
+    try:
+        comparison = base.compare(*models)
+    except (NotFound, NotMeasured):
+        # A model that is not there is told by what publishes.
+        return None
     from neurothek.dashboards.charts.pictures import drawn
     from neurothek.dashboards.papers.reproduced import figures_of_comparison
 
-    try:
-        comparison = base.compare(*models)
-        with base.reader() as connection:
-            figures = figures_of_comparison(connection, comparison)
-    except NotMeasured:
-        return None
+    with base.reader() as connection:
+        figures = figures_of_comparison(connection, comparison)
     chart = next((figure.chart for figure in figures if figure.chart is not None), None)
     return None if chart is None else drawn(chart, "svg").decode()
