@@ -2,21 +2,24 @@
 
 Columns as in the datasets `sjgerstner/MODEL_neuron-activations` and the script that writes them: for each of the four
 signs of gate and up projection `gate+_in-_freq`, the share of tokens, and `gate+_in-_hook_post_max_values`, the largest
-activations. The model's signs may have been turned before, so that gate and up projection point the same way.
+activations, in any order. The model's signs may have been turned before, so that gate and up projection point the same
+way.
 """
 
+import math
 from collections.abc import Iterator
 
 import duckdb
 
 from neurothek.catalog.exchange.foreign.forms import About, ForeignNeuron, Form
-from neurothek.catalog.exchange.foreign.stranger import Strange
+from neurothek.catalog.exchange.foreign.stranger import Strange, in_short
 from neurothek.catalog.store.connections import beside, literal_path
 from neurothek.catalog.tables.foreign import ALL_POSITIONS
 
 _CASES = ("gate+_in+", "gate+_in-", "gate-_in+", "gate-_in-")
 _OPEN = ("gate+_in+", "gate+_in-")
 _NAME = "_neuron-activations"
+_MOST_SHARES = 1 + 1e-6  # of four that were rounded to 32 bits
 _ROWS = 4_096
 _MEMORY = "1GB"
 _METHOD = (
@@ -80,21 +83,40 @@ def _require_columns(folder: Strange, name: str, columns: dict[str, str]) -> Non
 
 
 def _selected(columns: dict[str, str]) -> str:
+    """Layer, neuron and shares, and of each list its two extremes: one of them has the largest size."""
     frequencies = [f'"{case}_freq"' for case in _CASES]
-    largest = [f"{case}_hook_post_max_values" for case in _CASES]
-    held = [f'list_extract("{name}", 1)' for name in largest if columns.get(name) in ("FLOAT[]", "DOUBLE[]")]
-    return ", ".join(["layer", "neuron", *frequencies, *held])
+    names = [f"{case}_hook_post_max_values" for case in _CASES]
+    held = [f'[x for x in "{name}" if isfinite(x)]' for name in names if columns.get(name) in ("FLOAT[]", "DOUBLE[]")]
+    extremes = [f"{extreme}({values})" for values in held for extreme in ("list_max", "list_min")]
+    return ", ".join(["layer", "neuron", *frequencies, *extremes])
 
 
 def _neuron(folder: Strange, where: str, row: tuple[object, ...]) -> ForeignNeuron:
     layer, neuron = (
         folder.index(where, {name: value}, name) for name, value in zip(("layer", "neuron"), row, strict=False)
     )
-    values = [folder.number(where, {"value": value}, "value") for value in row[2:]]
-    shares, largest = values[: len(_CASES)], [one for one in values[len(_CASES) :] if one is not None]
+    n_first = 2 + len(_CASES)
+    shares = _shares(folder, where, row[2:n_first])
+    values = (folder.number(where, {"value": value}, "value") for value in row[n_first:])
+    largest = (one for one in values if one is not None)
     is_open = [share for case, share in zip(_CASES, shares, strict=True) if case in _OPEN]
     frequency = sum(is_open) if None not in is_open else None  # type: ignore[arg-type] # none of them is None
     return ForeignNeuron(where, layer, neuron, frequency, max(largest, key=abs, default=None))
+
+
+def _shares(folder: Strange, where: str, values: tuple[object, ...]) -> list[float | None]:
+    """Parts of all tokens: each a share, and together no more than the whole; None where one is missing."""
+    shares: list[float | None] = []
+    for case, value in zip(_CASES, values, strict=True):
+        name = f"{case}_freq"
+        share = folder.number(where, {name: value}, name)
+        if value is not None and (share is None or not 0 <= share <= 1):
+            raise folder.invalid(where, f"has {in_short(value)} as {name}, which is no share")
+        shares.append(share)
+    total = math.fsum(share for share in shares if share is not None)
+    if total > _MOST_SHARES:
+        raise folder.invalid(where, f"has shares that add up to {total:g}, which is more than 1")
+    return shares
 
 
 GLUSCOPE = Form(_about, _records)

@@ -106,9 +106,9 @@ def import_catalog(
         if collected.take(record):
             progress.advance()
     progress.finish()
+    collected.complete()
     if not collected.n_neurons:
         raise folder.invalid("", "there is no neuron in it")
-    collected.complete()
     catalog = f"{kind}-{folder.sha256[:_DIGITS]}"
     row = _catalog_row(catalog, folder, about, chosen, collected.n_neurons)
     frames = {FOREIGN_CATALOGS.name: row} | collected.frames(catalog)

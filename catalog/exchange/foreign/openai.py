@@ -38,18 +38,24 @@ def _records(folder: Strange, about: About) -> Iterator[ForeignNeuron | ForeignE
     trees = [tree for tree in (_EXPLANATIONS, _ACTIVATIONS, _TOKENS) if folder.has(*tree)]
     layers = {name for tree in trees for name in folder.names(*tree, folders=True) if _NUMBER.fullmatch(name)}
     for layer in sorted(layers, key=int):
-        files = {tree: dict(_files(folder, (*tree, layer))) if folder.has(*tree, layer) else {} for tree in trees}
+        files = {tree: _files(folder, tree, layer) if folder.has(*tree, layer) else {} for tree in trees}
         for neuron in sorted({one for numbered in files.values() for one in numbered}):
             yield from _neuron(
                 folder, int(layer), neuron, {tree: numbered.get(neuron) for tree, numbered in files.items()}
             )
 
 
-def _files(folder: Strange, parts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    for name in folder.names(*parts, folders=False):
+def _files(folder: Strange, tree: tuple[str, ...], layer: str) -> dict[int, tuple[str, ...]]:
+    """The file of each neuron of a layer: 5.json, 05.json and 5.jsonl are of the same."""
+    files: dict[int, tuple[str, ...]] = {}
+    for name in folder.names(*tree, layer, folders=False):
         stem, _, kind = name.partition(".")
         if _NUMBER.fullmatch(stem) and kind in ("json", "jsonl"):
-            yield int(stem), (*parts, name)
+            neuron, parts = int(stem), (*tree, layer, name)
+            if neuron in files:
+                raise folder.invalid("/".join(parts), f"repeats the neuron L{int(layer)}N{neuron}")
+            files[neuron] = parts
+    return files
 
 
 def _neuron(

@@ -24,6 +24,12 @@ MOST_LINE_BYTES = 16 << 20
 MOST_FILE_BYTES = 4 << 30
 """Uncompressed, of one file."""
 
+MOST_UNPACKED = 200
+"""Uncompressed bytes for each packed one, in a file that is longer than a line may be: blanks have a thousand."""
+
+MOST_BLANK_LINES = 100_000
+"""Of one file: they cost time and say nothing."""
+
 MOST_NAMES = 1_000_000
 """Entries of one folder."""
 
@@ -85,8 +91,9 @@ class Strange:
         """Every line of a file of JSON lines, compressed or not, with where it stands; blank ones are left out."""
         name = "/".join(parts)
         self.digest.update(f"{name}\0".encode(errors="replace"))
-        n_bytes, number = 0, 0
+        n_bytes, number, n_blank = 0, 0, 0
         with self._opened(name) as file:
+            most_bytes = min(MOST_FILE_BYTES, max(MOST_LINE_BYTES, MOST_UNPACKED * os.fstat(file.fileno()).st_size))
             while True:
                 number += 1
                 with self._reading(name):
@@ -96,11 +103,15 @@ class Strange:
                 n_bytes += len(line)
                 if len(line) > MOST_LINE_BYTES:
                     raise self.invalid(f"{name}, line {number}", f"is longer than {MOST_LINE_BYTES:,} bytes")
-                if n_bytes > MOST_FILE_BYTES:
-                    raise self.invalid(name, f"is longer than {MOST_FILE_BYTES:,} bytes")
+                if n_bytes > most_bytes:
+                    raise self.invalid(name, f"is longer than {most_bytes:,} bytes")
                 self.digest.update(line)
                 if line.strip():
                     yield f"{name}, line {number}", self._record(f"{name}, line {number}", line)
+                    continue
+                n_blank += 1
+                if n_blank > MOST_BLANK_LINES:
+                    raise self.invalid(name, f"has more than {MOST_BLANK_LINES:,} blank lines")
 
     def record(self, *parts: str) -> Record:
         """The only line of such a file."""

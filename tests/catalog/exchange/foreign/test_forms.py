@@ -19,6 +19,7 @@ from tests.support.foreign import (
     glu_row,
     measured_features,
     write_gluscope,
+    write_lines,
     write_neuronpedia,
     write_openai,
 )
@@ -120,6 +121,38 @@ def test_a_dataset_of_gluscope(door: Neurothek, tmp_path: Path) -> None:
     largest = door.sql("select foreign_max_activation from foreign_neurons order by layer")["foreign_max_activation"]
     assert largest.to_list() == [-7.0, 0.0]
     assert door.check().passed
+
+
+def test_the_largest_activation_is_found_in_any_order(door: Neurothek, tmp_path: Path) -> None:
+    """Lists that rise, fall, have other signs, no finite number or nothing at all."""
+    lists: list[list[list[float | None]]] = [
+        [[0.5, 3.0, 1.0], [0.0], [0.25, 0.5], []],
+        [[2.0, 1.0], [-1.0, -9.0, 8.0], [3.0], [0.0]],
+        [[float("nan"), 1.5, None], [float("inf"), -0.5], [float("-inf")], []],
+        [[], [], [], [float("nan")]],
+    ]
+    rows = []
+    for neuron, values in enumerate(lists):
+        row = glu_row(0, neuron, (0.25, 0.25, 0.25, 0.25), (0, 0, 0, 0))
+        names = [name for name in row if name.endswith("_hook_post_max_values")]
+        rows.append(row | dict(zip(names, values, strict=True)))
+    door.import_foreign(write_gluscope(tmp_path / "v", rows), "gluscope", model="gated")
+    largest = door.sql("select foreign_max_activation from foreign_neurons order by neuron")["foreign_max_activation"]
+    assert largest.to_list() == [3.0, -9.0, 1.5, None]
+
+
+def test_explanations_alone_are_a_catalog(door: Neurothek, tmp_path: Path) -> None:
+    words = [explanation("plain", 0, 3, "rivers"), explanation("plain", 1, 4, "lakes")]
+    write_lines(tmp_path / "v1" / "explanations" / "batch-0.jsonl", words)
+    imported = door.import_foreign(tmp_path / "v1", "neuronpedia")
+    assert (imported.n_neurons, imported.n_explanations) == (2, 2)
+    said = door.sql("select address, foreign_explanation from foreign_explanations order by address").rows()
+    assert said == [("plain/L0N3", "rivers"), ("plain/L1N4", "lakes")]
+    assert door.sql("select n_neurons from store.foreign_catalogs").item() == 2
+    assert door.check().passed
+    write_lines(tmp_path / "v2" / "explanations" / "batch-0.jsonl", [explanation("plain", 0, 3, " ")])
+    with pytest.raises(NeurothekError, match="there is no neuron in it"):
+        door.import_foreign(tmp_path / "v2", "neuronpedia")
 
 
 def test_the_page_of_a_neuron_tells_whose_words_they_are(door: Neurothek, exported: Path) -> None:

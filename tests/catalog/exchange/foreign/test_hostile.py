@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import neurothek
 from neurothek import Neurothek
 from neurothek.catalog.exchange.foreign import gluscope, stranger
 from neurothek.catalog.problems import NeurothekError, NotFound, Unavailable, Unreadable, Unsupported
+from neurothek.catalog.tables.foreign import ForeignKind
 from tests.support.foreign import (
     explanation,
     feature,
@@ -177,7 +179,7 @@ def test_lines_and_files_end_somewhere(door: Neurothek, tmp_path: Path, monkeypa
     """A line of 100 MB, and a megabyte that unpacks to a gigabyte, are refused before they are in memory."""
     long = b'{"modelId": "plain", "layer": "0", "index": "0", "x": "' + b"a" * (100 << 20)
     raw(tmp_path / "long", gzip.compress(long, 1), "batch-0.jsonl.gz")
-    raw(tmp_path / "blank", gzip.compress(b"\n" * (256 << 20), 1), "batch-0.jsonl.gz")
+    raw(tmp_path / "blank", gzip.compress((b" " * 1023 + b"\n") * (256 << 10), 1), "batch-0.jsonl.gz")
     monkeypatch.setattr(stranger, "MOST_FILE_BYTES", 1 << 20)
     tracemalloc.start()
     for name, sentence in (
@@ -189,6 +191,75 @@ def test_lines_and_files_end_somewhere(door: Neurothek, tmp_path: Path, monkeypa
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 80 << 20
+    assert store_rows(door) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "sentence"),
+    [
+        ("neuronpedia", b"\n" * (100 << 20), "has more than 100,000 blank lines"),
+        ("neuronpedia", (b" " * 999_999 + b"\n") * 100, r"is longer than [\d,]+ bytes"),
+        ("openai", b"\n" * (100 << 20), "has more than 100,000 blank lines"),
+        ("openai", (b" " * 999_999 + b"\n") * 100, "does not hold one JSON object"),
+    ],
+    ids=["lines packed", "spaces packed", "lines", "spaces"],
+)
+def test_a_file_of_blanks_is_refused_at_once(
+    door: Neurothek, tmp_path: Path, kind: ForeignKind, content: bytes, sentence: str
+) -> None:
+    if kind == "neuronpedia":
+        raw(tmp_path / "v1", gzip.compress(content), "batch-0.jsonl.gz")
+    else:
+        path = tmp_path / "v1" / "explanations" / "0" / "1.json"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    start = time.process_time()
+    with pytest.raises(Unreadable, match=sentence):
+        door.import_foreign(tmp_path / "v1", kind, model="plain")
+    # A hundred million lines take more than 40 seconds; a busy machine stretches no time of the processor.
+    assert time.process_time() - start < 2
+    assert store_rows(door) == 0
+
+
+def test_some_blank_lines_are_left_out(door: Neurothek, tmp_path: Path) -> None:
+    content = b"\n" * 50_000 + json.dumps(feature("plain", 0, 0)).encode() + b"\n" * 50_000
+    raw(tmp_path / "v1", gzip.compress(content), "batch-0.jsonl.gz")
+    assert door.import_foreign(tmp_path / "v1", "neuronpedia").n_neurons == 1
+
+
+@pytest.mark.parametrize("second", ["05.json", "5.jsonl"])
+def test_two_files_of_one_neuron_are_refused(door: Neurothek, tmp_path: Path, second: str) -> None:
+    write_openai(tmp_path / "o", 0, 5, explanations=[("words", 0.5)])
+    layer = tmp_path / "o" / "explanations" / "0"
+    (written,) = layer.iterdir()
+    content = written.read_bytes()
+    written.unlink()
+    for name in ("5.json", second):
+        (layer / name).write_bytes(content)
+    with pytest.raises(Unreadable, match=r"explanations/0/.* repeats the neuron L0N5"):
+        door.import_foreign(tmp_path / "o", "openai", model="plain")
+    assert store_rows(door) == 0
+    (layer / second).unlink()
+    assert door.import_foreign(tmp_path / "o", "openai", model="plain").n_neurons == 1
+
+
+@pytest.mark.parametrize(
+    ("shares", "sentence"),
+    [
+        ((0.5, -0.5, 0.5, 0.5), r"row 1 has -0\.5 as gate\+_in-_freq, which is no share"),
+        ((0.0, 0.0, 1.5, 0.0), r"has 1\.5 as gate-_in\+_freq, which is no share"),
+        ((0.0, 0.0, 0.0, float("nan")), "has nan as gate-_in-_freq, which is no share"),
+        ((float("inf"), 0.0, 0.0, 0.0), r"has inf as gate\+_in\+_freq, which is no share"),
+        ((0.5, 0.5, 0.5, 0.5), "has shares that add up to 2, which is more than 1"),
+        ((0.25, 0.25, 0.25, 0.25001), "has shares that add up to 1.00001, which is more than 1"),
+    ],
+)
+def test_shares_are_parts_of_a_whole(
+    door: Neurothek, tmp_path: Path, shares: tuple[float, float, float, float], sentence: str
+) -> None:
+    folder = write_gluscope(tmp_path / "v", [glu_row(0, 0, shares, (1, 1, 1, 1))])
+    with pytest.raises(Unreadable, match=sentence):
+        door.import_foreign(folder, "gluscope", model="gated")
     assert store_rows(door) == 0
 
 
@@ -232,7 +303,7 @@ def test_other_forms_are_judged_likewise(door: Neurothek, tmp_path: Path) -> Non
     (tmp_path / "j").mkdir()
     parquet = {
         "f": "has no column gate\\+_in\\+_freq of numbers",
-        "g": "has the frequency 1.8, which is no share",
+        "g": "has shares that add up to 1.8, which is more than 1",
         "h": "has -4 as neuron",
         "i": "x.parquet is no Parquet file",
         "j": "it has no Parquet files",
