@@ -110,6 +110,18 @@ def test_rows_are_limited_and_it_says_so(base: Neurothek) -> None:
     assert len(json.dumps(everything)) < assistant.MOST_CHARACTERS + 1_000
     assert everything["rows_left_out"]["rows"] == 900 - len(everything["rows"]) > 0
     assert everything["is_cut"]
+    long = one(base, "sql", query="select repeat('x', 1000000) as t")
+    assert len(json.dumps(long)) < assistant.MOST_CHARACTERS + 1_000
+    assert long["is_cut"]
+    assert long["rows"][0]["t"].startswith("xxx")
+
+
+def test_fewer_rows_than_one_are_one(base: Neurothek) -> None:
+    for limit in (0, -5):
+        answer = one(base, "search", words=["school"], limit=limit)
+        assert len(answer["neurons"]) == 1
+        assert answer["neurons"] == one(base, "search", words=["school"], limit=1)["neurons"]
+        assert len(one(base, "neuron", address="opt/L0N0", limit=limit)["tokens"]) > 0
 
 
 @pytest.mark.parametrize(
@@ -139,6 +151,7 @@ def test_sql_passes_the_gate(base: Neurothek, query: str) -> None:
         ("search", {"words": ["school"], "side": "upwards"}, "side"),
         ("schema", {"name": "nonsense"}, "nonsense"),
         ("contrasts", {"model": "opt", "name": "nonsense"}, "nonsense"),
+        ("contrasts", {"model": "nobody"}, "nobody"),
         ("neuron", {}, "address"),
     ],
 )

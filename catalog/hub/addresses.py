@@ -148,6 +148,10 @@ def dataset_of(address: Address) -> tuple[str, str | None, str]:
     return match["name"], match["revision"], match["folder"].strip("/")
 
 
+_LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "http": "aiohttp", "https": "aiohttp", "az": "adlfs"}
+"""Protocol -> the library that fsspec reads it by."""
+
+
 def store_of(address: Address, **options: Any) -> AbstractFileSystem:
     """What reads the files there; nothing is asked of it yet."""
     import fsspec  # noqa: PLC0415 - a tenth of a second, where a catalog is read
@@ -158,7 +162,7 @@ def store_of(address: Address, **options: Any) -> AbstractFileSystem:
         raise MissingExtra(
             f"{one_line(address.spelling)} cannot be read without a library for {address.protocol}://"
             f" ({' '.join(str(error).split())})",
-            "install that library beside neurothek",
+            f"install it with `pip install {_LIBRARIES.get(address.protocol, f'fsspec[{address.protocol}]')}`",
             what="library",
             name=address.protocol,
         ) from error

@@ -73,7 +73,11 @@ def card(published: Published, catalog: Catalog, *, figure: str | None = None) -
     )
     parts = [
         *_head(published, models),
-        *([] if figure is None else [f"![The models compared]({figure})"]),
+        *(
+            []
+            if figure is None
+            else [f"![{'The model by layer' if len(models) == 1 else 'The models compared'}]({figure})"]
+        ),
         *_how_to_ask("school" if example else "TOKEN"),
         *_measured(published, jobs, n_bytes, corpora),
         "## What is in it",
@@ -192,6 +196,8 @@ def _matrices(published: Published) -> str:
         return "There are no matrices of shortcuts to it."
     lost = f"; {missing:,} more were not there when it was published" if missing else ""
     copied = command_line("copy", "ADDRESS", "copy.duckdb")
+    if not held:
+        return f"{missing:,} matrices of shortcuts were not there when it was published."
     return f"{held:,} matrices of shortcuts lie in the folder `shortcuts`{lost}: `{copied}` brings them along."
 
 

@@ -38,7 +38,7 @@ neurons, which are sorted by a number of their own, are in it as well."""
 DATABASE = "catalog"
 """Name of the database, by which queries may call it."""
 
-_FORMAT = 4
+_FORMAT = 5
 """Raised when a shell of an earlier release cannot be used, though its tables and views are the same."""
 
 _COLUMNS = """
@@ -157,12 +157,27 @@ def _show_file(connection: duckdb.DuckDBPyConnection, relation: str, columns: _C
 def _define(connection: duckdb.DuckDBPyConnection, view: str, columns: _Columns, *, has_numbers: bool = False) -> None:
     # Closed sets are texts in the file; every other column must be of its type, or DuckDB refuses the file.
     selected = ", ".join(
-        f'"{name}"' if kind == as_file else f'cast("{name}" as {kind}) as "{name}"'
+        f'{_SOURCE} as "{name}"'
+        if (view, name) in _SOURCES
+        else f'"{name}"'
+        if kind == as_file
+        else f'cast("{name}" as {kind}) as "{name}"'
         for name, kind, as_file, _ in columns
     )
     numbers, option = (", file_row_number as rowid", ", file_row_number = true") if has_numbers else ("", "")
     file = f"{PROTOCOL}://{view.partition('.')[2]}"
     connection.execute(f"create view {view} as select {selected}{numbers} from read_parquet(['{file}']{option})")
+
+
+_SOURCES = (("store.models", "source"), ("store.unit_sets", "source"))
+"""Columns that say where weights are: what anybody published names no place of the machine that reads it."""
+
+_SOURCE = r"""if(
+    regexp_full_match(source, '[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*'),
+    source,
+    regexp_replace(regexp_replace(source, '^.*[/\\]', ''), '^[.~]+', '')
+)"""
+"""A hub id as it is; of anything else the last part of the path, which is a shipped model's name, or nobody's."""
 
 
 def _define_lines(connection: duckdb.DuckDBPyConnection) -> None:

@@ -104,14 +104,16 @@ class _Tools:
             where: a condition over the columns of the view neurons, such as "layer > 3 and frequency < 0.01".
             limit: neurons at most.
         """
-        options: dict[str, Any] = {"limit": max(1, min(limit, MOST_ROWS)), "where": where, "side": side}
+        options: dict[str, Any] = {"limit": _rows_of(limit), "where": where, "side": side}
         if model is not None:
             options["model"] = model
         if finds == "triggers":
             result = self._base.search(triggered_by=words, **options)
         else:
             result = self._base.search(*words, reads=finds == "reads", **options)
-        return _answer({"neurons": result.neurons, "n_found": result.n_found, "notes": [*result.notes]}, limit=limit)
+        return _answer(
+            {"neurons": result.neurons, "n_found": result.n_found, "notes": [*result.notes]}, limit=_rows_of(limit)
+        )
 
     def neuron(self, address: str, limit: int = 10) -> dict[str, Any]:
         """Everything that is measured of one neuron: tokens of both sides, facts, contexts, triggers, kinds, nulls.
@@ -120,8 +122,8 @@ class _Tools:
             address: such as opt-125m/L3N1702.
             limit: rows of each table at most.
         """
-        page = self._base.neuron(address, limit=max(1, min(limit, MOST_ROWS)))
-        return _answer({"summary": page.summary, **page.data()}, limit=limit)
+        page = self._base.neuron(address, limit=_rows_of(limit))
+        return _answer({"summary": page.summary, **page.data()}, limit=_rows_of(limit))
 
     def compare(self, models: list[str] | None = None) -> dict[str, Any]:
         """Model sizes side by side: the same measurements by model and by relative depth.
@@ -140,10 +142,14 @@ class _Tools:
             limit: neurons at most.
         """
         if name is None:
+            from neurothek.queries.names.models import choose_model
+
+            with self._base.reader() as connection:
+                choose_model(connection, model)
             query = "select * from contrasts_summary where model = $model order by contrast"
-            return _answer({"contrasts": self._base.sql(query, {"model": model})}, limit=limit)
-        page = self._base.contrast(model, keep=name, top=max(1, min(limit, MOST_ROWS)))
-        return _answer({"summary": page.summary, **page.data()}, limit=limit)
+            return _answer({"contrasts": self._base.sql(query, {"model": model})}, limit=_rows_of(limit))
+        page = self._base.contrast(model, keep=name, top=_rows_of(limit))
+        return _answer({"summary": page.summary, **page.data()}, limit=_rows_of(limit))
 
     def schema(self, name: str | None = None) -> dict[str, Any]:
         """The views and tables with what they are, or the columns of one.
@@ -168,7 +174,7 @@ class _Tools:
             query: one statement that reads; no files, settings or macros.
             limit: rows at most.
         """
-        rows = max(1, min(limit, MOST_ROWS))
+        rows = _rows_of(limit)
         answer = self._base.ask(query, limits=Limits(rows=rows))
         return _answer({"rows": answer.frame, "n_rows": answer.n_rows}, limit=rows, is_cut=answer.is_truncated)
 
@@ -207,7 +213,31 @@ def _answer(data: Mapping[str, Any], *, limit: int, is_cut: bool = False) -> dic
             break
         plain[name] = rows[: len(rows) // 2]
         left_out[name] = left_out.get(name, 0) + len(rows) - len(plain[name])
+    most = MOST_CHARACTERS
+    while len(json.dumps(plain)) > MOST_CHARACTERS and most > _SHORTEST:
+        most //= 2
+        plain, is_cut = _shortened(plain, most), True
     return {**plain, "rows_left_out": left_out, "is_cut": is_cut or bool(left_out), "texts": TEXTS}
+
+
+_SHORTEST = 16
+"""Characters of a text that is cut."""
+
+
+def _rows_of(limit: int) -> int:
+    """The number of rows that is given for the number that is asked for."""
+    return max(1, min(limit, MOST_ROWS))
+
+
+def _shortened(value: Any, most: int) -> Any:  # noqa: ANN401 - of what JSON holds
+    """The value with its texts cut after so many characters."""
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[:most]}…"
+    if isinstance(value, list):
+        return [_shortened(one, most) for one in value]
+    if isinstance(value, dict):
+        return {name: _shortened(one, most) for name, one in value.items()}
+    return value
 
 
 def _escaped(value: Any) -> Any:  # noqa: ANN401 - of what JSON holds

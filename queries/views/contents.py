@@ -25,7 +25,12 @@ from duckdb_views()
 where not internal and schema_name = 'main' and database_name = current_database()
 union all
 select 'store.' || table_name as name, 'table' as kind, comment, 2 as place,
-from duckdb_tables()
+from (
+    select table_name, comment, schema_name, database_name, internal from duckdb_tables()
+    union all
+    -- Those of a published catalog are views of its files.
+    select view_name, comment, schema_name, database_name, internal from duckdb_views()
+) as stored
 where
     not internal
     and schema_name = 'store'

@@ -258,3 +258,7 @@ def test_the_manifest_of_an_export_is_in_it(whole: Path) -> None:
     files = content["catalog"]["files"]
     assert {path.relative_to(whole).as_posix() for path in whole.rglob("*.parquet")} == files.keys()
     assert all(file["n_bytes"] == (whole / path).stat().st_size == file["ends"][-1] for path, file in files.items())
+
+
+def test_views_and_tables_are_listed_alike(local: Neurothek, bare: Path) -> None:
+    assert neurothek.open(bare).schema().equals(local.schema())

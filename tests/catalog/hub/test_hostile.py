@@ -21,6 +21,7 @@ from neurothek import Neurothek
 from neurothek.catalog.hub import catalog
 from neurothek.catalog.hub.published import MOST_BYTES
 from neurothek.catalog.problems import NeurothekError, Unreadable
+from neurothek.queries.names.models import choose_models
 from neurothek.queries.sql.processes import Limits
 
 pytestmark = pytest.mark.long
@@ -174,6 +175,30 @@ def test_columns_of_other_types_are_told(theirs: Path) -> None:
     put(theirs, POSTINGS, (theirs / "new.parquet").read_bytes())
     with pytest.raises(Unreadable, match="cannot be read as a catalog"):
         neurothek.open(theirs).search("school")
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("/etc/weights", "weights"),
+        ("../../outside/weights", "weights"),
+        ("~/weights", "weights"),
+        ("C:\\\\weights", "weights"),
+        ("..", ""),
+        ("mini-opt-2m", "mini-opt-2m"),
+        ("facebook/opt-125m", "facebook/opt-125m"),
+    ],
+)
+def test_no_place_of_the_machine_that_reads_is_named(source: str, shown: str, theirs: Path) -> None:
+    rows = pq.read_table(theirs / "tables/models/rows.parquet")
+    place = rows.schema.get_field_index("source")
+    changed_rows = rows.set_column(place, "source", pa.array([source] * rows.num_rows))
+    pq.write_table(changed_rows, theirs / "new.parquet")
+    put(theirs, "tables/models/rows.parquet", (theirs / "new.parquet").read_bytes())
+    catalog = neurothek.open(theirs)
+    assert set(catalog.models()["source"]) == {shown}
+    with catalog.reader() as connection:
+        assert {model.source for model in choose_models(connection)} == {shown}
 
 
 def test_a_list_without_end_is_bounded(theirs: Path) -> None:
