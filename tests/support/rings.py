@@ -23,9 +23,9 @@ _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "me
 """Names of functions that measure, train or move whole models."""
 
 _CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "run_intervention"}) | {
-    *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError")
+    *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError", "Client")
 }
-"""Names that stand for a query in a process of its own, for a model that is changed and measured, or for shapes
+"""Names that stand for a query in a process of its own, or an assistant's, for a model that is changed and measured, or for shapes
 that are checked at every call, which takes a tenth of all time."""
 
 
