@@ -25,8 +25,8 @@ _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "me
 _CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "run_intervention"}) | {
     *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError", "Client")
 }
-"""Names that stand for a query in a process of its own, or an assistant's, for a model that is changed and measured, or for shapes
-that are checked at every call, which takes a tenth of all time."""
+"""Names that stand for a query in a process of its own, or an assistant's, for a model that is changed and measured, or
+for shapes that are checked at every call, which takes a tenth of all time."""
 
 
 def is_outer(item: pytest.Item) -> bool:
