@@ -77,7 +77,7 @@ def _require_empty(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
         if first_row(connection, f"select 1 from store.{table} limit 1"):
             raise Conflict(
                 f"{path} already has rows in {table}, but an import needs a new or empty warehouse",
-                f"choose another file with --warehouse, then join the two with `{command_line('merge', 'OTHER')}`",
+                f"choose another file, then join the two with `{command_line('merge', 'OTHER')}`",
                 what="warehouse",
                 name=path,
             )

@@ -11,7 +11,7 @@ from neurothek.catalog.exchange.manifest import MANIFEST
 from neurothek.catalog.hub.addresses import Address, Place
 from neurothek.catalog.hub.origins import Origin, origin_of
 from neurothek.catalog.hub.published import MOST_BYTES, MOST_MATRIX_BYTES, invalid_catalog, read_published
-from neurothek.catalog.problems import Invalid
+from neurothek.catalog.problems import Invalid, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.warehouse import Warehouse
 
@@ -49,7 +49,11 @@ def copy_catalog(place: Place, file: Path, views: ViewInstaller, *, progress: Pr
             progress.advance(note=path)
         progress.finish()
         (folder / MANIFEST).write_bytes(text)
-        return import_folder(target, folder, progress=progress)
+        try:
+            return import_folder(target, folder, progress=progress)
+        except Unreadable as error:
+            # An import would name the folder that lies here for the moment.
+            raise invalid_catalog(place, error.why or error.message) from error
 
 
 def _size_of(origin: Origin, path: str, address: Address) -> int:

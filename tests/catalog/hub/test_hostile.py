@@ -151,6 +151,17 @@ def test_a_missing_file_is_named(theirs: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "copy.duckdb").exists()
 
 
+def test_a_copy_of_what_is_damaged_names_the_catalog(theirs: Path, tmp_path: Path) -> None:
+    path = theirs / "tables/models/rows.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(Unreadable) as told:
+        neurothek.open(theirs).copy(tmp_path / "copy.duckdb")
+    assert str(told.value).startswith(f"{theirs} cannot be read as a catalog: tables/models/rows.parquet was changed")
+    assert not (tmp_path / "copy.duckdb").exists()
+
+
 def test_a_file_of_another_size_is_told(theirs: Path) -> None:
     with (theirs / POSTINGS).open("ab") as file:
         file.write(b"more")
