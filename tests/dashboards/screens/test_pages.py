@@ -350,7 +350,8 @@ def test_a_layer_counts_its_dead_and_lists_its_neurons(page: Opener, full_path: 
     opened = page(full_path, "layer", model="tiny-2m", layer="2")
     assert "1 of 6 neurons (16.7%) is dead on the 84 tokens seen" in text(opened)
     assert list(table(opened, "address")["address"]) == [f"tiny-2m/L2N{i}" for i in range(6)]
-    assert page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m").value == 0
+    layers = page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m")
+    assert layers.value == 3 * len(layers.options) // 4 > 0
 
 
 @pytest.mark.parametrize("corpus", ["builtin", "long"])
