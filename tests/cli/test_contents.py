@@ -129,7 +129,7 @@ def test_a_page_for_programs(ask: Ask) -> None:
     of_text |= {"windows", "activation_histogram", "poles", "gate_cases", "pole_contexts"}
     of_weights = {"tokens", "logits", "reads", "mates", "neighbours", "counterparts", "compared"}
     of_changes = {"effect", "interventions"}
-    of_others = {"universality", "explanations", "annotations"}
+    of_others = {"universality", "explanations", "annotations", "foreign"}
     assert set(page) == {"neuron", "suppression", "cluster", *of_others, *of_text, *of_weights, *of_changes}
     assert page["neuron"]["address"] == "tiny-1m/L0N0"
     tokens = pl.read_csv(io.StringIO(ask("neuron", "tiny-1m/L0N0", "--format", "csv").stdout))
