@@ -134,6 +134,7 @@ class Contrast:
     a: PromptSet  # the prompts on which activations count as they are
     b: PromptSet  # those whose mean is taken off
     positions: Positions = "last"  # whether activations are those at the last own token, or means over all of them
+    seed: int = 0  # of the shuffles of the labels
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def contrast(
     at: Literal["last", "all"] | None = None,
     keep: str | None = None,
     top: int = 10,
+    seed: int | None = None,
     corpus: str | None = None,
     force: bool = False,
     weights: str | Path | None = None,
@@ -40,6 +41,7 @@ def contrast(
         at: "last" or None for activations at the last own token of each prompt, "all" for their means over all of them.
         keep: name under which to keep it, prompts included, in the warehouse; None: it is not kept.
         top: how many neurons each table of the answer shows.
+        seed: seed of the shuffles of the labels; None: 0.
         corpus: name of the corpus whose facts stand beside it; None: the shown one.
         force: replace a contrast of this name.
         weights: folder of the weights, if they have moved.
@@ -58,12 +60,7 @@ def contrast(
         >>> page.neurons.filter("is_significant").height == page.contrast["n_significant"]
         True
     """
-    if top < 1:
-        raise bad_argument("top", top, "give 1 or more")
-    if keep is not None:
-        from neurothek.ingest.interventions.plan import require_title
-
-        require_title(keep, option="keep")
+    _require_options(top=top, seed=seed, keep=keep)
     if (a is None) != (b is None):
         raise bad_argument("b" if b is None else "a", None, "give prompts of both, A and B")
     from neurothek.queries.names.models import choose_corpora, choose_model
@@ -76,8 +73,11 @@ def contrast(
     if a is None or b is None:
         if keep is None:
             raise bad_argument("a", None, "give two sets of prompts, or keep, the name of a contrast that is kept")
-        if at is not None:
-            raise bad_argument("at", at, "give prompts, or leave it out", why="what is kept was measured already")
+        for option, value in (("at", at), ("seed", seed)):
+            if value is not None:
+                raise bad_argument(
+                    option, value, "give prompts, or leave it out", why="what is kept was measured already"
+                )
         with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
             return stored_contrast(prepared, chosen, keep, top=top)
     if force and keep is None:
@@ -87,7 +87,7 @@ def contrast(
     from neurothek.ingest.planning.first_look import require_weights
     from neurothek.ingest.request import Contrast, IngestRequest, ModelSource, TextRequest
 
-    asked_for = Contrast(keep or "", _prompt_set("a", a), _prompt_set("b", b), at or "last")
+    asked_for = Contrast(keep or "", _prompt_set("a", a), _prompt_set("b", b), at or "last", seed or 0)
     require_weights(chosen, weights=weights, allow_pickle=allow_pickle)
     if keep is None:
         from neurothek.ingest.jobs.contrasts.differences import N_SHUFFLES
@@ -101,6 +101,7 @@ def contrast(
             "prompts_b": asked_for.b.label,
             "positions": asked_for.positions,
             "n_shuffles": N_SHUFFLES,
+            "seed": asked_for.seed,
             "n_distinct": len({*asked_for.a.prompts, *asked_for.b.prompts}),
         }
         with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
@@ -120,6 +121,22 @@ def contrast(
     ingest_model(base.warehouse, request, source, progress=progress)
     with base.reader() as connection, on_corpus(connection, [model], corpus) as prepared:
         return stored_contrast(prepared, chosen, keep, top=top)
+
+
+def _require_options(*, top: int, seed: int | None, keep: str | None) -> None:
+    """Refuse numbers out of their range, and a name that cannot be one.
+
+    Raises:
+        Invalid: one of them is.
+    """
+    if top < 1:
+        raise bad_argument("top", top, "give 1 or more")
+    if seed is not None and not 0 <= seed <= _LARGEST_SEED:
+        raise bad_argument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")
+    if keep is not None:
+        from neurothek.ingest.interventions.plan import require_title
+
+        require_title(keep, option="keep")
 
 
 def _prompt_set(option: str, given: str | Path | Sequence[str]) -> "PromptSet":
@@ -143,3 +160,5 @@ def _prompt_set(option: str, given: str | Path | Sequence[str]) -> "PromptSet":
 
 
 _LEAST_PROMPTS = 2
+
+_LARGEST_SEED = 2**31 - 1

@@ -27,6 +27,7 @@ from neurothek.cli.printing import show_tables
     help="Take activations at the last token of each prompt, or their means over all of its tokens.  [default: last]",
 )
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Neurons that each table shows.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the shuffles of the labels.  [default: 0]")
 @click.option(
     "--keep", metavar="NAME", help="Keep the contrast and its prompts in the warehouse; alone: show one that is there."
 )
@@ -45,6 +46,7 @@ def contrast(  # noqa: PLR0917 - click hands arguments over by name
     b: str | None,
     at: Literal["last", "all"] | None,
     top: int,
+    seed: int | None,
     keep: str | None,
     force: bool,
     corpus: str | None,
@@ -57,7 +59,8 @@ def contrast(  # noqa: PLR0917 - click hands arguments over by name
     For each neuron the answer has its mean activation on the prompts of A and of B, and how far the two lie apart: z,
     in standard deviations over all ways to label the prompts. q is the share of false discoveries among the neurons
     with a z at least as large. The line above the tables says how many neurons are found, and how many are where
-    shuffled labels are taken for the true ones. The command runs the model, using the weights that were measured.
+    shuffled labels are taken for the true ones; --seed shuffles them otherwise. The command runs the model, using the
+    weights that were measured.
 
     With --keep the warehouse keeps the contrast: see the views contrasts and contrasts_summary. `intervene --contrast
     NAME` then changes its neurons.
@@ -70,6 +73,7 @@ def contrast(  # noqa: PLR0917 - click hands arguments over by name
             at=at,
             keep=keep,
             top=top,
+            seed=seed,
             corpus=corpus,
             force=force,
             weights=weights,

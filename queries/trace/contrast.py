@@ -25,7 +25,7 @@ order by layer, neuron
 _SUMMARIES = """\
 -- The contrasts that the warehouse keeps of a model.
 select contrast, prompts_a, prompts_b, positions, n_a, n_b, n_distinct, n_tested, n_significant, n_significant_shuffled,
-    n_significant_shuffled_most, n_controls, n_shuffles,
+    n_significant_shuffled_most, n_controls, n_shuffles, seed,
 from contrasts_summary
 where model = $model
 order by contrast
@@ -57,7 +57,7 @@ class ContrastPage(TabularAnswer):
             activation differs between prompts; `n_significant`, those with q of at most 0.05;
             `n_significant_shuffled`, how many of these there are on average where shuffled labels are taken for the
             true ones, `n_controls` times, and `n_significant_shuffled_most`, the most; `n_shuffles`, shuffles that p is
-            taken from.
+            taken from; `seed` of all shuffles.
         neurons: a row per neuron of the model: `address`, `layer`, `neuron`, `mean_a`, `mean_b`, `difference`, `z`,
             `p`, `q`, `is_significant`, `is_always_on` and `promotes`, the first tokens it promotes at the sign of its
             larger mean; the largest size of z first.
@@ -87,7 +87,7 @@ class ContrastPage(TabularAnswer):
             f"{self.model}: {it['n_a']:,} prompts of {it['prompts_a']} (A) and {it['n_b']:,} of {it['prompts_b']} (B),"
             f" {_WHERE[it['positions']]}. {n:,} of {it['n_tested']:,} neurons tell them apart (q <= {SIGNIFICANT:g});"
             f" with shuffled labels {it['n_significant_shuffled']:.3g} on average, {most:,} at most, of"
-            f" {it['n_controls']} shuffles.{repeated}"
+            f" {it['n_controls']} shuffles (seed {it['seed']}).{repeated}"
         )
 
     def sections(self) -> list[Section]:
@@ -165,7 +165,7 @@ def contrast_page(
     Args:
         connection: a reader.
         model: the model.
-        contrast: `prompts_a`, `prompts_b`, `positions`, `n_distinct` and `n_shuffles`.
+        contrast: `prompts_a`, `prompts_b`, `positions`, `n_distinct`, `n_shuffles` and `seed`.
         measured: what was measured.
         top: how many neurons each table shows.
     """
@@ -192,6 +192,7 @@ def contrast_page(
         "n_significant_shuffled_most": max(counts),
         "n_controls": len(counts),
         "n_shuffles": contrast["n_shuffles"],
+        "seed": contrast["seed"],
     }
     neurons = neurons.sort(pl.col("z").abs(), "layer", "neuron", descending=[True, False, False], nulls_last=True)
     return ContrastPage(model.name, described, neurons.select(_COLUMNS), top)

@@ -21,6 +21,7 @@
 --   n_significant_shuffled_most: The most of one of these shuffles.
 --   n_controls: How many these are.
 --   n_shuffles: Shuffles that p is taken from.
+--   seed: Seed of all shuffles.
 --   corpus: The shown corpus.
 with prompts as (
     select
@@ -50,6 +51,7 @@ select
     contrasts.n_significant_shuffled_most,
     contrasts.n_controls,
     contrasts.n_shuffles,
+    contrasts.seed,
     measured_corpora.corpus,
 from store.contrasts as contrasts
 inner join store.models as models on models.model_id = contrasts.model_id

@@ -58,6 +58,16 @@ def test_what_was_kept_is_shown_again(path: Path) -> None:
     assert run(path, "--keep", "mine") == kept
 
 
+def test_the_seed_is_stated_with_what_it_shuffled(path: Path) -> None:
+    answer = json.loads(run(path, *SETS, "--seed", "4", "--format", "json"))
+    assert answer["contrast"]["seed"] == 4
+    page = neurothek.open(path).contrast("opt", "builtin:questions", "builtin:statements", seed=4)
+    assert answer["contrast"]["n_significant_shuffled"] == page.contrast["n_significant_shuffled"]
+    assert [row["p"] for row in answer["neurons"]] == page.neurons["p"].to_list()
+    head = run(path, *SETS, "--seed", "4").split("\n\n", maxsplit=1)[0]
+    assert "of 20 shuffles (seed 4)" in " ".join(head.split())
+
+
 def test_few_prompts_say_that_chance_does_as_well(path: Path, tmp_path: Path) -> None:
     for name, words in (("a.txt", ("one", "two")), ("b.txt", ("bus", "sea", "river"))):
         (tmp_path / name).write_text("\n".join(words))

@@ -30,7 +30,6 @@ def measured_contrast(
     tokenizer: Tokenizer,
     contrast: Contrast,
     *,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> Contrasted:
     """Run two sets of prompts through a model, and see which neurons tell them apart.
@@ -38,8 +37,7 @@ def measured_contrast(
     Args:
         transformer: the model.
         tokenizer: its tokenizer.
-        contrast: the prompts, and where activations are taken.
-        seed: of the shuffles.
+        contrast: the prompts, where activations are taken, and the seed of the shuffles.
         progress: receives progress reports, a step a layer; None: nothing does.
 
     Raises:
@@ -56,7 +54,7 @@ def measured_contrast(
         )
         for side, prompts in zip(_SIDES, (contrast.a, contrast.b), strict=True)
     )
-    return contrasted(transformer, a, b, positions=contrast.positions, seed=seed, progress=progress)
+    return contrasted(transformer, a, b, positions=contrast.positions, seed=contrast.seed, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,6 @@ class ContrastsJob(AdditiveJob):
     """Has a model read two sets of prompts, and compares every neuron's activations on them with shuffled labels."""
 
     contrasts: tuple[Contrast, ...] = ()  # what is asked for
-    seed: int = 0  # of the shuffles
     replaces: bool = False  # whether one of a name that the warehouse has may be another one
     # the contrasts as the parameters of a run state them, where it is one that is measured again
     stated: Mapping[str, Any] = field(default_factory=dict)
@@ -92,7 +89,7 @@ class ContrastsJob(AdditiveJob):
         return {"contrasts": {one.name: self._stated(one) for one in self.all}, **self._settings()}
 
     def _settings(self) -> dict[str, Any]:
-        return {"n_shuffles": N_SHUFFLES, "n_controls": N_CONTROLS, "seed": self.seed}
+        return {"n_shuffles": N_SHUFFLES, "n_controls": N_CONTROLS, "seed": _USUAL_SEED}
 
     def _stated(self, contrast: Contrast) -> dict[str, Any]:
         """What changes its numbers, and what its prompts are called; of an earlier run's as that run states it."""
@@ -116,8 +113,8 @@ class ContrastsJob(AdditiveJob):
                 return self.copied(contrast=contrast.name)
             if not contrast.a.prompts:
                 contrast = self._with_prompts(contrast, read_back)
-            measured = measured_contrast(context.transformer, context.tokenizer, contrast, seed=self.seed)
-            return _frames(contrast, measured, seed=self.seed)
+            measured = measured_contrast(context.transformer, context.tokenizer, contrast)
+            return _frames(contrast, measured)
 
         yield measure
 
@@ -154,7 +151,7 @@ class ContrastsJob(AdditiveJob):
             is_same = one.name in before and _identity(before[one.name]) == _identity(_as_parameters(one))
             if one.name in before and not is_same and not self.replaces:
                 raise Conflict(
-                    f"the warehouse has a contrast {one.name!r} of other prompts or positions",
+                    f"the warehouse has a contrast {one.name!r} of other prompts, positions or seed",
                     "give this one another --keep, or replace that one with --force",
                     what="contrast",
                     name=one.name,
@@ -181,8 +178,14 @@ class ContrastsJob(AdditiveJob):
         return replace(contrast, a=replace(contrast.a, prompts=a), b=replace(contrast.b, prompts=b))
 
 
+_USUAL_SEED = 0
+"""Of contrasts that state none of their own."""
+
+
 def _as_parameters(contrast: Contrast) -> dict[str, Any]:
     stated: dict[str, Any] = {"positions": contrast.positions}
+    if contrast.seed != _USUAL_SEED:
+        stated["seed"] = contrast.seed
     for side, one in zip(_SIDES, (contrast.a, contrast.b), strict=True):
         digest = sha256("\0".join(one.prompts).encode()).hexdigest()
         stated |= {f"prompts_{side}": one.label, f"n_{side}": len(one.prompts), f"sha256_{side}": digest}
@@ -197,10 +200,10 @@ def _identity(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _from_parameters(name: str, parameters: Mapping[str, Any]) -> Contrast:
     """What a run with such parameters compared, without its prompts."""
     a, b = (PromptSet(str(parameters[f"prompts_{side}"]), ()) for side in _SIDES)
-    return Contrast(name, a, b, parameters["positions"])
+    return Contrast(name, a, b, parameters["positions"], parameters.get("seed", _USUAL_SEED))
 
 
-def _frames(contrast: Contrast, measured: Contrasted, *, seed: int) -> Frames:
+def _frames(contrast: Contrast, measured: Contrasted) -> Frames:
     """Rows of the three tables."""
     counts = measured.n_significant_shuffled
     sides = {"a": (contrast.a, measured.n_tokens_a), "b": (contrast.b, measured.n_tokens_b)}
@@ -212,7 +215,7 @@ def _frames(contrast: Contrast, measured: Contrasted, *, seed: int) -> Frames:
         "n_a": len(contrast.a.prompts),
         "n_b": len(contrast.b.prompts),
         "n_shuffles": N_SHUFFLES,
-        "seed": seed,
+        "seed": contrast.seed,
         "n_tested": measured.n_tested,
         "n_significant": measured.n_significant,
         "n_controls": len(counts),

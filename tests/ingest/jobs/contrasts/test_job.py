@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -11,6 +12,7 @@ from neurothek import Neurothek
 from neurothek.catalog.problems import Conflict, Invalid, LimitExceeded, NotFound, NotMeasured
 from neurothek.catalog.tables.contrasts import Contrasted
 from neurothek.catalog.upkeep.verification import Agreement
+from neurothek.ingest.jobs.contrasts import differences
 from neurothek.ingest.jobs.contrasts import job as contrasts_job
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
@@ -68,9 +70,9 @@ def test_another_contrast_leaves_the_first_as_it_is(door: Neurothek, monkeypatch
     measured = contrasts_job.measured_contrast
     names: list[str] = []
 
-    def noted(transformer: Transformer, tokenizer: Tokenizer, contrast: Contrast, *, seed: int) -> Contrasted:
+    def noted(transformer: Transformer, tokenizer: Tokenizer, contrast: Contrast) -> Contrasted:
         names.append(contrast.name)
-        return measured(transformer, tokenizer, contrast, seed=seed)
+        return measured(transformer, tokenizer, contrast)
 
     monkeypatch.setattr(contrasts_job, "measured_contrast", noted)
     door.contrast("opt", B, A, keep="second")
@@ -87,13 +89,48 @@ def test_a_name_is_not_taken_by_other_prompts_unless_forced(door: Neurothek) -> 
     door.contrast("opt", A, B, keep="taken")
     with pytest.raises(Conflict, match="contrast 'taken' of other prompts"):
         door.contrast("opt", A[:4], B, keep="taken")
-    with pytest.raises(Conflict, match="other prompts or positions"):
+    with pytest.raises(Conflict, match="other prompts, positions or seed"):
         door.contrast("opt", A, B, at="all", keep="taken")
+    with pytest.raises(Conflict, match="other prompts, positions or seed"):
+        door.contrast("opt", A, B, seed=1, keep="taken")
     assert door.contrast("opt", A[:4], B, keep="taken", force=True).contrast["n_a"] == 4
+
+
+def test_the_seed_changes_shuffles_and_nothing_else(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
+    """p of each neuron is counted over the labelings of the seed alone; means and z know none."""
+    first = door.contrast("opt", A, B, at="all")
+    assert first.contrast["seed"] == 0
+    assert_frame_equal(door.contrast("opt", A, B, at="all", seed=0).neurons, first.neurons)
+    seeds: list[int] = []
+    shuffled = differences.shuffled_labels
+
+    def noted(n_a: int, n_b: int, n_shuffles: int, *, seed: int) -> np.ndarray:
+        seeds.append(seed)
+        return shuffled(n_a, n_b, n_shuffles, seed=seed)
+
+    monkeypatch.setattr(differences, "shuffled_labels", noted)
+    printed = door.contrast("opt", A, B, at="all", seed=7)
+    stored = door.contrast("opt", A, B, at="all", seed=7, keep="seven")
+    assert seeds == [7, 7]
+    assert_frame_equal(stored.neurons, printed.neurons)
+    assert stored.contrast == printed.contrast
+    assert "(seed 7)" in stored.summary
+    by_place = [page.neurons.sort("layer", "neuron") for page in (first, stored)]
+    without_chance = [frame.drop("p", "q", "is_significant") for frame in by_place]
+    assert_frame_equal(*without_chance)
+    assert by_place[0]["p"].to_list() != by_place[1]["p"].to_list()
+    # A contrast that is added later leaves the seed and the rows of this one, and asked for again it is not measured.
+    door.contrast("opt", B, A, seed=2**31 - 1, keep="largest seed")
+    door.contrast("opt", A, B, at="all", seed=7, keep="seven")
+    assert seeds == [7, 7, 2**31 - 1]
+    assert_frame_equal(door.contrast("opt", keep="seven").neurons, stored.neurons)
+    kept = door.sql("select contrast, seed from contrasts_summary where model = 'opt'").rows()
+    assert {("seven", 7), ("largest seed", 2**31 - 1)} <= set(kept)
 
 
 def test_kept_contrasts_are_verified_from_the_weights(door: Neurothek) -> None:
     door.contrast("llama", A, B, keep="verified")
+    door.contrast("llama", A, B, seed=3, keep="verified with another seed")
     by_table = {part.table: part for part in door.verify("llama", sample=99) if isinstance(part, Agreement)}
     for table in ("contrasts", "contrast_prompts", "contrast_neurons"):
         stored = door.sql(
@@ -158,6 +195,11 @@ def test_what_cannot_be_compared_is_refused(door: Neurothek, folder: Path, tmp_p
         door.contrast("opt")
     with pytest.raises(Invalid, match="was measured already"):
         door.contrast("opt", at="all", keep="first")
+    with pytest.raises(Invalid, match="was measured already"):
+        door.contrast("opt", seed=1, keep="first")
+    for seed in (-1, 2**31):
+        with pytest.raises(Invalid, match="give 0 to 2,147,483,647"):
+            door.contrast("opt", A, B, seed=seed)
     with pytest.raises(Invalid, match="leave it out"):
         door.contrast("opt", A, B, force=True)
     with pytest.raises(Invalid, match="give 2 or more"):
