@@ -101,7 +101,7 @@ def _make(root: Path, folder: Path, views: ViewInstaller) -> None:
         settings = {key: value for key, value in settings_of(read_only=False).items() if "external" not in key}
         with duckdb.connect(str(fresh / f"{DATABASE}.duckdb"), config=settings) as connection:
             schema.bring_up_to_date(connection)
-            views.install(connection)
+            views.install(connection, is_new=True)
             columns = _columns(connection)
             connection.register_filesystem(blanks)
             connection.execute(f"begin; create schema {NUMBERED_SCHEMA}")

@@ -117,8 +117,8 @@ _IS_ELSE = "it is a DuckDB file of something else"
 class ViewInstaller(Hashable, Protocol):
     """What makes the views that people query."""
 
-    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create or replace every view."""
+    def install(self, connection: duckdb.DuckDBPyConnection, *, is_new: bool = False) -> None:
+        """Create or replace every view: all at once, or one by one where nobody sees the file before it is whole."""
 
     def define(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create every view as a temporary one, which goes before what the file has of its name."""
@@ -264,7 +264,7 @@ def _made(views: ViewInstaller | None, version: int) -> Objects:
     with duckdb.connect(config=settings_of(read_only=True)) as connection:
         create(connection, version)
         if views is not None:
-            views.install(connection)
+            views.install(connection, is_new=True)
         return objects_of(connection)
 
 

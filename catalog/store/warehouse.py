@@ -445,7 +445,7 @@ class Warehouse:
         try:
             with self._full_disk():
                 with duckdb.connect(str(fresh), config=settings_of(read_only=False)) as connection:
-                    self._bring_up_to_date(connection, _Held(None, {}))
+                    self._bring_up_to_date(connection, _Held(None, {}), is_new=True)
                 fresh.replace(self.path)
         finally:
             self._clear_unfinished()
@@ -465,7 +465,7 @@ class Warehouse:
         for stray in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.new*"):
             stray.unlink(missing_ok=True)
 
-    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, held: _Held) -> None:
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, held: _Held, *, is_new: bool = False) -> None:
         # A file with nothing in it is being made, or was left by DuckDB's shell.
         judgement = judged(self.path, connection, held.objects, self.views) if held.objects else None
         if judgement is not None and judgement.strange:
@@ -473,7 +473,7 @@ class Warehouse:
             raise invalid_warehouse(self.path, f"{strange}, so nothing is written to it")
         schema.bring_up_to_date(connection)
         if self.views is not None and (judgement is None or not judgement.has_our_views):
-            self.views.install(connection)
+            self.views.install(connection, is_new=is_new)
 
 
 def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters = ()) -> Row | None:

@@ -115,10 +115,15 @@ def view(name: str) -> View:
     return views[name]
 
 
-def install(connection: duckdb.DuckDBPyConnection) -> None:
+def install(connection: duckdb.DuckDBPyConnection, *, is_new: bool = False) -> None:
     """Create or replace every view with its comments, and drop those that an earlier release installed and this lacks.
 
     It runs in a transaction of its own: all views change, or none.
+
+    Args:
+        connection: to a file or a database in memory.
+        is_new: whether nobody else sees the file before it is whole: each view is committed alone then, as a comment
+            holds a copy of its view until the commit, which is 70 MB for all of them.
     """
     views = all_views()
     connection.execute("begin")
@@ -128,6 +133,9 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     stored = {one.name: one for one in materialized_views()}
     for one in views.values():
         _install_one(connection, one, stored.get(one.name))
+        if is_new:
+            connection.execute("commit")
+            connection.execute("begin")
     connection.execute("delete from store.installed_views")
     rows = [value for fingerprint in _fingerprints().items() for value in fingerprint]
     places = ", ".join(["(?, ?)"] * len(views))

@@ -206,7 +206,7 @@ class OneView:
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def install(self, connection: duckdb.DuckDBPyConnection, *, is_new: bool = False) -> None:
         connection.execute(f"create or replace view main.models as select {self.number} as number")
 
     def define(self, connection: duckdb.DuckDBPyConnection) -> None:
