@@ -43,6 +43,9 @@ TOPICS = "pydoc_data/topics.py"
 _MOST_LIBRARIES = 4
 """Those of so many Pythons are in the user's cache, ten megabytes each."""
 
+_MOST_PARTS = 8
+"""So many parts of libraries are there, too, five megabytes each."""
+
 # Shorter docstrings ("Return self.") and modules (an empty __init__.py) say little. In characters.
 SHORTEST = 80
 
@@ -106,9 +109,7 @@ def some_documents(split: TextPart, *, n_files: int, n_arithmetic: int) -> dict[
         n_files: of the library's files those whose names have the lowest hashes are read, and the language reference.
         n_arithmetic: so many of the documents of arithmetic are made.
     """
-    named = sorted(_named_files(), key=lambda file: (_sha256(file[1]), file[1]))
-    chosen = named[:n_files] + [file for file in named[n_files:] if file[1] == TOPICS]
-    texts = {**_documents(chosen), "math": list(arithmetic_documents(n_arithmetic))}
+    texts = {**_part_of_library(n_files), "math": list(arithmetic_documents(n_arithmetic))}
     return {
         domain: [
             text for text in dict.fromkeys(texts[domain]) if kept_for_measuring(_sha256(text)) == (split == "measure")
@@ -150,18 +151,38 @@ def _sha256(text: str) -> bytes:
 
 @cache
 def _library() -> dict[Domain, list[str]]:
-    """The documents of code and of prose, from one reading of the library, which the user's cache then holds.
+    """The documents of code and of prose, from one reading of the library."""
+    return _read_once("texts", _named_files(), library_sha256(), most=_MOST_LIBRARIES)
+
+
+@cache
+def _part_of_library(n_files: int) -> dict[Domain, list[str]]:
+    """The documents of code and of prose in so many of the library's files and in the language reference."""
+    named = sorted(_named_files(), key=lambda file: (_sha256(file[1]), file[1]))
+    chosen = named[:n_files] + [file for file in named[n_files:] if file[1] == TOPICS]
+    contents = [[name, sha256_of(path)] for path, name in chosen]
+    return _read_once("parts", chosen, json.dumps(contents), most=_MOST_PARTS)
+
+
+def _read_once(folder: str, files: Iterable[tuple[Path, str]], contents: str, *, most: int) -> dict[Domain, list[str]]:
+    """The documents of code and of prose in some files, which a folder of the user's cache holds from then on.
 
     It knows them by a hash of everything that they are made from, and of what makes them.
+
+    Args:
+        folder: of the cache.
+        files: path and name of each file.
+        contents: what tells their contents from all others.
+        most: how many such documents stay in the folder.
     """
-    maker = [library_sha256(), sys.version, sha256_of(Path(__file__))]
-    name = f"texts/{hashlib.sha256(json.dumps(maker).encode()).hexdigest()}"
+    maker = [contents, sys.version, sha256_of(Path(__file__))]
+    name = f"{folder}/{hashlib.sha256(json.dumps(maker).encode()).hexdigest()}"
     content = read_content(name)
     if content is not None:
         documents: dict[Domain, list[str]] = json.loads(content)
         return documents
-    documents = _documents(_named_files())
-    write_content(name, json.dumps(documents).encode(), most=_MOST_LIBRARIES)
+    documents = _documents(files)
+    write_content(name, json.dumps(documents).encode(), most=most)
     return documents
 
 

@@ -164,7 +164,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for cached in (builtin._hashed, builtin._library, library_sha256):
+    for cached in (builtin._hashed, builtin._library, builtin._part_of_library, library_sha256):
         cached.cache_clear()
 
 
@@ -199,6 +199,24 @@ def test_a_library_that_was_read_is_not_parsed_again(
         path.write_bytes(path.read_bytes().replace(b"changed", b"damaged"))
     forget()
     assert {domain: all_documents(domain) for domain in DOMAINS} == second
+
+
+def test_a_part_of_a_library_that_was_read_is_not_parsed_again(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "site-packages" / "cache"))
+    first = some_documents("train", n_files=100, n_arithmetic=0)
+    forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(builtin, "_documents", None)
+        assert some_documents("train", n_files=100, n_arithmetic=0) == first
+        # Another part was never read.
+        with pytest.raises(TypeError):
+            some_documents("train", n_files=1, n_arithmetic=0)
+    (planted / "kept.py").write_text("\n".join(f"changed_{n} = {n}" for n in range(30)))
+    forget()
+    changed = [some_documents(split, n_files=100, n_arithmetic=0)["code"] for split in get_args(builtin.TextPart)]
+    assert any("changed_7" in text for texts in changed for text in texts)
 
 
 def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
