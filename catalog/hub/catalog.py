@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -33,6 +34,7 @@ from neurothek.catalog.hub.shell import DATABASE, rows_of_view, shell_of
 from neurothek.catalog.problems import NeurothekError, Refused, memory_refused
 from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.connections import close, keyboard_interrupts, lock_down, settings_of
+from neurothek.catalog.store.damage import is_damage
 from neurothek.catalog.store.leases import shared_reader
 from neurothek.catalog.store.schema import Judgement
 from neurothek.catalog.store.warehouse import Warehouse
@@ -52,6 +54,8 @@ _MOST_MEMORY = "60%"
 """Of this machine's, for our own questions: a list that a file claims to hold may be of any length."""
 
 _SHOWN_OF_A_REASON = 300
+
+_FILE_NAMED = re.compile(rf'Failed to read file "{PROTOCOL}://(\w+)"')
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,12 @@ class Catalog(Warehouse):
         text = str(error)
         if "were altered" in text:
             return invalid_catalog(self.label, "a file of it has columns of other types than its table")
+        named = _FILE_NAMED.search(text)
+        if named is not None and named[1] in self.content.files:
+            return invalid_catalog(self.label, f"its {self.content.files[named[1]][0]} is damaged")
         first = one_line(text.split("\n", 1)[0].removeprefix("Traceback (most recent call last):"))
-        return invalid_catalog(self.label, first[:_SHOWN_OF_A_REASON] or "a file of it is damaged")
+        shown = first[:_SHOWN_OF_A_REASON]
+        return invalid_catalog(self.label, f"a file of it is damaged ({shown})" if is_damage(error) else shown)
 
     @contextmanager
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:

@@ -15,6 +15,12 @@ from neurothek.catalog.store.leases import has_leases, has_other_leases, read_be
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
 _LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
 _UNREADABLE = re.compile(r"Corrupt database file|Could not read (enough bytes )?from file|Could not read file")
+_PARQUET = re.compile(
+    r"Failed to read file \"catalog:|likely corrupted|TProtocolException|don't know what type|Variable-length int over"
+    r"|Corrupted file\?"
+)
+"""Of a published file; most of it comes as the base of all errors, from libraries that DuckDB reads with."""
+
 _SPILLED = "duckdb_temp"
 """Begins the names of files that DuckDB puts aside while it works."""
 
@@ -41,9 +47,11 @@ def is_damage(error: BaseException) -> bool:
     # Of a block that is not as its checksum says, DuckDB complains by the base of all its errors; what it says while
     # Arrow fetches rows, Arrow passes on as an OSError without a number.
     from_arrow = isinstance(error, OSError) and error.errno is None
+    text = str(error)
+    if isinstance(error, duckdb.Error | OSError) and _PARQUET.search(text):
+        return True
     if type(error) is not duckdb.Error and not isinstance(error, _OF_FILES) and not from_arrow:
         return False
-    text = str(error)
     return bool(_LOG.search(text) or (_UNREADABLE.search(text) and _SPILLED not in text))
 
 

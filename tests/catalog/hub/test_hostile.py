@@ -1,7 +1,9 @@
 """Catalogs of strangers: nothing runs, nothing is read or asked outside, and what is wrong is one sentence."""
 
+import contextlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -160,6 +162,25 @@ def test_a_copy_of_what_is_damaged_names_the_catalog(theirs: Path, tmp_path: Pat
         neurothek.open(theirs).copy(tmp_path / "copy.duckdb")
     assert str(told.value).startswith(f"{theirs} cannot be read as a catalog: tables/models/rows.parquet was changed")
     assert not (tmp_path / "copy.duckdb").exists()
+
+
+def test_damage_is_not_blamed_on_a_query(theirs: Path, tmp_path: Path) -> None:
+    content = (theirs / POSTINGS).read_bytes()
+    refusals = []
+    for number, place in enumerate([0.02, 0.1, 0.3, 0.5, 0.7, 0.9]):
+        folder = shutil.copytree(theirs, tmp_path / f"damaged-{number}")
+        damaged = bytearray(content)
+        begin = 4 + int(place * (len(content) - 2_000))
+        damaged[begin : begin + 1_500] = random.Random(number).randbytes(1_500)
+        (folder / POSTINGS).write_bytes(damaged)
+        # Other bytes may be other numbers of a file that is whole.
+        with contextlib.suppress(Unreadable):
+            neurothek.open(folder).ask("select max(columns(*)) from store.postings")
+            continue
+        with pytest.raises(Unreadable, match=f"^{folder} cannot be read as a catalog: .*damaged") as told:
+            neurothek.open(folder).ask("select max(columns(*)) from store.postings")
+        refusals.append(str(told.value))
+    assert len(refusals) >= 3
 
 
 def test_a_file_of_another_size_is_told(theirs: Path) -> None:
