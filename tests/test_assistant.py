@@ -20,6 +20,7 @@ from neurothek.api import assistant
 from neurothek.api.assistant import server
 from neurothek.catalog.problems import MissingExtra
 from neurothek.catalog.terminal.outputs import json_data
+from neurothek.queries.errors.refused_sql import stopped_query
 from tests.support import ingests
 
 pytestmark = pytest.mark.xdist_group("assistant")
@@ -160,6 +161,17 @@ def test_a_slip_is_a_sentence(base: Neurothek, name: str, arguments: dict[str, A
     assert is_error
     assert sentence in said
     assert "Traceback" not in said
+
+
+def test_a_query_over_its_limits_is_advised_what_an_assistant_can_do(
+    base: Neurothek, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object, **__: object) -> None:
+        raise stopped_query("took more than 30 s", "--seconds")
+
+    monkeypatch.setattr(Neurothek, "ask", slow)
+    answers = ask(base, ("sql", {"query": "select 1"}))
+    assert answers == [(True, "Error executing tool sql: the query took more than 30 s and was stopped; ask for less")]
 
 
 def test_what_texts_hold_comes_as_text(base: Neurothek, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def invalid_export(folder: Path, problem: str) -> Unreadable:
     """A folder that is not an export, or one that was changed."""
     again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
     hint = f"export the warehouse again with `{again}`"
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        hint += ", or say with --from whose catalog of neurons it is"
     return Unreadable(f"{folder} cannot be imported: {problem}", hint, path=folder, why=problem)
 
 

@@ -153,10 +153,16 @@ def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jo
 
 
 def show_command(*commands: str) -> None:
-    """Commands to copy, a line each, about the warehouse that the pages show."""
-    path = elsewhere()
-    lines = [command if path is None else advice.with_warehouse(command, path) for command in commands]
+    """Commands to copy, a line each, about the warehouse that the pages show, or about a copy of a catalog."""
+    path, first = elsewhere(), []
+    if backend().address is not None and any(command.startswith("neurothek ingest ") for command in commands):
+        first = [advice.command_line("copy", str(path), _COPY)]
+        path = Path(_COPY)
+    lines = first + [command if path is None else advice.with_warehouse(command, path) for command in commands]
     st.code("\n".join(lines), language="sh", wrap_lines=True)
+
+
+_COPY = "catalog.duckdb"
 
 
 def as_sentence(text: str) -> str:

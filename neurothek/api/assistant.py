@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import polars as pl
 
-from neurothek.catalog.problems import MissingExtra, NeurothekError
+from neurothek.catalog.problems import LimitExceeded, MissingExtra, NeurothekError
 from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.outputs import json_data
 from neurothek.queries.sql.processes import Limits
@@ -175,7 +175,11 @@ class _Tools:
             limit: rows at most.
         """
         rows = _rows_of(limit)
-        answer = self._base.ask(query, limits=Limits(rows=rows))
+        try:
+            answer = self._base.ask(query, limits=Limits(rows=rows))
+        except LimitExceeded as error:
+            # An assistant has no options that allow more.
+            raise LimitExceeded(error.message, "ask for less", what=error.what) from error
         return _answer({"rows": answer.frame, "n_rows": answer.n_rows}, limit=rows, is_cut=answer.is_truncated)
 
 

@@ -55,10 +55,15 @@ def test_an_export_of_an_earlier_release_has_no_matrices(folder: Path) -> None:
     assert (read_manifest(folder).maps, read_manifest(folder).missing_maps) == ((), ())
 
 
+OTHERS = ", or say with --from whose catalog of neurons it is"
+
+
 def told(folder: Path) -> str:
     with pytest.raises(Unreadable) as refused:
         read_manifest(folder)
-    sentence, command = str(refused.value).removesuffix("`").split("; export the warehouse again with `")
+    sentence, command = (
+        str(refused.value).removesuffix(OTHERS).removesuffix("`").split("; export the warehouse again with `")
+    )
     assert shlex.split(command) == ["neurothek", "export", "NEW_FOLDER", "--warehouse", "FILE"]
     assert sentence.startswith(f"{folder} cannot be imported: ")
     return sentence.removeprefix(f"{folder} cannot be imported: ")
@@ -66,6 +71,8 @@ def told(folder: Path) -> str:
 
 def test_a_folder_without_a_manifest_and_no_folder_are_told_apart(tmp_path: Path) -> None:
     assert told(tmp_path) == "there is no manifest.json in it"
+    with pytest.raises(Unreadable, match=f"{OTHERS}$"):
+        read_manifest(tmp_path)
     assert told(tmp_path / "none") == "there is no such folder"
     (tmp_path / MANIFEST).mkdir()
     assert told(tmp_path) == "there is no manifest.json in it"

@@ -1,11 +1,13 @@
 """What pages say: sentences as text, and commands about the warehouse that the pages show."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import neurothek
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.catalog.hub.addresses import Address
 from neurothek.dashboards.session import set_backend
 from neurothek.dashboards.widgets import page
 from neurothek.dashboards.widgets.page import as_sentence, elsewhere
@@ -35,6 +37,17 @@ def test_a_command_to_copy_names_it_once(tmp_path: Path, monkeypatch: pytest.Mon
     page.show_command("neurothek ingest m")
     page.show_command(copied[0])
     assert copied[0] == copied[1] == f"neurothek ingest m --warehouse {tmp_path / 'w.duckdb'}"
+
+
+def test_what_measures_is_recommended_for_a_copy_of_a_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("neurothek.dashboards.widgets.page.st.code", lambda command, **_: shown.append(command))
+    address = "hf://datasets/someone/neurons"
+    monkeypatch.setattr(page, "backend", lambda: SimpleNamespace(address=Address("hf", address, address), path=None))
+    page.show_command("neurothek ingest m --job events")
+    page.show_command("neurothek search school")
+    measured = f"neurothek copy {address} catalog.duckdb\nneurothek ingest m --job events --warehouse catalog.duckdb"
+    assert shown == [measured, f"neurothek search school --warehouse {address}"]
 
 
 def test_a_time_is_told_by_the_runs_of_other_models(full_path: Path) -> None:
