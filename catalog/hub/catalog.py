@@ -169,8 +169,8 @@ class Catalog(Warehouse):
         if named is not None and named[1] in self.content.files:
             return invalid_catalog(self.label, f"its {self.content.files[named[1]][0]} is damaged")
         first = one_line(text.split("\n", 1)[0].removeprefix("Traceback (most recent call last):"))
-        shown = first[:_SHOWN_OF_A_REASON]
-        return invalid_catalog(self.label, f"a file of it is damaged ({shown})" if is_damage(error) else shown)
+        reason = first[:_SHOWN_OF_A_REASON]
+        return invalid_catalog(self.label, f"a file of it is damaged ({reason})" if is_damage(error) else reason)
 
     @contextmanager
     def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:
