@@ -277,8 +277,8 @@ INTERVENTIONS_REMARK = (
 class Changed:
     """What changing one neuron did; empty where it was not changed."""
 
-    # what turning it off alone did, with the keys of `INTERVENTION_COLUMNS` from `effect` on; None where that was not
-    # measured
+    # what turning it off alone did, with the keys of `INTERVENTION_COLUMNS` from `effect` on, and `domain`, where it is
+    # active most often, `effect_on_domain` and `effect_elsewhere`; None where that was not measured
     alone: Mapping[str, Any] | None
     # the interventions that it was part of, the largest effect first, with the columns of `INTERVENTION_COLUMNS`
     together: pl.DataFrame
@@ -289,6 +289,9 @@ class Changed:
             return ""
         row = self.alone
         clause = f"Turned off alone, it changes the loss by {row['effect']:+.3g} nats a token"
+        if None not in (row["effect_on_domain"], row["effect_elsewhere"]):
+            on_domain = f"{row['effect_on_domain']:+.3g} on {row['domain']}, where it is active most often"
+            clause += f" ({on_domain}, {row['effect_elsewhere']:+.3g} elsewhere)"
         if row["random_effect_least"] is None:
             return f"{clause}; its layer has no random neurons to compare it with."
         others = f"({row['random_effect_least']:+.3g} to {row['random_effect_most']:+.3g})"
@@ -320,4 +323,6 @@ def neuron_changed(
     together = [row for row in rows if row["intervention"] is not None]
     for row in alone:
         del row["intervention"], row["n_neurons"]
+    for row in together:
+        del row["domain"], row["effect_on_domain"], row["effect_elsewhere"]
     return Changed(alone[0] if alone else None, framed(together, INTERVENTION_COLUMNS))

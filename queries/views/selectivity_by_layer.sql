@@ -1,6 +1,7 @@
 -- One row per model, layer and domain: how many neurons are selective for it, beside shuffled domains.
--- Why: in which layers neurons are for one sort of text, and whether larger models have more of them. From: selectivity. Source:
--- LAPE (Tang et al. 2024); the control by shuffled domains is this project's. Intervals are Wilson's of a share, 95%.
+-- Why: in which layers neurons are for one sort of text, whether larger models have more of them, and what single ones are worth
+-- there. From: selectivity, and store.neuron_effects. Source: LAPE (Tang et al. 2024); the control by shuffled domains and the effects
+-- are this project's. Intervals are Wilson's of a share, 95%.
 -- Kinds of rows: domain.
 -- key: model, layer, domain
 -- columns:
@@ -18,6 +19,9 @@
 --   selective_share_high: Upper end.
 --   layer_selective_share: Share of the layer's neurons that are selective for any domain.
 --   layer_shuffled_share: The same with shuffled domains taken for the true ones, the mean of 20 shuffles.
+--   n_turned_off: Random neurons of the layer that are active most often in this domain and were turned off alone; 0 where `intervene --one-by-one` turned off none.
+--   effect_on_domain: What turning one of them off adds to the loss on the text of this domain, nats a token: the mean; null where there are none.
+--   effect_elsewhere: The same on all other domains together; null likewise.
 --   corpus: The shown corpus.
 with thresholds as (
     select
@@ -34,20 +38,47 @@ layers as (
     where entropy is not null
     group by model, layer
 ),
+turned_off as (
+    select
+        models.name as model,
+        effects.layer,
+        effects.neuron,
+    from store.neuron_effects as effects
+    inner join store.models as models on models.model_id = effects.set_id
+    inner join measured_corpora
+        on measured_corpora.model_id = effects.set_id and measured_corpora.corpus_id = effects.corpus_id
+    where effects.is_control and measured_corpora.is_shown
+),
 domains as (
     select
-        model,
-        family,
-        variant,
-        size,
-        layer,
-        depth,
-        domain,
-        corpus,
-        sum(case when is_selective then cast(1 as bigint) else cast(0 as bigint) end) as n_selective,
+        selectivity.model,
+        selectivity.family,
+        selectivity.variant,
+        selectivity.size,
+        selectivity.layer,
+        selectivity.depth,
+        selectivity.domain,
+        selectivity.corpus,
+        sum(case when selectivity.is_selective then cast(1 as bigint) else cast(0 as bigint) end) as n_selective,
+        count(turned_off.neuron) as n_turned_off,
+        avg(case when turned_off.neuron is not null then selectivity.effect_on_domain end) as effect_on_domain,
+        avg(case when turned_off.neuron is not null then selectivity.effect_elsewhere end) as effect_elsewhere,
     from selectivity
-    where entropy is not null
-    group by model, family, variant, size, layer, depth, domain, corpus
+    left join turned_off
+        on
+            turned_off.model = selectivity.model
+            and turned_off.layer = selectivity.layer
+            and turned_off.neuron = selectivity.neuron
+    where selectivity.entropy is not null
+    group by
+        selectivity.model,
+        selectivity.family,
+        selectivity.variant,
+        selectivity.size,
+        selectivity.layer,
+        selectivity.depth,
+        selectivity.domain,
+        selectivity.corpus
 ),
 shares as (
     select
@@ -82,5 +113,8 @@ select
     ) / (1 + z2n) as selective_share_high,
     layer_selective_share,
     layer_shuffled_share,
+    n_turned_off,
+    effect_on_domain,
+    effect_elsewhere,
     corpus,
 from shares

@@ -83,6 +83,41 @@ def test_a_neuron_alone_stands_beside_random_ones_of_its_layer(connection: duckd
             assert opened.data()["effect"] == said
 
 
+def test_a_neuron_that_is_active_in_domains_has_its_effect_there_and_elsewhere(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(path.read_bytes())
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(
+            "insert into store.selectivity by name select set_id, corpus_id, layer, neuron, 9 as n_active,"
+            " ['code', 'prose', 'speech'][1 + neuron] as domain, 0.9 as domain_share, 0.1 as entropy,"
+            " 0.005 as p, 1 as n_shuffled_selective, run_id from store.neuron_effects where layer = 0 and neuron < 3"
+        )
+    stored = continuation_rows.rows(EVERYWHERE)["neuron_effects_by_domain"]
+    with Warehouse(copy).reader() as connection:
+        for neuron, domain in enumerate(("code", "prose", "speech", None)):
+            said = page(connection, 0, neuron).changed
+            ids = {"model_id": MODEL_ID, "corpus_id": CORPUS_ID, "layer": 0, "neuron": neuron}
+            parts = [row for row in stored if all(row[name] == value for name, value in ids.items())]
+            sides = [
+                [row for row in parts if domain and (row["domain"] == domain) == is_own] for is_own in (True, False)
+            ]
+            expected = [
+                sum(row["nll"] - row["nll_untouched"] for row in side) / sum(row["n_tokens"] for row in side)
+                if side
+                else None
+                for side in sides
+            ]
+            assert said.alone is not None
+            assert said.alone["domain"] == domain
+            own, elsewhere = (said.alone[name] for name in ("effect_on_domain", "effect_elsewhere"))
+            assert [own, elsewhere] == [None if one is None else pytest.approx(one, abs=CLOSE) for one in expected]
+            if None in expected:
+                assert "elsewhere" not in said.sentence()
+            else:
+                where = f"({own:+.3g} on {domain}, where it is active most often, {elsewhere:+.3g} elsewhere)"
+                assert f"nats a token {where}; its layer has fewer" in said.sentence()
+
+
 def test_it_lists_the_interventions_that_it_was_part_of(connection: duckdb.DuckDBPyConnection) -> None:
     names = [str(one["intervention"]) for one in intervention_rows.INTERVENTIONS]
     opened = page(connection, 0, 1)

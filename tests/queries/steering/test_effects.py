@@ -299,6 +299,7 @@ def test_a_selective_neuron_has_its_effect_on_its_domain_and_elsewhere(path: Pat
         )
     with Warehouse(copy).reader() as connection:
         rows = ask(connection, "from selectivity")
+        by_layer = ask(connection, "from selectivity_by_layer")
     assert len(rows) >= 4
     for row in rows:
         parts = [
@@ -313,6 +314,16 @@ def test_a_selective_neuron_has_its_effect_on_its_domain_and_elsewhere(path: Pat
             n_tokens = sum(one["n_tokens"] for one in of_side)
             assert row[column] == (pytest.approx(total / n_tokens) if n_tokens else None)
     assert {row["effect_on_domain"] is None for row in rows} == {True, False}
+    # Of a layer the random neurons alone say what single ones are worth; neuron 3 is none.
+    assert {row["neuron"] >= continuation_rows.N_CONTROLS for row in rows} == {True, False}
+    for row in by_layer:
+        of_domain = [one for one in rows if (one["model"], one["domain"]) == (row["model"], row["domain"])]
+        random = [one for one in of_domain if one["neuron"] < continuation_rows.N_CONTROLS]
+        assert row["n_turned_off"] == len(random)
+        for column in ("effect_on_domain", "effect_elsewhere"):
+            values = [one[column] for one in random]
+            assert row[column] == (pytest.approx(sum(values) / len(values)) if values else None)
+    assert {row["n_turned_off"] for row in by_layer} >= {0, 1, 2}
 
 
 @pytest.mark.parametrize("n_controls", [19, 20])
