@@ -15,16 +15,15 @@ import polars as pl
 
 import neurothek
 from docs.generators.findings import PAGE, with_block
-from docs.generators.findings_prompts import FACTS, POSITIONS, SETS
+from docs.generators.findings_prompts import AGREEMENTS, FACTS, N_FIRST, POSITIONS, SETS, agreements, span
 from docs.generators.findings_real import table
 from neurothek import Neurothek
 from neurothek.catalog.tables.traces import AttributionOrder
-from neurothek.queries.trace.attribution import AttributionPage
 
 LEAST_CORRELATED = 10
 """Neurons of a half that a correlation takes."""
-N_FIRST = 50
-"""Neurons of an attribution that are looked at, as many as are switched off."""
+N_SEEDS = 10
+"""Seeds of shuffles, the one that contrasts have unless asked included."""
 ORDERS: tuple[AttributionOrder, ...] = ("relevance", "direct")
 
 MINIS = ("mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m")
@@ -155,13 +154,21 @@ def mini_layers(warehouse: Neurothek) -> str:
 
 
 def mini_contrasts(warehouse: Neurothek) -> str:
-    """A row a size and contrast: neurons that tell its prompts apart, and how many do by chance."""
+    """A row a size and contrast: neurons that tell its prompts apart, by chance too, and with other seeds of chance."""
     rows = []
     for model in MINIS:
         for a, b in SETS:
             for at in POSITIONS:
                 values = {"model": model, "contrast": f"{a} - {b}, {at}"}
                 (it,) = warehouse.sql(_CONTRASTS, values).to_dicts()
+                of_seeds = [
+                    warehouse.contrast(model, f"builtin:{a}", f"builtin:{b}", at=at, seed=seed).contrast
+                    for seed in range(N_SEEDS)
+                ]
+                assert of_seeds[0]["n_significant"] == it["n_significant"]
+                found = [one["n_significant"] for one in of_seeds]
+                by_chance = statistics.mean(one["n_significant_shuffled"] for one in of_seeds)
+                most = max(one["n_significant_shuffled_most"] for one in of_seeds)
                 rows.append(
                     [
                         model.removeprefix("mini-opt-"),
@@ -169,10 +176,13 @@ def mini_contrasts(warehouse: Neurothek) -> str:
                         at,
                         f"{it['n_significant']:,} of {it['n_tested']:,} ({it['significant_share']:.0%})",
                         f"{it['n_significant_shuffled']:.2f} (at most {it['n_significant_shuffled_most']:,})",
+                        f"{min(found):,} to {max(found):,}",
+                        f"{by_chance:.2f} (at most {most:,})",
                         f"{it['n_always_on']:,}",
                     ]
                 )
-    return table(("size", "A - B", "tokens", "tell apart", "with shuffled labels", "always on"), rows)
+    header = ("size", "A - B", "tokens", "tell apart", "with shuffled labels", f"{N_SEEDS} seeds", "shuffled")
+    return table((*header, "always on"), rows)
 
 
 def mini_costs(warehouse: Neurothek) -> str:
@@ -202,13 +212,8 @@ def mini_attributions(warehouse: Neurothek) -> str:
                 warehouse.attribute(model, prompt, toward=toward, instead=instead, sort=sort, ablate=True)
                 for prompt, toward, instead in MINI_FACTS
             ]
-            cells = [
-                _span([page.attributed.correlation_relevance for page in pages]),
-                _span([page.attributed.correlation_direct for page in pages]),
-                _span([_agreement(page) for page in pages]),
-            ]
-            rows.append([model.removeprefix("mini-opt-"), f"the first {N_FIRST} by {sort}", *cells])
-    return table(("size", "neurons", "relevance, off", "direct, off", "relevance, direct"), rows)
+            rows.append([model.removeprefix("mini-opt-"), f"the first {N_FIRST} by {sort}", *agreements(pages)])
+    return table(("size", "neurons", *AGREEMENTS), rows)
 
 
 def attributions_by_half(warehouse: Neurothek, model: str) -> str:
@@ -222,7 +227,7 @@ def attributions_by_half(warehouse: Neurothek, model: str) -> str:
     for name, is_there in (("lower half", is_lower), ("upper half", ~is_lower)):
         halves = [page.neurons.head(N_FIRST).filter(is_there) for page in pages]
         enough = [half for half in halves if half.height >= LEAST_CORRELATED]
-        cells = [_span([_correlated(half, column) for half in enough]) for column in ("relevance", "direct")]
+        cells = [span([_correlated(half, column) for half in enough]) for column in ("relevance", "direct")]
         rows.append(
             [name, f"{statistics.mean(half.height for half in halves):.0f} of {N_FIRST}", f"{len(enough)}", *cells]
         )
@@ -231,17 +236,6 @@ def attributions_by_half(warehouse: Neurothek, model: str) -> str:
 
 def _correlated(neurons: pl.DataFrame, column: str) -> float:
     return statistics.correlation(neurons[column].to_list(), neurons["ablated"].to_list())
-
-
-def _agreement(page: AttributionPage) -> float:
-    """The correlation of both effects of the first 50."""
-    first = page.neurons.head(N_FIRST)
-    return statistics.correlation(first["relevance"].to_list(), first["direct"].to_list())
-
-
-def _span(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{statistics.median(known):.2f} ({min(known):.2f} to {max(known):.2f})"
 
 
 def _percent(share: float) -> str:

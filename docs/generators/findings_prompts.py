@@ -7,7 +7,7 @@ block "costs" tells of all interventions that it has. Names of blocks after the 
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -16,6 +16,7 @@ from docs.generators import findings_traits
 from docs.generators.findings import PAGE, with_block
 from docs.generators.findings_real import table
 from neurothek import Neurothek
+from neurothek.queries.trace.attribution import AttributionPage
 
 SETS = (("code", "prose"), ("questions", "statements"))
 POSITIONS: tuple[Literal["last", "all"], ...] = ("last", "all")
@@ -105,12 +106,36 @@ def attributions(warehouse: Neurothek) -> str:
             warehouse.attribute(model, prompt, toward=toward, instead=instead, sort=sort, ablate=True)
             for prompt, toward, instead in FACTS
         ]
-        cells = []
-        for name in ("correlation_relevance", "correlation_direct"):
-            values = [getattr(page.attributed, name) for page in pages]
-            cells.append(f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})")
-        rows.append([f"the first 50 by {sort}", *cells])
-    return table(("neurons", "relevance", "direct"), rows)
+        rows.append([f"the first {N_FIRST} by {sort}", *agreements(pages)])
+    return table(("neurons", *AGREEMENTS), rows)
+
+
+AGREEMENTS = ("relevance, off", "direct, off", "relevance, direct")
+"""What `agreements` correlates."""
+
+N_FIRST = 50
+"""Neurons of an attribution that are looked at, as many as are switched off."""
+
+
+def agreements(pages: Sequence[AttributionPage]) -> list[str]:
+    """Cells of how well both effects of the first neurons agree with switching them off, and with each other."""
+    return [
+        span([page.attributed.correlation_relevance for page in pages]),
+        span([page.attributed.correlation_direct for page in pages]),
+        span([_between_effects(page) for page in pages]),
+    ]
+
+
+def span(values: Sequence[float | None]) -> str:
+    """The median of what there is, and its least and largest."""
+    known = [value for value in values if value is not None]
+    return f"{statistics.median(known):.2f} ({min(known):.2f} to {max(known):.2f})"
+
+
+def _between_effects(page: AttributionPage) -> float:
+    """The correlation of both effects of the first neurons."""
+    first = page.neurons.head(N_FIRST)
+    return statistics.correlation(first["relevance"].to_list(), first["direct"].to_list())
 
 
 def main(path: str, *names: str) -> None:
