@@ -125,7 +125,11 @@ app = App(
 
 
 # Streamlit leaves a hand's breadth above a page; a style that comes with the page would move all that is drawn by then.
-_STYLE = ".stMainBlockContainer { padding-top: 4rem !important; padding-bottom: 2rem !important; }"
+_STYLE = (
+    ".stMainBlockContainer { padding-top: 4rem !important; padding-bottom: 2rem !important; }"
+    # Beside a field, as high as it is: the words above both stand on one line.
+    "[data-testid=stButtonGroup] [data-variant=segmented_control] { min-height: 2.5rem !important; }"
+)
 
 # Streamlit's browser side looks for its server below the page's own path first, and the console of every deep link
 # would show two requests that fail. Told the address, it asks there at once.

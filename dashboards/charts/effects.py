@@ -273,7 +273,7 @@ def attribute_shares(rows: pl.DataFrame) -> alt.LayerChart:
     axis = alt.Axis(format="~%", tickCount=5)
     ranges = base.mark_rule(strokeWidth=2, opacity=0.7).encode(alt.X("low:Q"), alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        alt.X("share:Q", title="continuations that have it", scale=scale, axis=axis)
+        alt.X("share:Q", title="share of the continuations", scale=scale, axis=axis)
     )
     whole = alt.LayerChart(layer=[ranges, points])
     whole.height = _SHARES_FRAME + _SHARES_ROW * len(methods) * n_attributes

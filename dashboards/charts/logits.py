@@ -27,6 +27,9 @@ _NAME_WIDTH = 0.75
 _APART = 0.45
 """Standard deviations between two names, which would else cover each other."""
 
+_LONGEST = 60
+"""Pixels of a name, which stands upright on its bar: so high is the room above the bars."""
+
 
 def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "light") -> alt.LayerChart:
     """How many tokens score how far from the mean, on a logarithmic axis; the tails in colour, their ends by name.
@@ -72,7 +75,7 @@ def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "li
     )
     names = (
         alt.Chart(ends)
-        .mark_text(angle=300, align="left", dx=5, fontSize=11, font="monospace", color=_INK[theme], limit=110)
+        .mark_text(angle=270, align="left", dx=4, fontSize=11, font="monospace", color=_INK[theme], limit=_LONGEST)
         .encode(alt.X("z_score:Q"), alt.Y("n_tokens:Q", scale=y), alt.Text("token:N"))
     )
     chart = alt.LayerChart(layer=[bars, normal, names])

@@ -1,10 +1,12 @@
 """How the numbers of neurons spread."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import altair as alt
 import polars as pl
 
+from neurothek.catalog.terminal.cells import SHARES
 from neurothek.dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.pictures import Drawing
@@ -33,7 +35,15 @@ class Number:
     @property
     def axis(self) -> alt.Axis:
         """Its axis."""
-        return alt.Axis(grid=False, tickCount=LOG_TICKS) if self.is_log else alt.Axis(tickCount=6)
+        axis = alt.Axis(grid=False, tickCount=LOG_TICKS) if self.is_log else alt.Axis(tickCount=6)
+        if self.column in SHARES:
+            axis["format"] = "~%"
+        return axis
+
+    @property
+    def tip(self) -> str:
+        """How a tooltip writes it: shares in percent, as the pages' tables do."""
+        return ".3~%" if self.column in SHARES else ".4~g"
 
 
 def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
@@ -127,8 +137,8 @@ def histogram(bins: pl.DataFrame, number: Number, colour: str, *, counted: str =
             alt.Y("n_neurons:Q", title=counted),
             alt.Y2(datum=0),
             tooltip=[
-                alt.Tooltip("low:Q", format=".4~g", title="from"),
-                alt.Tooltip("high:Q", format=".4~g", title="to"),
+                alt.Tooltip("low:Q", format=number.tip, title="from"),
+                alt.Tooltip("high:Q", format=number.tip, title="to"),
                 alt.Tooltip("n_neurons:Q", format=",", title=counted),
             ],
         )
@@ -154,7 +164,8 @@ def with_bar_apart(bins: pl.DataFrame, number: Number, colours: tuple[str, str],
     )
     # What stands under the bar would be taken for its number.
     labels = f"datum.value < {0.99 * first['low']} ? '' : datum.label"
-    axis = alt.Axis(grid=False, tickCount=LOG_TICKS, labelExpr=labels)
+    axis = number.axis
+    axis["labelExpr"] = labels
     others = histogram(bins, number, colours[0]).encode(
         alt.X("low:Q", title=number.title, scale=alt.Scale(type="log", nice=False), axis=axis)
     )
@@ -196,6 +207,25 @@ def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame
     return counted.select(first.alias("low"), last.alias("high"), "n_neurons").cast(schema)
 
 
+def binned_counts(values: pl.Series, *, n_bins: int = 40) -> pl.DataFrame:
+    """Bins of equal ratio for whole numbers from 1 on, none of them narrower than 1: else every other one were empty.
+
+    Returns:
+        low, high and n_neurons of every bin; edges lie halfway between two whole numbers.
+    """
+    counts = values.drop_nulls().cast(pl.Int64)
+    schema = pl.Schema({"low": pl.Float64, "high": pl.Float64, "n_neurons": pl.UInt32})
+    if counts.is_empty():
+        return pl.DataFrame(schema=schema)
+    least, most = (int(end) for end in (counts.to_numpy().min(), counts.to_numpy().max()))
+    edges = [least - 0.5]
+    ratio = ((most + 0.5) / edges[0]) ** (1 / n_bins)
+    while edges[-1] < most:
+        edges.append(max(edges[-1] + 1, int(edges[-1] * ratio) + 0.5))
+    numbers = [int(((counts > low) & (counts < high)).sum()) for low, high in pairwise(edges)]
+    return pl.DataFrame({"low": edges[:-1], "high": edges[1:], "n_neurons": numbers}, schema=schema)
+
+
 def scatter(neurons: pl.DataFrame, x: Number, y: Number, colour: str) -> alt.Chart:
     """Two numbers of a layer's neurons against each other; a rectangle drawn on it selects neurons ("chosen").
 
@@ -213,7 +243,7 @@ def scatter(neurons: pl.DataFrame, x: Number, y: Number, colour: str) -> alt.Cha
             alt.Y(f"{y.column}:Q", title=y.title, scale=y.scale, axis=y.axis),
             tooltip=[
                 alt.Tooltip("address:N"),
-                *(alt.Tooltip(f"{one.column}:Q", format=".4~g", title=one.title) for one in (x, y)),
+                *(alt.Tooltip(f"{one.column}:Q", format=one.tip, title=one.title) for one in (x, y)),
             ],
         )
         .add_params(alt.selection_interval(name="chosen"))
@@ -277,4 +307,10 @@ def activation_histogram(bins: pl.DataFrame, colour: str, contrast: str) -> alt.
 
 def _edge_text(column: str) -> pl.Expr:
     """An edge as people read it; the outermost bins have none."""
-    return pl.col(column).map_elements(lambda edge: f"{edge:.3g}", return_dtype=pl.String).fill_null("∞")
+    return pl.col(column).map_elements(_two_digits, return_dtype=pl.String).fill_null("∞")
+
+
+def _two_digits(edge: float) -> str:
+    """As much as an axis needs of a power of two or half as much again: 0.0059, 1.5, 192."""
+    whole = 100
+    return f"{edge:.2g}" if abs(edge) < whole else f"{edge:,.0f}"

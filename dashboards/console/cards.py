@@ -13,6 +13,7 @@ _STYLE = """
 <style>
 [class*="st-key-card-"] button { width: 100%; justify-content: flex-start; text-align: left; padding: 0.45rem 0.7rem;
   border-radius: 6px; min-height: 0; }
+[class*="st-key-card-"] button > div { justify-content: flex-start; }
 [class*="st-key-card-"] button p { font-size: 0.88rem; line-height: 1.35; white-space: normal; }
 [class*="st-key-card-"] button code { font-size: 0.76rem; }
 </style>

@@ -72,7 +72,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
         caption = f"{n_events:,} events that an FFN caused."
         _show(model, partial(events.score_ranges, rows, domain), caption, data, SCORES_SOURCE)
     st.caption(
-        "Scores m (e . v) less their mean over all tokens, medians over events but those at position 0. Dots: the mean "
+        "Scores m (e · v) less their mean over all tokens, medians over events but those at position 0. Dots: the mean "
         "of ten sub-updates. Lines: from the smallest to the largest of ten."
     )
     with st.expander("All scores"):
@@ -94,13 +94,14 @@ def scores_sentence(rows: pl.DataFrame, model: str) -> str:
 
     def mean(event: str, kind: str) -> str:
         number = means.get((event, kind))
-        return "an unknown amount" if number is None else f"{number:+.2f}"
+        # What rounds to 0 has no sign.
+        return "an unknown amount" if number is None else f"{number:+.2f}" if round(number, 2) else "0.00"
 
     return (
-        f"In {model}, a dominant neuron adds {mean('saturation', 'dominant')} more to the score of the token that "
-        f"settles than to that of the mean token in the median event, and "
-        f"{mean('elimination', 'dominant')} to that of the one that is pushed down; "
-        f"a random neuron {mean('saturation', 'random')} and {mean('elimination', 'random')}."
+        f"In {model}, in the median event, a dominant neuron changes the score of the token that settles by "
+        f"{mean('saturation', 'dominant')} against the mean token, and that of the one that is pushed down by "
+        f"{mean('elimination', 'dominant')}; "
+        f"a random neuron by {mean('saturation', 'random')} and {mean('elimination', 'random')}."
     )
 
 
@@ -128,7 +129,7 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
         caption = f"Up to {max(rows.get_column('n_examples').to_list()):,} examples a layer."
         _show(model, partial(events.candidate_bands, rows, domain), caption, data_of_model[model], LAYERS_SOURCE)
     st.caption(
-        "Scores m (e . v) for the token at the top before the FFN, less their mean over all tokens, medians over "
+        "Scores m (e · v) for the token at the top before the FFN, less their mean over all tokens, medians over "
         "examples but those at position 0. Bands: from the smallest to the largest of ten sub-updates. Lines: their "
         "mean."
     )
@@ -239,6 +240,7 @@ _PUSHERS_SHEET = """
 .nt-push i { display: block; height: 0.55rem; border-radius: 0.15rem; }
 .nt-push .nt-base { position: absolute; top: -0.2rem; width: 2px; height: 0.95rem; background: currentcolor; }
 .nt-push .nt-share { font-variant-numeric: tabular-nums; text-align: right; }
+@media (max-width: 1000px) { .nt-pushers { grid-template-columns: 1fr; } }
 .nt-push .nt-promoted { display: flex; flex-wrap: wrap; gap: 0 0.25rem; height: 1.6rem; min-width: 0;
   overflow: hidden; }
 </style>

@@ -14,6 +14,9 @@ from neurothek.queries.search.poles import listed_side
 MEASURES: Mapping[str, str] = {"z_sum": "score", "strength": "strength", "overlap": "overlap", "score": "score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
 
+_DIGITS: Mapping[str, int] = {"z_sum": 2, "strength": 3, "overlap": 3, "score": 3}
+"""After the point: as many in every row, so that numbers under each other compare at a glance."""
+
 _MOST_TOKENS = 8
 _SHEET = """
 <style>
@@ -98,15 +101,15 @@ def reason_html(row: Mapping[str, Any]) -> str:
 
 
 def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    heading = "shares" if measure == "overlap" else "fires on" if "recalls" in columns else "token: rank, z"
-    beside = "promotes" if "top_tokens" in columns else "beside it"
+    heading = "shares" if measure == "overlap" else "fires on" if "recalls" in columns else "token found"
+    beside = "promotes" if "top_tokens" in columns else "other tokens of its list"
     return [
         ("", ""),
         ("neuron", ""),
         (MEASURES[measure], ""),
         (heading, ""),
         (beside, "nt-beside"),
-        ("fires", "nt-fires"),
+        ("frequency", "nt-fires"),
     ]
 
 
@@ -144,9 +147,8 @@ def _row(
 ) -> str:
     value = row[measure]
     width = 5.5 * abs(value) / most
-    bar = (
-        f'<b class="nt-value">{value:.3g}</b><i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
-    )
+    number = f'<b class="nt-value">{value:.{_DIGITS[measure]}f}</b>'
+    bar = f'{number}<i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
     link_parameters = {
         **parameters,
         **({"side": "suppressed"} if row.get("side") and listed_side(row) == "suppressed" else {}),

@@ -166,9 +166,9 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             fields["limit"] = _number("Neurons at most", "limit", 1, _MOST, _USUAL_LIMIT)
             fields["corpus"] = _text("Corpus", "corpus", placeholder="builtin")
             fields["neighbours"] = _number("Near words per word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
-        switches = st.columns(len(_SWITCHES))
-        for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
-            with column:
+        # As wide as their words each, on as many lines as they need: cut off, a word would not say what it does.
+        with st.container(horizontal=True, gap="medium"):
+            for label, name, more in _SWITCHES:
                 fields[name] = _YES if _switch(label, name, more) else ""
     return fields
 

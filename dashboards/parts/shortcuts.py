@@ -13,7 +13,7 @@ from neurothek.dashboards.charts.predictions import shortcuts
 from neurothek.dashboards.charts.predictions.shortcuts import heat_map
 from neurothek.dashboards.widgets.figures import anchor_of, data_of_models, data_of_query, show_figure
 from neurothek.dashboards.widgets.html import plain
-from neurothek.dashboards.widgets.page import Theme
+from neurothek.dashboards.widgets.page import Theme, beside
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel, sizes_of
 
@@ -48,11 +48,14 @@ BESIDE_OTHERS = anchor_of("shortcut_quality_precision_1")
 """Where Compare shows the shortcuts of models beside each other."""
 
 FIT = (
-    "How well {how} predicts a state above it: mean r^2 of the coordinates, on {n_validation} sentences of {corpus} "
+    "How well {how} predicts a state above it: mean r² of the coordinates, on {n_validation} sentences of {corpus} "
     "held out from the {n_fit} to fit; below 0 is worse than predicting the mean."
 )
 HOW = {"mat": "the least-squares map of a state", "id": "a state as it is"}
 """Methods that have a heat map, and what they are."""
+
+TITLES = {"mat": "Linear map (mat)", "id": "Identity (id)"}
+"""What their heat maps are called."""
 
 PRECISION_BY_SIZE = (
     "How often a shortcut predicts the model's own token: thick lines mat, thin lines id; bands are Wilson 95% "
@@ -67,8 +70,8 @@ PRECISION = (
     "sentences of {corpus}. From the last state every method is the model itself."
 )
 SURPRISAL = (
-    "-ln of the probability that the model gives to a shortcut's token: mean with its 95% interval, on {n} sentences "
-    "of {corpus}."
+    "Minus the logarithm of the probability that the model gives to a shortcut's token: mean with its 95% interval, on "
+    "{n} sentences of {corpus}."
 )
 PARTS = (
     "Linear maps replace one part of every block above the state; mat replaces whole blocks. On {n} sentences of "
@@ -124,13 +127,14 @@ def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:
         model: which one.
     """
     clauses = []
-    for method, name in (("mat", "linear map"), ("id", "state as it is")):
+    for method, name in (("mat", "by a linear map (mat)"), ("id", "from the state as it is (id)")):
         of_model = rows.filter(model=model, method=method).sort("state")
         if of_model.height > 1:
             first, last = of_model.row(0, named=True), of_model.row(-2, named=True)
-            shares = f"{first['precision_1']:.0%} from state {first['state']}, {last['precision_1']:.0%} from"
-            clauses.append(f"by the {name} {shares} state {last['state']}")
-    return f"The token that {model} will predict is read off its states: {'; '.join(clauses)}." if clauses else ""
+            shares = f"{first['precision_1']:.0%} of the time at state {first['state']}, {last['precision_1']:.0%} at"
+            clauses.append(f"{name} {shares} state {last['state']}")
+    what = f"The token that {model} predicts can be read off its earlier states"
+    return f"{what}: {'; '.join(clauses)}." if clauses else ""
 
 
 def heat_maps(reader: Reading, model: str) -> None:
@@ -145,7 +149,7 @@ def heat_maps(reader: Reading, model: str) -> None:
         corpus = corpora(data.frame)
         with column:
             show_figure(
-                f"{method} of {model}",
+                f"{TITLES[method]} of {model}",
                 partial(heat_map, data.frame),
                 FIT.format(how=HOW[method], corpus=corpus, **values),
                 data.showing(f"shortcut_fit_{method}"),
@@ -193,7 +197,8 @@ def parts(reader: Reading, model: str) -> None:
         st.caption(plain(f"No part of {model} was replaced by linear maps: its job was run without those methods."))
         return
     values = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
-    left, middle, right = st.columns(3, gap="medium")
+    with beside("parts"):
+        left, middle, right = st.columns(3, gap="medium")
     for column, number, title in (
         (left, "precision_1", "Precision, parts of"),
         (middle, "surprisal", "Surprisal, parts of"),

@@ -97,9 +97,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     _examples(connection, model)
     show_shelf(connection)
     if not (last_asked("prompt") or last_asked("words")):
-        st.header(f"In {plain(model.name)}", anchor=False)
         with Reading(connection, [model.name], None) as reader:
-            show_striking(striking(reader, model), examples=None)
+            show_striking(striking(reader, model), examples=None, where=model.name)
 
 
 def described(models: list[KnownModel]) -> str:
@@ -117,10 +116,12 @@ def _examples(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> None:
     words = [row["word"] for row in records(connection, WORDS, {"model": model.name})]
     links = [link_html(word, "search", words=shlex.quote(word)) for word in words]
     prompts = [link_html(prompt, "trace", model=model.name, prompt=prompt) for prompt in EXAMPLES]
-    for label, examples in (("Words", links), ("Prompts", prompts)):
-        if examples:
-            spans = "".join(f"<span>{example}</span>" for example in examples)
-            st.html(f'{SHEET}<div class="nt-flow"><span>{label}:</span>{spans}</div>')
+    lines = "".join(
+        f"<span>{label}</span><div>{''.join(examples)}</div>"
+        for label, examples in (("Words", links), ("Prompts", prompts))
+        if examples
+    )
+    st.html(f'{SHEET}<div class="nt-examples">{lines}</div>')
 
 
 def _last_prompt() -> None:

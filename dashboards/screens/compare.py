@@ -46,7 +46,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     comparison = cached_answer(connection, _compare, tuple(names), corpus)
     conclusions.show_conclusions(comparison)
     colours = model_colours(everything, theme=theme())
-    st.html(legend_html({name: colours[name] for name in names}, are_models=True))
+    with st.container(key="legend"):
+        st.html(legend_html({name: colours[name] for name in names}, are_models=True))
     cards = conclusions.show_cards(comparison)
     _headlines(comparison)
     if comparison.layers.is_empty():

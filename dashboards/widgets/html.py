@@ -42,6 +42,9 @@ a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.93rem; }
 .nt-legend i { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.4rem; }
 .nt-flow { display: flex; flex-wrap: wrap; gap: 1rem 3rem; font-size: 0.93rem; }
+.nt-examples { display: grid; grid-template-columns: max-content 1fr; gap: 0.5rem 1.5rem; font-size: 0.93rem; }
+.nt-examples > span { opacity: 0.7; }
+.nt-examples > div { display: flex; flex-wrap: wrap; gap: 0.5rem 1.6rem; }
 .nt-told { gap: 0.3rem 1.2rem; align-items: center; }
 .nt-chip { border: 1px solid #8a8a8a77; border-radius: 1rem; padding: 0.05rem 0.6rem; }
 .nt-table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }

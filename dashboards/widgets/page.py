@@ -54,13 +54,20 @@ _STYLE = """
   [class*="st-key-beside"] .stColumn .stHorizontalBlock { flex-wrap: nowrap; }
   [class*="st-key-beside"] .stColumn .stColumn { min-width: 0; }
 }
+[data-testid="stLayoutWrapper"]:has(> .st-key-legend) { position: sticky; top: 3.7rem; z-index: 9; padding: 0.35rem 0;
+  background: white; }
 [class*="st-key-conclusion"] p { font-size: 1.3rem; line-height: 1.45; }
 [class*="st-key-conclusion"] [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
 </style>
 """
 
 # On black the accent is too dark for words on a choice's grey, where it is light enough behind white ones.
-_DARK_STYLE = "<style>.stMainBlockContainer [role='radio'][data-selected='true'] p { color: #fafafa; }</style>"
+_DARK_STYLE = """
+<style>
+.stMainBlockContainer [role="radio"][data-selected="true"] p { color: #fafafa; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-legend) { background: #171614; }
+</style>
+"""
 
 
 def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:

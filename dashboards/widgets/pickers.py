@@ -12,6 +12,9 @@ from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_mo
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""
 
+ALONE = 420
+"""Pixels of a field that has a line for itself: a name needs no more."""
+
 
 def corpora_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
     """Names of the corpora that any of the models was measured on."""
@@ -62,19 +65,22 @@ def usual_model(models: Sequence[KnownModel]) -> str:
     return (sizes_of(of_text) or of_text)[-1].name
 
 
-def pick_model(connection: duckdb.DuckDBPyConnection, *, is_labelled: bool = False) -> KnownModel:
+def pick_model(
+    connection: duckdb.DuckDBPyConnection, *, is_labelled: bool = False, width: int | Literal["stretch"] = "stretch"
+) -> KnownModel:
     """Let the person choose one model, that of the page before unless the address names another.
 
     Args:
         connection: a reader.
         is_labelled: whether the word stands above, as beside other fields that have one.
+        width: of the field, in pixels.
     """
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
     default = asked_among("model", names) or kept_model()
     index = names.index(default if default in names else usual_model(list(models.values())))
     label: Literal["visible", "collapsed"] = "visible" if is_labelled else "collapsed"
-    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility=label)
+    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility=label, width=width)
     remember(model=name)
     return models[name]
 

@@ -23,7 +23,7 @@ _ROW, _EDGES = 31, 3
 def show_table(frame: pl.DataFrame, *, key: str) -> None:
     """Draw a table that one reads and sorts."""
     st.dataframe(
-        with_percents(frame),
+        with_percents(with_words(frame)),
         column_config=columns(),
         hide_index=True,
         key=key,
@@ -44,7 +44,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         height: of a table too long to be drawn whole, in pixels.
     """
     picked = st.dataframe(
-        with_percents(readable_columns(neurons.select(shown_columns))),
+        with_percents(with_words(readable_columns(neurons.select(shown_columns)))),
         column_config=columns(),
         hide_index=True,
         placeholder=MISSING,
@@ -91,6 +91,16 @@ def readable_columns(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.D
     return frame.select(marked(name, frame.schema[name]) for name in names)
 
 
+def with_words(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with yes or no for what is true or not: boxes would look as if they could be ticked."""
+    return frame.with_columns(
+        pl.when(column).then(pl.lit("yes")).when(~column).then(pl.lit("no")).alias(name)
+        for name, dtype in frame.schema.items()
+        if dtype == pl.Boolean
+        for column in (pl.col(name),)
+    )
+
+
 def with_percents(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with its shares in percent, under names that say so."""
     share_names = shares()
@@ -117,7 +127,6 @@ def marked(name: str, dtype: pl.DataType) -> pl.Expr:
 
 _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn
-_flag = st.column_config.CheckboxColumn
 _link = st.column_config.LinkColumn
 
 _IN_PERCENT = "%.2f%%"
@@ -180,13 +189,13 @@ def _of_models() -> dict[str, Any]:
         "never_active_share": _share("never active", _NEVER),
         "n_negligible": _number("negligible", format="localized", help=_NEGLIGIBLE),
         "negligible_share": _share("negligible, share", _NEGLIGIBLE),
-        "is_negligible": _flag("negligible", help=_NEGLIGIBLE),
+        "is_negligible": _text("negligible", help=_NEGLIGIBLE),
         "median_effective_frequency": _share(
             "effective frequency", f"Half of the neurons have at most this: {_EFFECTIVE}"
         ),
-        "never_active": _flag("never active", help=_NEVER),
-        "is_dead": _flag("dead", help=_NEVER),
-        "fires_only_at_bos": _flag("at BOS only", help="Active only at the prepended BOS, which is not counted."),
+        "never_active": _text("never active", help=_NEVER),
+        "is_dead": _text("dead", help=_NEVER),
+        "fires_only_at_bos": _text("at BOS only", help="Active only at the prepended BOS, which is not counted."),
         "mean_frequency": _share("mean frequency", "Of the neurons that fired."),
         "median_frequency": _share("median frequency", "Of the neurons that fired."),
         "median_kurtosis": _number(
@@ -200,7 +209,7 @@ def _of_models() -> dict[str, Any]:
         "difference": _share("difference"),
         "tokens_per_parameter": _number("tokens/param", format="%.1f", help="Training tokens over parameters."),
         "corpus": _text("corpus"),
-        "comparable": _flag("comparable", help="Measured in the same way as most of these models."),
+        "comparable": _text("comparable", help="Measured in the same way as most of these models."),
     }
 
 
@@ -243,7 +252,7 @@ def _of_neurons() -> dict[str, Any]:
         ),
         "cosine": _number("cosine", format="%.3f", help="Of the two value vectors."),
         "null_99": _number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
-        "is_mutual": _flag("mutual", help="Each is the other's best match."),
+        "is_mutual": _text("mutual", help="Each is the other's best match."),
         "centre_cosine": _number(
             "to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
         ),

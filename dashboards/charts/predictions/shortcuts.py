@@ -65,7 +65,7 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
     dash = alt.StrokeDash(
         "k:O",
         scale=alt.Scale(domain=list(_BEST), range=list(_BEST.values())),
-        legend=alt.Legend(title="@", orient="top", symbolType="stroke", titleOrient="left"),
+        legend=alt.Legend(title="precision@", orient="top", symbolType="stroke", titleOrient="left"),
     )
     lines = base.mark_line(strokeWidth=2).encode(_height("precision"), dash)
     points = base.mark_point(size=24, filled=True, opacity=1).encode(
@@ -101,16 +101,23 @@ def part_fits(fits: pl.DataFrame) -> alt.Chart:
         .mark_line(point=alt.OverlayMarkDef(size=24), strokeWidth=2)
         .encode(
             alt.X("layer:Q", axis=alt.Axis(tickMinStep=1, format="d", grid=False)),
-            alt.Y("r2:Q", title="r^2", axis=alt.Axis(tickCount=5)),
+            alt.Y("r2:Q", title="r²", axis=alt.Axis(tickCount=5)),
             alt.Color(
                 "sub_module:N",
                 scale=alt.Scale(domain=domain, range=[PART_COLOURS[part] for part in domain]),
-                legend=alt.Legend(title=None, orient="top", columns=2, labelExpr="replace(datum.label, '_', ' ')"),
+                legend=alt.Legend(
+                    title=None,
+                    orient="top",
+                    columns=2,
+                    symbolType="circle",
+                    symbolOpacity=1,
+                    labelExpr="replace(datum.label, '_', ' ')",
+                ),
             ),
             tooltip=[
                 alt.Tooltip("layer:Q"),
                 alt.Tooltip("sub_module:N", title="part"),
-                alt.Tooltip("r2:Q", format=".4f", title="r^2"),
+                alt.Tooltip("r2:Q", format=".4f", title="r²"),
                 alt.Tooltip("n_fit:Q", format=",", title="sentences fitted"),
                 alt.Tooltip("n_validation:Q", format=",", title="sentences judged"),
             ],
@@ -205,7 +212,7 @@ def heat_map(fits: pl.DataFrame, theme: str) -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("source_state:O", title="from state"),
             alt.Tooltip("target_state:O", title="to state"),
-            alt.Tooltip("r2:Q", format=".4f", title="r^2"),
+            alt.Tooltip("r2:Q", format=".4f", title="r²"),
             alt.Tooltip("condition:Q", format=".3~g"),
             alt.Tooltip("rank:Q", format=",", title="rank"),
             alt.Tooltip("n_fit:Q", format=",", title="sentences fitted"),
@@ -217,7 +224,7 @@ def heat_map(fits: pl.DataFrame, theme: str) -> alt.LayerChart:
             "r2:Q",
             # Worse than the mean is as pale as the mean: how much worse stands in the cell.
             scale=alt.Scale(domain=[0, 1], range=list(RAMPS[theme]), clamp=True),
-            legend=alt.Legend(title="r^2", orient="right", gradientLength=120, tickCount=3),
+            legend=alt.Legend(title="r²", orient="right", gradientLength=120, tickCount=3),
         )
     )
     layers = [cells]

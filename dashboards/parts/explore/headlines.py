@@ -157,8 +157,9 @@ def _layers(layers: list[int]) -> str:
         else:
             runs.append([layer])
     pair = 2
-    parts = [", ".join(map(str, run)) if len(run) <= pair else f"{run[0]} to {run[-1]}" for run in runs]
-    return f"{'layer' if len(layers) == 1 else 'layers'} {', '.join(parts)}"
+    parts = [part for run in runs for part in (map(str, run) if len(run) <= pair else [f"{run[0]} to {run[-1]}"])]
+    words = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return f"{'layer' if len(layers) == 1 else 'layers'} {words}"
 
 
 _KINDS = (("n_positional", "positional"), ("n_detectors", "a token detector"))

@@ -11,6 +11,7 @@ from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
 from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, show_source, title_row
+from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.reading import Reader, Reading
 from neurothek.queries.names.models import KnownModel
 
@@ -64,18 +65,20 @@ def striking(reader: Reader, model: KnownModel, layer: int | None = None) -> Dat
     return data.showing(data.name, with_promoted_at_pole(reader, model, data.frame))
 
 
-def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | None = None) -> None:
+def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | None = None, where: str = "") -> None:
     """Cards under a title; nothing where no neuron stands out.
 
     Args:
         data: see `striking`.
         examples: how many examples were analysed for dominant neurons, if any were.
         others: rows of the view counterparts: the nearest in another model.
+        where: the model, on a page that is about none.
     """
     if data.frame.is_empty():
         return
     with title_row(data.name):
-        st.markdown("**What stands out**", help="The first of each kind; ties by layer, then neuron.")
+        title = f"What stands out in {where}" if where else "What stands out"
+        st.markdown(f"**{plain(title)}**", help="The first of each kind; ties by layer, then neuron.")
         show_source(data)
     rows, nearest = data.frame.to_dicts(), [] if others is None else others.head(1).to_dicts()
     addresses = [*(row["address"] for row in rows), *(row["other_address"] for row in nearest)]

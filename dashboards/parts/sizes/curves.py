@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import polars as pl
 import streamlit as st
@@ -123,10 +124,11 @@ def _draw_card(rows: pl.DataFrame, look: Callable[[Theme], Look], theme: Theme) 
 
 
 def _draw_curves(sizes: Sizes, curves: Sequence[Curve]) -> None:
-    """Two in a row; of those that would show nothing a sentence each, below."""
+    """Two in a row, three in the first of an odd number; of those that would show nothing a sentence each, below."""
     drawn = [curve for curve in curves if not curve.is_sparse]
-    for start in range(0, len(drawn), 2):
-        for column, curve in zip(st.columns(2, gap="medium"), drawn[start : start + 2], strict=False):
+    n_first = 3 if len(drawn) % 2 and len(drawn) > 1 else 2
+    for start, end in pairwise([0, *range(n_first, len(drawn), 2), len(drawn)]):
+        for column, curve in zip(st.columns(max(2, end - start), gap="medium"), drawn[start:end], strict=False):
             with column:
                 _draw_curve(sizes, curve)
     sentences = [curve.nothing for curve in curves if curve.is_sparse]
@@ -260,7 +262,7 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
         "Neurons that make up an update",
         sizes.of_view("dominant_share", "layer"),
         "effective_share",
-        "Mean effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, as a "
+        "Mean effective number of neurons in a layer's update, (Σc)² / Σc² of their contributions c, as a "
         f"share of the layer's neurons, on {examples} examples.",
         f"Source: this project, after Figure 6 of {GEVA}, whose ten largest neurons are another share of every width.",
         f"No update has an active neuron, on {examples} examples.",

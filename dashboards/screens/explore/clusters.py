@@ -19,7 +19,7 @@ from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
-from neurothek.dashboards.widgets.pickers import pick_model
+from neurothek.dashboards.widgets.pickers import ALONE, pick_model
 from neurothek.queries.names.models import MeasuredCorpus, shown_corpora
 
 _CLUSTERS = """\
@@ -81,7 +81,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Clusters")
     asked_of = address_value("model")
-    model = pick_model(connection).name
+    model = pick_model(connection, width=ALONE).name
     if asked_of not in (None, model):
         # Clusters of two models have nothing but their numbers in common.
         remember(cluster=None)
@@ -262,7 +262,8 @@ def _spread(data: Data) -> None:
     ):
         with column:
             number = spread.Number(name, is_log=name == "size")
-            bins = spread.binned(data.frame.get_column(name), is_log=number.is_log)
+            values = data.frame.get_column(name)
+            bins = spread.binned_counts(values) if name == "size" else spread.binned(values, is_log=number.is_log)
             if not bins.is_empty():
                 part = data.showing(f"clusters_by_{name}")
                 show_figure(title, _histogram(bins, number), "", part, source=CLUSTERED)

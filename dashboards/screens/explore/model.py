@@ -26,9 +26,9 @@ from neurothek.dashboards.widgets.figures import (
 )
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
-from neurothek.dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model
 from neurothek.dashboards.widgets.reading import Reading
-from neurothek.queries.names.models import KnownModel, choose_models
+from neurothek.queries.names.models import KnownModel
 from neurothek.queries.views import contents
 
 DRAWN = 5000
@@ -93,12 +93,9 @@ def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None]:
-    several = len(corpora_of(connection, [model.name for model in choose_models(connection)])) > 1
-    wide, narrow = st.columns([4, 1]) if several else (st.container(), st.container())
-    with wide:
-        model = pick_model(connection)
-    with narrow:
-        return model, pick_corpus(connection, [model.name])
+    with st.container(horizontal=True, gap="small"):
+        model = pick_model(connection, width=ALONE)
+        return model, pick_corpus(connection, [model.name], width=300)
 
 
 def _layers(reader: Reading, name: str, layers: Data) -> None:

@@ -19,7 +19,7 @@ from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, s
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
-from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
@@ -89,8 +89,10 @@ ORDERS = {
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Positions")
-    model = pick_model(connection)
-    with Reading(connection, [model.name], pick_corpus(connection, [model.name], width=300)) as reader:
+    with st.container(horizontal=True, gap="small"):
+        model = pick_model(connection, width=ALONE)
+        corpus = pick_corpus(connection, [model.name], width=300)
+    with Reading(connection, [model.name], corpus) as reader:
         _show(reader, model)
 
 

@@ -75,7 +75,7 @@ EXAMPLES = ("school", "river", "London", "music", "return", "red", "never", "bec
 _MOST_EXAMPLES = 5
 
 KINDS = (
-    "promote, suppress: neurons with the word among their tokens of largest or smallest score; near words: also those "
+    "Promote, suppress: neurons with the word among their tokens of largest or smallest score; near words: also those "
     "nearest to it in the unembedding; in each size: one column per model; fires on: neurons that fire on the token "
     "and on little else; like a neuron: those whose lists overlap most with its own."
 )
@@ -210,9 +210,10 @@ def _taken_along(request: SearchRequest) -> dict[str, str]:
 def _notes(notes: Sequence[str]) -> None:
     """What is to be known of the answer; what would push the answer off the page is folded away."""
     text = "; ".join(notes) + "."
+    text = f"{text[:1].upper()}{text[1:]}"
     if len(text) > _LONG_NOTES:
         with st.expander("Tokens matched by the words"):
-            st.caption(plain(".\n\n".join(notes) + "."))
+            st.caption(plain(".\n\n".join(f"{note[:1].upper()}{note[1:]}" for note in notes) + "."))
     elif notes:
         st.caption(plain(text))
 

@@ -9,7 +9,7 @@ from neurothek.dashboards.parts import interventions
 from neurothek.dashboards.widgets.address import asked_among, remember
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, show_preview
-from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_models
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.dashboards.widgets.tables import table_key
 
@@ -28,8 +28,12 @@ def _show(reader: Reading, names: Sequence[str]) -> None:
         show_preview("interventions")
         return
     interventions.worth(reader, names)
-    st.header("One model", anchor=False)
-    model = _pick("model", "Model", changed, len(changed) - 1)
+    if absent := [name for name in names if name not in changed]:
+        st.caption(plain(f"No interventions have been run on {' and '.join(absent)}."))
+    model = changed[-1]
+    if len(changed) > 1:
+        st.header("One model", anchor=False)
+        model = _pick("model", "Model", changed, len(changed) - 1)
     effects = interventions.effects_of_model(reader, model)
     if effects:
         st.header("One intervention", anchor=False)
@@ -49,7 +53,7 @@ def _pick(name: str, label: str, names: Sequence[str], usual: int) -> str:
     index = usual if chosen is None else names.index(chosen)
     # What was picked of another model is not picked of this one.
     key = table_key(name, names) if name == "intervention" else name
-    picked = st.selectbox(plain(label), names, index=index, key=key, label_visibility="collapsed", width=420)
+    picked = st.selectbox(plain(label), names, index=index, key=key, label_visibility="collapsed", width=ALONE)
     remember(**{name: picked})
     return picked
 

@@ -11,7 +11,7 @@ from neurothek.dashboards.widgets.figures import data_of_models
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
-from neurothek.dashboards.widgets.pickers import pick_corpus
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 
@@ -64,7 +64,8 @@ def _pick(names: Sequence[str], measured: Sequence[str]) -> str:
     named = asked_among("model", names)
     chosen = named or (previous if previous in measured else usual)
     index = names.index(chosen)
-    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
+    key = own_key("model")
+    name = st.selectbox("Model", names, index=index, key=key, label_visibility="collapsed", width=ALONE)
     if measured and is_other and name == usual and named is None:
         st.caption(plain(f"{previous} has no shortcuts yet: this is {usual}, the largest model that has them."))
     remember(model=name)

@@ -272,7 +272,8 @@ def _raising(seen: list[Seen]) -> None:
     Without a request they are those that the grid has: nothing runs where another cell is chosen.
     """
     st.header("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
-    left, middle, right, last = st.columns([2, 2, 2, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([2, 2, 4], vertical_alignment="bottom")
+    switches = right.container(horizontal=True, gap="medium")
     token = left.text_input(
         "Token",
         address_value("token") or "",
@@ -287,14 +288,14 @@ def _raising(seen: list[Seen]) -> None:
         placeholder="any other",
         help=plain(INSTEAD),
     )
-    effects = right.toggle(
+    effects = switches.toggle(
         "Switch the first off, one by one",
         address_value("effects") == "off",
         key=own_key("effects"),
         help="Runs the model once more for each, ten of those that raise a token, fifty of those that raise it above "
         "another, and shows what is left without it.",
     )
-    is_whole = last.toggle(
+    is_whole = switches.toggle(
         "All neurons, every layer",
         address_value("whole") == "yes",
         key=own_key("whole"),

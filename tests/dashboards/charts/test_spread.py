@@ -1,6 +1,7 @@
 """How numbers spread: bins that hold every number once, on scales that show them."""
 
 import math
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -118,6 +119,28 @@ def test_a_distribution_is_a_line_a_model_over_powers_of_ten() -> None:
     assert drawn["x"]["scale"] == {"type": "log"}
     assert drawn["color"]["scale"]["domain"] == ["small", "large"]
     assert {tip["field"] for tip in drawn["tooltip"]} == {*bins.columns} - {"frequency"}
+
+
+def test_bins_of_whole_numbers_hold_each_and_none_is_empty_for_being_narrow() -> None:
+    sizes = [4, 4, 5, 6, 7, 8, 8, 9, 10, 400]
+    bins = spread.binned_counts(pl.Series("size", sizes)).to_dicts()
+    assert bins[0]["low"] == 3.5
+    assert bins[-1]["high"] > 400
+    assert all(one["high"] == other["low"] for one, other in pairwise(bins))
+    # Half numbers are the edges, so that each whole one lies in one bin, and every bin has room for one.
+    assert all((2 * one["low"]) % 2 == 1 and one["high"] - one["low"] >= 1 for one in bins)
+    assert [one["n_neurons"] for one in bins] == [
+        sum(one["low"] < size < one["high"] for size in sizes) for one in bins
+    ]
+    assert all(one["n_neurons"] for one in bins if one["high"] < 10)
+    # The wider ones are as wide as each other on a logarithmic axis, but for the next whole number.
+    assert max(one["high"] / one["low"] for one in bins if one["low"] > 50) < 1.15
+
+
+def test_one_size_is_one_bin_and_none_is_none() -> None:
+    (one,) = spread.binned_counts(pl.Series("size", [3, 3])).to_dicts()
+    assert one == {"low": 2.5, "high": 3.5, "n_neurons": 2}
+    assert spread.binned_counts(pl.Series("size", [], dtype=pl.Int64)).is_empty()
 
 
 def test_those_without_a_logarithm_have_a_bar_apart() -> None:

@@ -209,13 +209,13 @@ def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> No
     dead, detectors = worth("dead", 0.0, 0.0, 0.0), worth("token detectors", 0.5, 0.25, 0.5)
     dominant, positional = worth("dominant", 1.5, 0.25, 0.75), worth("positional", 1.25, 0.0, 0.5)
     assert worth_sentence(pl.DataFrame([smaller, dead, dominant, positional, detectors])) == (
-        "In b, these kinds of neurons cost more than any random set of the same size "
-        "(in nats per token beyond their mean): "
+        "In b, turning off these kinds of neurons costs more than any random set of the same size, "
+        "in nats per token beyond their mean: "
         "dominant (1), positional (1); token detectors and dead cost no more than random sets do."
     )
     assert worth_sentence(pl.DataFrame([dominant])) == (
-        "In b, these kinds of neurons cost more than any random set of the same size "
-        "(in nats per token beyond their mean): "
+        "In b, turning off these kinds of neurons costs more than any random set of the same size, "
+        "in nats per token beyond their mean: "
         "dominant (1)."
     )
     assert worth_sentence(pl.DataFrame([dead])) == "In b, none costs more than random sets do: dead."

@@ -154,7 +154,13 @@ def test_the_page_is_about_the_largest_model_or_the_one_of_the_address(page: Ope
     assert opened.selectbox(key="model").value == largest
     other = page(whole_path, "shortcuts", model=MEASURED[0])
     shown = text(other)
-    for title in ("mat of", "id of", "Precision by state,", "Surprisal by state,", "Fits, parts of"):
+    for title in (
+        "Linear map (mat) of",
+        "Identity (id) of",
+        "Precision by state,",
+        "Surprisal by state,",
+        "Fits, parts of",
+    ):
         assert f"{title} {MEASURED[0]}" in shown
     assert f"The cost of exiting early, {MEASURED[0]}" in shown
 
@@ -197,7 +203,7 @@ def test_the_model_of_the_page_before_is_kept_where_it_was_measured(page: Opener
     assert f"neurothek ingest {unmeasured} --job shortcuts" in text(opened)
     assert not opened.get("vega_lite_chart")
     opened.selectbox(key="model").set_value(MEASURED[0]).run()
-    assert f"mat of {MEASURED[0]}" in text(opened)
+    assert f"Linear map (mat) of {MEASURED[0]}" in text(opened)
     assert opened.query_params["model"] == MEASURED[0]
 
 
@@ -247,7 +253,7 @@ def test_the_sentence_is_of_the_first_state_and_the_one_before_the_last() -> Non
     ]
     told = shortcuts_sentence(pl.DataFrame(rows), "b")
     assert told == (
-        "The token that b will predict is read off its states: by the linear map 45% from state 0, 81% from state 2; "
-        "by the state as it is 2% from state 0, 41% from state 2."
+        "The token that b predicts can be read off its earlier states: by a linear map (mat) 45% of the time at state "
+        "0, 81% at state 2; from the state as it is (id) 2% of the time at state 0, 41% at state 2."
     )
     assert shortcuts_sentence(pl.DataFrame(rows), "c") == ""

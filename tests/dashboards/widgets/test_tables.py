@@ -14,6 +14,13 @@ def test_shares_are_shown_in_percent_under_names_that_say_so() -> None:
     assert shown.drop("dead_share_percent").equals(frame.drop("dead_share"))
 
 
+def test_what_is_true_or_not_is_a_word_and_what_is_unknown_stays_so() -> None:
+    frame = pl.DataFrame({"is_dead": [True, False, None], "n_dead": [3, 0, None]})
+    shown = tables.with_words(frame)
+    assert shown.get_column("is_dead").to_list() == ["yes", "no", None]
+    assert shown.drop("is_dead").equals(frame.drop("is_dead"))
+
+
 def test_an_answer_shows_fractions_to_six_digits_and_counts_whole() -> None:
     frame = pl.DataFrame({"low": [4e-19, 0.25], "n": [1, 2], "token": ["a", "b"]})
     shown = tables.plain_numbers(frame)

@@ -30,9 +30,8 @@ SHARES = pl.DataFrame(
 
 def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
     assert scores_sentence(SCORES, "a") == (
-        "In a, a dominant neuron adds +0.50 more to the score of the token that settles than to that of the mean token "
-        "in the median event, and -0.35 to that of the one that is pushed down; a random neuron +0.00 and an unknown "
-        "amount."
+        "In a, in the median event, a dominant neuron changes the score of the token that settles by +0.50 against the "
+        "mean token, and that of the one that is pushed down by -0.35; a random neuron by 0.00 and an unknown amount."
     )
 
 

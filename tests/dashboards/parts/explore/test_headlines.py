@@ -136,8 +136,8 @@ def kinds(*rows: tuple[int, str, str, int]) -> pl.DataFrame:
 def test_positional_neurons_are_told_by_layer_and_kind() -> None:
     rows = kinds((0, "other", "weak", 5), (0, "one extreme", "strong", 2), (3, "one extreme", "weak", 4))
     assert positions_headline(rows, 8, 1000) == (
-        "11 of 1,000 neurons (1.1%) are positional, 7 of them in layer 0, none in layers 1, 2, 4 to 7. The most common "
-        "kind is one extreme (6); of all, 2 are strong."
+        "11 of 1,000 neurons (1.1%) are positional, 7 of them in layer 0, none in layers 1, 2 and 4 to 7. The most "
+        "common kind is one extreme (6); of all, 2 are strong."
     )
     alone = positions_headline(kinds((2, "other", "strong", 1)), 3, 10)
     assert alone.startswith("1 of 10 neurons (10.0%) is positional, all of them in layer 2. ")

@@ -84,9 +84,9 @@ def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> N
     told = plain("left out the variant tiny-2m-nopos; switch on “Include variants” to include them.")
     for more in ({}, {"beside": "yes"}):
         sizes = page(full_path, "search", words="school", **more)
-        assert any(told in caption.value for caption in sizes.caption), more
+        assert any(told in caption.value.replace("Left out", "left out") for caption in sizes.caption), more
         asked = page(full_path, "search", words="school", variants="yes", **more)
-        assert not any("left out" in caption.value for caption in asked.caption)
+        assert not any("left out" in caption.value.casefold() for caption in asked.caption)
         names = [
             address.partition("/")[0] for place in range(len(models(asked)) or 1) for address in addresses(asked, place)
         ]
@@ -201,4 +201,4 @@ def test_the_usual_name_of_words_is_read(page: Opener, full_path: Path) -> None:
 def test_the_empty_page_says_what_each_kind_of_search_does(page: Opener, full_path: Path) -> None:
     told = [caption.value for caption in page(full_path, "search").caption]
     (kinds,) = [caption for caption in told if "near words" in caption]
-    assert all(kind in kinds for kind in ("promote", "suppress", "in each size", "fires on", "like a neuron"))
+    assert all(kind in kinds for kind in ("Promote", "suppress", "in each size", "fires on", "like a neuron"))
