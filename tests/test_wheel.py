@@ -83,7 +83,7 @@ def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
     assert tops == {"neurothek"}
     assert any(name.endswith("views/neurons.sql") for name in names)
     assert "neurothek/queries/sql/cookbook.md" in names
-    assert "neurothek/catalog/publishing/neuron_facts.sql" in names
+    assert "neurothek/catalog/tables/neuron_facts.sql" in names
     assert all(f"neurothek/{package}/py.typed" in names for package in ("catalog", "dashboards", "ingest", "queries"))
     models = {name.split("/")[3] for name in names if name.endswith("model.safetensors")}
     assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= models

@@ -40,17 +40,28 @@ def statements(version: int) -> tuple[str, ...]:
 def create(connection: duckdb.DuckDBPyConnection, version: int | None = None) -> None:
     """Make the tables in an empty database, in one transaction."""
     version = versions.VERSION if version is None else version
+    connection.execute("begin")
     _apply(connection, statements(version), version)
+    connection.execute("commit")
 
 
 def bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables, or add what later versions brought to those of an earlier one."""
+    """Make the tables, or add what later versions brought to those of an earlier one, all or nothing of it."""
     held = version_of(connection)
     if held == 0:
         create(connection)
+    if held in (0, versions.VERSION):
         return
+    # Here, as only who makes or changes tables needs their declarations.
+    from neurothek.catalog.tables.neuron_facts import facts_script  # noqa: PLC0415
+
+    connection.execute("begin")
     for version in range(held + 1, versions.VERSION + 1):
         _apply(connection, [each for table in _tables() for each in table.additions(version)], version)
+    connection.execute("delete from store.neuron_facts")
+    for (model_id,) in connection.execute("select model_id from store.models").fetchall():
+        connection.execute(facts_script(), {"model_id": model_id, "corpus_id": None})
+    connection.execute("commit")
 
 
 def version_of(connection: duckdb.DuckDBPyConnection) -> int:
@@ -64,12 +75,10 @@ def version_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def _apply(connection: duckdb.DuckDBPyConnection, changes: Iterable[str], version: int) -> None:
-    connection.execute("begin")
     connection.execute(";".join(changes))
     connection.execute(
         "insert into store.schema_versions select ?, cast(now() at time zone 'UTC' as timestamp)", [version]
     )
-    connection.execute("commit")
 
 
 def _tables() -> "tuple[Table, ...]":

@@ -1,4 +1,7 @@
-"""The flat table of neurons, and what fills its later columns in files of earlier releases."""
+"""The flat table of neurons, and the SQL that writes it."""
+
+from functools import cache
+from importlib import resources
 
 from neurothek.catalog.tables.table import (
     BIG,
@@ -14,208 +17,12 @@ from neurothek.catalog.tables.table import (
     Table,
 )
 
-_FILL_EFFECTIVE_FREQUENCY = """\
-update store.neuron_facts as facts set effective_frequency = measured.effective_frequency
-from (
-    select
-        set_id,
-        corpus_id,
-        layer,
-        neuron,
-        sum(activation_abs_sum) ^ 2 / nullif(sum(n_positions)::double * sum(activation_square_sum), 0)
-            as effective_frequency
-    from store.activity
-    group by set_id, corpus_id, layer, neuron
-) as measured
-where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
-    and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
 
-_FILL_CONTRIBUTION_MAX = """\
-update store.neuron_facts as facts set contribution_max = measured.contribution_max
-from store.contributions as measured
-where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
-    and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
+@cache
+def facts_script() -> str:
+    """SQL that writes the rows of the model `$model_id`, those of the corpus `$corpus_id` where that is not null."""
+    return resources.files("neurothek.catalog.tables").joinpath("neuron_facts.sql").read_text("utf-8")
 
-_FILL_TRIGGER_TOKENS = """\
-update store.neuron_facts as facts set trigger_tokens = measured.tokens
-from (
-    select
-        triggers.set_id,
-        triggers.corpus_id,
-        triggers.layer,
-        triggers.neuron,
-        list(tokens.text order by triggers.rank) as tokens
-    from store.triggers as triggers
-    inner join store.models as models on models.model_id = triggers.set_id
-    inner join store.tokens as tokens
-        on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = triggers.token_ids[1]
-    where triggers.n = 1 and triggers.rank <= 3
-    group by triggers.set_id, triggers.corpus_id, triggers.layer, triggers.neuron
-) as measured
-where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
-    and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
-
-_FILL_READ_TOKENS = """\
-update store.neuron_facts as facts set read_tokens = measured.tokens
-from (
-    select listed.set_id, listed.layer, listed.neuron, list(tokens.text order by listed.place) as tokens
-    from (
-        select set_id, layer, neuron, unnest(top_token_ids[1:3]) as token_id, unnest(range(1, 4)) as place
-        from store.key_projections
-        where reader in ('key', 'gate')
-    ) as listed
-    inner join store.models as models on models.model_id = listed.set_id
-    inner join store.tokens as tokens
-        on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = listed.token_id
-    group by listed.set_id, listed.layer, listed.neuron
-) as measured
-where measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
-
-_FILL_OUTPUT_SCORE, _FILL_OUTPUT_PERCENTILE = (
-    f"""\
-update store.neuron_facts as facts set {name} = measured.{of}
-from store.output_scores as measured
-where measured.set_id = facts.set_id and measured.corpus_id = facts.corpus_id
-    and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
-    for name, of in (("output_score", "output_score"), ("output_percentile", "other_percentile"))
-)
-
-_FILL_VERSION_39 = """\
-with poles as (
-    select
-        facts.set_id,
-        facts.corpus_id,
-        facts.layer,
-        facts.neuron,
-        starts_with(models.activation_rule, 'gate')
-        and coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 as is_negative,
-    from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.set_id
-),
-contexts as (
-    select set_id, corpus_id, layer, neuron, sequence_id, position, pole = 'negative' as is_negative
-    from store.pole_contexts
-    union all
-    select set_id, corpus_id, layer, neuron, sequence_id, position, activation < 0 as is_negative
-    from store.contexts
-    where (set_id, corpus_id) not in (select (set_id, corpus_id) from store.pole_contexts)
-),
-lists as (
-    select
-        poles.set_id,
-        poles.layer,
-        poles.neuron,
-        projections.score_sd,
-        case
-            when poles.is_negative then projections.score_mean - projections.bottom_scores[1]
-            else projections.top_scores[1] - projections.score_mean
-        end / nullif(projections.score_sd, 0) as promoted_z,
-        case when poles.is_negative then projections.bottom_token_ids else projections.top_token_ids end[1:20] as ids,
-    from poles
-    inner join store.projections as projections
-        on projections.set_id = poles.set_id and projections.layer = poles.layer and projections.neuron = poles.neuron
-),
-listings as (
-    select set_id, layer, token_id, count(*) as n_lists
-    from (select set_id, layer, unnest(ids) as token_id from lists)
-    group by set_id, layer, token_id
-),
-places as (
-    select corpus_id, sequence_id, unnest(tokens) as token_id, unnest(range(len(tokens))) as position
-    from store.sequences
-    where corpus_id in (select corpus_id from contexts)
-),
-judged as (
-    select
-        poles.set_id,
-        poles.layer,
-        poles.neuron,
-        places.token_id,
-        list_contains(lists.ids, places.token_id) as is_promoted,
-    from poles
-    inner join contexts
-        on
-            contexts.set_id = poles.set_id
-            and contexts.corpus_id = poles.corpus_id
-            and contexts.layer = poles.layer
-            and contexts.neuron = poles.neuron
-            and contexts.is_negative = coalesce(poles.is_negative, false)
-    inner join places
-        on
-            places.corpus_id = contexts.corpus_id
-            and places.sequence_id = contexts.sequence_id
-            and places.position = contexts.position
-    inner join lists on lists.set_id = poles.set_id and lists.layer = poles.layer and lists.neuron = poles.neuron
-),
-inputs as (
-    select
-        judged.set_id,
-        judged.layer,
-        judged.neuron,
-        count(*)::integer as n_strongest_contexts,
-        avg(judged.is_promoted::integer::double) as input_score,
-        avg((coalesce(listings.n_lists, 0) - judged.is_promoted::integer)::double)
-        / nullif(any_value(layers.n_units) - 1, 0) as input_other_score,
-    from judged
-    inner join store.unit_layers as layers on layers.set_id = judged.set_id and layers.layer = judged.layer
-    left join listings
-        on
-            listings.set_id = judged.set_id
-            and listings.layer = judged.layer
-            and listings.token_id = judged.token_id
-    group by judged.set_id, judged.layer, judged.neuron
-)
-update store.neuron_facts as facts set
-    promoted_z = measured.promoted_z,
-    read_z = measured.read_z,
-    n_strongest_contexts = measured.n_strongest_contexts,
-    input_score = measured.input_score,
-    input_other_score = measured.input_other_score,
-    massive_ratio = measured.massive_ratio,
-    has_super_weight = measured.has_super_weight
-from (
-    select
-        poles.set_id,
-        poles.layer,
-        poles.neuron,
-        lists.promoted_z,
-        (reads.top_scores[1] - reads.score_mean) / nullif(reads.score_sd, 0) as read_z,
-        inputs.n_strongest_contexts,
-        inputs.input_score,
-        inputs.input_other_score,
-        case
-            when massive.input_neuron = poles.neuron
-                then abs(massive.input_largest::double) / nullif(massive.input_mean, 0)
-        end as massive_ratio,
-        case
-            when massive.layer is not null
-                then
-                    massive.input_neuron = poles.neuron
-                    and coalesce(
-                        abs(massive.output_largest::double) / nullif(massive.output_mean, 0) >= 1000
-                        and massive.weight_share >= 0.5,
-                        false
-                    )
-        end as has_super_weight,
-    from poles
-    left join lists on lists.set_id = poles.set_id and lists.layer = poles.layer and lists.neuron = poles.neuron
-    left join store.key_projections as reads
-        on
-            reads.set_id = poles.set_id
-            and reads.layer = poles.layer
-            and reads.neuron = poles.neuron
-            and reads.reader in ('key', 'gate')
-    left join inputs on inputs.set_id = poles.set_id and inputs.layer = poles.layer and inputs.neuron = poles.neuron
-    left join store.massive_activations as massive
-        on massive.model_id = poles.set_id and massive.corpus_id = poles.corpus_id and massive.layer = poles.layer
-) as measured
-where measured.set_id = facts.set_id and measured.layer = facts.layer and measured.neuron = facts.neuron
-"""
 
 NEURON_FACTS = Table(
     "neuron_facts",
@@ -340,14 +147,12 @@ NEURON_FACTS = Table(
             "always 0.",
             nullable=True,
             since=32,
-            filling=_FILL_EFFECTIVE_FREQUENCY,
         ),
         "contribution_max": Column(
             DOUBLE,
             "Largest share |m| ||v|| / ||FFN output|| of its FFN's output; null before the job poles has run.",
             nullable=True,
             since=32,
-            filling=_FILL_CONTRIBUTION_MAX,
         ),
         "logit_variance": Column(
             DOUBLE,
@@ -397,14 +202,12 @@ NEURON_FACTS = Table(
             "Texts of the first three tokens that trigger it most; null before the job ngrams has run.",
             nullable=True,
             since=34,
-            filling=_FILL_TRIGGER_TOKENS,
         ),
         "read_tokens": Column(
             TEXTS,
             "Texts of the first three tokens that its key, or its gate, reads; null before the job keys has run.",
             nullable=True,
             since=34,
-            filling=_FILL_READ_TOKENS,
         ),
         "output_score": Column(
             DOUBLE,
@@ -412,14 +215,12 @@ NEURON_FACTS = Table(
             "largest activation; null where the job output_scores did not turn it up.",
             nullable=True,
             since=38,
-            filling=_FILL_OUTPUT_SCORE,
         ),
         "output_percentile": Column(
             DOUBLE,
             "Percent of the lists of other neurons of its layer whose score is then smaller; null likewise.",
             nullable=True,
             since=38,
-            filling=_FILL_OUTPUT_PERCENTILE,
         ),
         "promoted_z": Column(
             DOUBLE,
@@ -463,7 +264,6 @@ NEURON_FACTS = Table(
             "at least 1000 times the mean; null before the job massive has run.",
             nullable=True,
             since=39,
-            filling=_FILL_VERSION_39,
         ),
     },
 )

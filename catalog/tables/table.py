@@ -109,8 +109,6 @@ class Column:
     step: pl.Expr | None = field(default=None, compare=False)
     order: Order | None = None  # what puts ids, or their ranks, in their order
     former: str | None = None  # its name before the version `renamed`
-    # SQL that says in the rows of an earlier version of the schema what follows from other tables
-    filling: str | None = field(default=None, compare=False)
     renamed: int = FIRST
 
     def name_in(self, version: int, name: str) -> str:
@@ -213,7 +211,6 @@ class Table:
                 if not column.nullable:
                     added.append(f'alter table store.{self.name} alter column "{name}" set{_NOT_NULL}')
                 added.append(self._comment(name, version))
-                added += [column.filling] if column.filling else []
         return added
 
     def _comment(self, name: str, version: int) -> str:

@@ -1,7 +1,6 @@
 """The flat rows that publishing rebuilds, against the loops that made the warehouse."""
 
 from collections.abc import Collection
-from importlib import resources
 from pathlib import Path
 
 import duckdb
@@ -11,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 from neurothek.catalog.publishing import publish, summaries
 from neurothek.catalog.publishing.summaries import rebuild_facts
+from neurothek.catalog.tables.neuron_facts import facts_script
 from neurothek.queries.views.contents import thresholds
 from tests.support import ingests, tiny
 from tests.support import warehouse as made
@@ -85,7 +85,7 @@ def tables_of(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def test_the_constants_are_those_of_the_views() -> None:
     """What is decided while publishing cannot be moved in `neurons`: it must be what the views of detectors say."""
-    script = resources.files("neurothek.catalog.publishing").joinpath("neuron_facts.sql").read_text("utf-8")
+    script = facts_script()
     (constants,) = [
         cte.this
         for cte in sqlglot.parse_one(script, dialect="duckdb").find_all(sqlglot.exp.CTE)
