@@ -153,13 +153,14 @@ def _bytes_by_job(connection: duckdb.DuckDBPyConnection, published: Published) -
 
 def _measured(published: Published, jobs: _Rows, n_bytes: Mapping[str, float], corpora: _Rows) -> list[str]:
     costs = (
-        (job, n, str(last), round(float(seconds or 0) / 3600, 2), f"{n_bytes.get(job, 0.0) / 1e6:,.1f}")
+        (job, n, str(last), _hours(float(seconds or 0)), f"{n_bytes.get(job, 0.0) / 1e6:,.1f}")
         for job, n, last, seconds in jobs
     )
     texts = ((name, n_tokens, n_sequences, sha[:16]) for name, n_tokens, n_sequences, sha in corpora)
     return [
         "## What was measured",
         _table(("measurement", "models", "last measured", "hours", "MB"), costs),
+        "Measurements that share a pass over the text have the hours of that pass, each.",
         _table(("text", "tokens", "sequences", "sha256 of the text"), texts)
         if corpora
         else "No text was read: what is here follows from the weights.",
@@ -169,6 +170,12 @@ def _measured(published: Published, jobs: _Rows, n_bytes: Mapping[str, float], c
         _matrices(published),
         f"Licence: {_text(published.license)}." if published.license else "Nothing was said of a licence.",
     ]
+
+
+def _hours(seconds: float) -> str:
+    """Two decimals, or two digits of what is shorter than a few minutes."""
+    hours = seconds / 3600
+    return f"{hours:,.2f}" if hours >= 0.1 or not hours else f"{hours:.2g}"
 
 
 def _configurations(published: Published) -> list[dict[str, Any]]:

@@ -1,11 +1,14 @@
-"""Row groups of a catalog's files: as large as they are asked to be, whatever batches the rows come in."""
+"""What is written of a catalog: row groups as large as they are asked to be, and the card's costs."""
 
+import re
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from neurothek import Neurothek
 from neurothek.catalog.hub.writing import Grouping, write_rows
 
 
@@ -29,3 +32,14 @@ def test_groups_are_as_large_as_asked(n_rows: int, most: int, tmp_path: Path) ->
     # A part a group, and the footer.
     assert len(file.ends) == len(sizes) + 1
     assert all(read.metadata.row_group(0).column(place).is_stats_set is (place == 0) for place in (0, 1))
+
+
+def test_the_card_has_the_hours_of_each_measurement(local: Neurothek, whole: Path) -> None:
+    runs = local.sql("select job, sum(epoch(finished_at - started_at)) as seconds from runs group by job")
+    card = (whole / "README.md").read_text("utf-8").replace("\\", "")
+    rows = re.findall(r"^\| (\w+) \| \d+ \| \d{4}-\d\d-\d\d \| ([\d.e-]+) \| ", card, re.MULTILINE)
+    assert {job for job, _ in rows} == set(runs["job"])
+    for job, hours in rows:
+        (seconds,) = runs.filter(pl.col("job") == job)["seconds"]
+        assert float(hours) == pytest.approx(seconds / 3600, rel=0.06)
+        assert hours == "0.00" or float(hours) > 0
