@@ -12,14 +12,10 @@ _HINTS = {"pyarrow": f"{_ALL}, and `pip install '{READER}[export]'` what files o
 
 def left_out(error: ImportError) -> Unavailable | None:
     """What is wrong where a library is missing that the reader leaves out; None where anything else is."""
-    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - after something went wrong
-
     name = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or name == "neurothek":
         return None
-    try:
-        distribution(READER)
-    except PackageNotFoundError:
+    if not is_reader():
         return None
     return Unavailable(
         f"this needs {name}, which {READER} leaves out",
@@ -28,3 +24,14 @@ def left_out(error: ImportError) -> Unavailable | None:
         name=name,
         why=f"{READER} is installed",
     )
+
+
+def is_reader() -> bool:
+    """Whether what is installed is the reader."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - after something went wrong
+
+    try:
+        distribution(READER)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -209,3 +209,7 @@ def test_without_the_library_it_is_one_sentence(base: Neurothek, monkeypatch: py
     result = CliRunner().invoke(neurothek.main, ["mcp", "--warehouse", str(base.path)])
     assert result.exit_code == 2
     assert "pip install 'neurothek[mcp]'" in result.output
+    # Over the reader all of the package would be installed by that.
+    monkeypatch.setattr(assistant, "is_reader", lambda: True)
+    with pytest.raises(MissingExtra, match=r"pip install 'neurothek-reader\[mcp\]'"):
+        server(base)

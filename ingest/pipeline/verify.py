@@ -41,6 +41,8 @@ from neurothek.ingest.planning.agenda import after
 from neurothek.ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
 from neurothek.ingest.runs.identity import lacks_rows
 
+_WITHOUT_TEXT = "it was published without texts: neither the text is here, nor all rows that were measured on it"
+
 
 @dataclass(frozen=True)
 class Skipped:
@@ -166,6 +168,8 @@ def _runs_of(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Ru
 
 def _ids_of(model: _Model, corpus_id: int) -> Agreement | Skipped:
     """How the ids of a text agree with what the tokenizer gives it now."""
+    if selection.lacks_text(model.warehouse, corpus_id):
+        return Skipped("tokenizer", _WITHOUT_TEXT)
     stored = _corpus(model, corpus_id)
     memory = TextMemory(default_memory())
     try:
@@ -210,11 +214,17 @@ def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> 
             yield from _of_shards(model, JobContext(transformer, model.tokenizer), run)
     alone = [run for run in runs if run.other_model_id is None]
     for corpus_id in sorted({run.corpus_id for run in alone if run.corpus_id is not None}):
-        corpus = _corpus(model, corpus_id)
-        yield from _of_corpus(model, transformer, corpus, [run for run in alone if run.corpus_id == corpus_id])
+        on_it = [run for run in alone if run.corpus_id == corpus_id]
+        if selection.lacks_text(model.warehouse, corpus_id):
+            yield from (Skipped(run.job, _WITHOUT_TEXT) for run in on_it)
+            continue
+        yield from _of_corpus(model, transformer, _corpus(model, corpus_id), on_it)
 
 
 def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
+    if run.corpus_id is not None and selection.lacks_text(model.warehouse, run.corpus_id):
+        yield Skipped(run.job, _WITHOUT_TEXT)
+        return
     models = listed_models(model.warehouse)
     other = next(candidate for candidate in models.values() if candidate.model_id == run.other_model_id)
     opened = {model.name: JobContext(transformer, model.tokenizer)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import polars as pl
 
+from neurothek.catalog.installation import READER, is_reader
 from neurothek.catalog.problems import LimitExceeded, MissingExtra, NeurothekError
 from neurothek.catalog.spelling import escape_controls
 from neurothek.catalog.terminal.outputs import json_data
@@ -56,7 +57,7 @@ def server(base: Neurothek) -> MCPServer:
     except ModuleNotFoundError as error:
         raise MissingExtra(
             f"serving assistants needs {error.name}, which is not installed",
-            "`pip install 'neurothek[mcp]'`",
+            f"`pip install '{READER if is_reader() else 'neurothek'}[mcp]'`",
             what="library",
             name="mcp",
         ) from error

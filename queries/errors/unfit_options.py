@@ -67,6 +67,18 @@ def too_long_phrase(phrase: str, pieces: Sequence[str], longest: int) -> Invalid
     )
 
 
+def phrases_left_out(phrase: str, pieces: Sequence[str]) -> NotMeasured:
+    """A phrase of several tokens, where n-grams of one token alone are: the rest is of a text, which stayed at home."""
+    ingest = command_line("ingest", "MODEL", "--job", "ngrams", "--warehouse", "FILE")
+    return NotMeasured(
+        f"{phrase!r} is {len(pieces)} tokens ({' '.join(map(visible, pieces))}), and no n-grams of several tokens are"
+        " here: what is published without texts has those of single tokens alone",
+        f"use a single token, or measure the model in a file of your own with `{ingest}`",
+        jobs=["ngrams"],
+        models=[],
+    )
+
+
 def other_tokenizers(model: str, others: Sequence[str]) -> Unsupported:
     """Models whose tokens cannot be compared."""
     return Unsupported(

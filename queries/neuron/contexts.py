@@ -73,12 +73,18 @@ def windows_frame(rows: Sequence[Row], texts: Mapping[int, str], facts: Mapping[
 
 
 def histogram_frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """The bins that have any, the lowest first, with the columns of `HISTOGRAM_COLUMNS`; the rows are the same ones."""
-    histogram = next((row for row in rows if row["counts"] is not None), None)
-    if histogram is None:
-        return framed([], HISTOGRAM_COLUMNS)
-    bins = enumerate(histogram["counts"], start=histogram["first_bin"])
-    return framed([_bin(number, n, histogram["n_positions"]) for number, n in bins if n], HISTOGRAM_COLUMNS)
+    """The bins that have any, the lowest first, with the columns of `HISTOGRAM_COLUMNS`.
+
+    Args:
+        rows: the neuron's row of `store.activation_histograms`, or none.
+    """
+    bins = [
+        _bin(number, n, row["n_positions"])
+        for row in rows
+        for number, n in enumerate(row["counts"], start=row["first_bin"])
+        if n
+    ]
+    return framed(bins, HISTOGRAM_COLUMNS)
 
 
 def sections(

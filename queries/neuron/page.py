@@ -216,6 +216,7 @@ class NeuronPage(TabularAnswer):
             fact_sentences.bound(facts),
             fact_sentences.position(facts),
             self.triggers.sentence(),
+            self._without_texts(),
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
         relatives = f"{self.relatives.sentence()} {self.relatives.universal()}".strip()
@@ -230,6 +231,15 @@ class NeuronPage(TabularAnswer):
             lacking,
         )
         return " ".join(part for part in (*sentences, *more) if part)
+
+    def _without_texts(self) -> str:
+        """That its contexts stayed at home, where it has some: they were looked for, and it is active."""
+        is_active = bool(self.domains.get_column("n_active").sum())
+        if not is_active or self.activation_histogram.is_empty():
+            return ""
+        if not (self.contexts.is_empty() and self.windows.is_empty() and self.poles.contexts.is_empty()):
+            return ""
+        return "Its contexts are not here: they are text, and it was published without texts."
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -432,7 +442,7 @@ def _page(
             CONTEXT_COLUMNS,
         ),
         windows=windows_frame(rows.of["windows"], rows.texts, rows.facts),
-        activation_histogram=histogram_frame(rows.of["windows"]),
+        activation_histogram=histogram_frame(rows.of["histogram"]),
         positions=framed(position_rows(rows), POSITION_COLUMNS),
         positions_are_strong=any(row["counts_strong"] for row in rows.of["positions"]),
         triggers=neuron_triggers(prepared, neuron, rows, has),

@@ -132,6 +132,13 @@ from store.pole_contexts
 where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
 """
 
+_NEURON_HISTOGRAM = """\
+-- How often one neuron's coefficient is of which size: a published catalog has it without any context.
+select n_positions, first_bin, counts,
+from store.activation_histograms
+where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+"""
+
 _TEXT_WINDOWS = """\
 -- Ids around some positions of a corpus, at most as many before and after each as are asked for.
 select
@@ -224,7 +231,10 @@ class Aside:
         return [(future, cursor) for future, cursor in list(self._questions) if not future.done()]
 
 
-_OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains", "poles", "pole_contexts", "strength")
+_OF_TEXT = (
+    *("contexts", "windows", "histogram", "triggers", "positions", "ngrams", "domains"),
+    *("poles", "pole_contexts", "strength"),
+)
 """What a page says about a corpus."""
 
 _Answer = Future[list[Row]]
@@ -321,6 +331,7 @@ def _ask_of_text(
         "contexts": aside.ask(partial(_contexts, query=statement("neuron_contexts"), parameters=parameters)),
         **of_poles,
         "triggers": _ask(aside, _NEURON_TRIGGERS, parameters),
+        "histogram": _ask(aside, _NEURON_HISTOGRAM, parameters),
         "positions": _ask(aside, NEURON_POSITIONS, parameters),
         "domains": _ask(aside, _NEURON_DOMAINS, parameters),
         "ngrams": _ask_views(aside, prepared, statement("neuron_ngrams"), parameters),

@@ -12,8 +12,8 @@ from neurothek.catalog.spelling import quoted, visible_list
 from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
-from neurothek.queries.ask.statements import framed, statement
-from neurothek.queries.errors.unfit_options import not_measured, too_long_phrase
+from neurothek.queries.ask.statements import framed, records, statement
+from neurothek.queries.errors.unfit_options import not_measured, phrases_left_out, too_long_phrase
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_corpora, which_corpora
 from neurothek.queries.names.unmeasured import jobs_on_corpora
 from neurothek.queries.names.words import Term, find_terms
@@ -52,6 +52,14 @@ COLUMNS: Mapping[str, pl.DataType] = {
 
 FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole", "label")
 """What is said of a neuron beside how it fires on the words."""
+
+_HAS_PHRASES = """\
+-- Whether any n-gram of several tokens of one model is here.
+select 1 as one
+from store.triggers
+where set_id = $model_id and corpus_id = $corpus_id and n > 1
+limit 1
+"""
 
 STORED_TRIGGERS = (
     "only a neuron's first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover it: a"
@@ -181,6 +189,18 @@ def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[Kno
     return {model: one for model, one in chosen.items() if (model, one.corpus_id) in counted}
 
 
+def _with_phrases(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel], corpora: Mapping[str, MeasuredCorpus]
+) -> list[str]:
+    """The models whose n-grams of several tokens are here: a catalog may be published without what is of a text."""
+    return [
+        model.name
+        for model in models
+        if model.name in corpora
+        and records(connection, _HAS_PHRASES, {"model_id": model.model_id, "corpus_id": corpora[model.name].corpus_id})
+    ]
+
+
 def _rows(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], *, limit: int
 ) -> tuple[list[dict[str, Any]], list[Term]]:
@@ -192,6 +212,9 @@ def _rows(
     corpora = _counted_corpora(connection, models)
     if not corpora:
         raise not_measured("triggers", "ngrams")
+    split = next((term for term in terms if term.is_split), None)
+    if split is not None and not _with_phrases(connection, models, corpora):
+        raise phrases_left_out(split.word, split.tokens)
     layers = layers_of(question, models)
     words = list(dict.fromkeys(term.word for term in terms))
     lookups = [

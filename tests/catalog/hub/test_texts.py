@@ -162,3 +162,18 @@ def test_the_marker_is_found_with_texts(marked: Neurothek, tmp_path: Path) -> No
         *planted,
     } <= found
     assert not {"models.source", "corpora.recipe", "runs.parameters"} & found
+
+
+def test_a_page_says_that_contexts_stayed_at_home(local: Neurothek, bare: Path) -> None:
+    """Nothing in their place would be another answer; how large its activations are is no text, and is there."""
+    there = neurothek.open(bare)
+    told = []
+    for address in local.sql("select address from neurons where frequency > 0 order by address")["address"]:
+        ours, theirs = local.neuron(address), there.neuron(address)
+        assert theirs.activation_histogram.equals(ours.activation_histogram)
+        assert "published without texts" not in ours.summary
+        has_contexts = not (ours.contexts.is_empty() and ours.windows.is_empty() and ours.poles.contexts.is_empty())
+        if has_contexts and not ours.activation_histogram.is_empty():
+            assert "published without texts" in theirs.summary
+            told.append(address)
+    assert told

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from neurothek.catalog.problems import Invalid, LimitExceeded, NotFound, Unreadable
+from neurothek.catalog.problems import Invalid, LimitExceeded, NeurothekError, NotFound, Unreadable
 from neurothek.catalog.progress import Silent
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.ingest.corpora import corpus as corpora
 from neurothek.ingest.corpora.corpus import Corpus, Recipe
-from neurothek.ingest.corpora.selection import choose_corpus, stored_corpus, tokenized_again
+from neurothek.ingest.corpora.selection import choose_corpus, lacks_text, stored_corpus, tokenized_again
 from neurothek.ingest.models.tokenizer import Tokenizer, load
 from neurothek.ingest.request import TextRequest
 from tests.support import ingests
@@ -108,6 +108,33 @@ def test_a_known_corpus_is_found_by_its_name_even_without_its_files(
     # A model with a longer context reads the stored sequences too, so that the two can be compared.
     assert_stored(choose(warehouse, tokenizers["longer"], 64, corpora=("words",)), warehouse)
     assert prepared == []
+
+
+def test_a_text_that_stayed_at_home_is_read_again(
+    warehouse: Warehouse, folder: Path, tokenizers: dict[str, Tokenizer], prepared: list[Recipe]
+) -> None:
+    """A catalog that was published without texts has sequences without ids: nothing may be measured on these."""
+    (row,) = ingests.table(warehouse, "corpora").to_dicts()
+    whole = stored_corpus(warehouse, row["corpus_id"], tokenizers["opt"])
+    assert not lacks_text(warehouse, row["corpus_id"])
+    with warehouse.writer() as connection:
+        connection.execute("update store.sequences set tokens = []")
+    assert lacks_text(warehouse, row["corpus_id"])
+    found = (
+        choose(warehouse, tokenizers["opt"], corpora=specs(folder)),
+        choose(warehouse, tokenizers["opt"], corpora=("words",)),
+        stored_corpus(warehouse, row["corpus_id"], tokenizers["opt"]),
+    )
+    assert len(prepared) == len(found)
+    for again in found:
+        assert again.sha256 == row["sha256"]
+        assert again.tokens.tolist() == whole.tokens.tolist()
+    # Of files of another machine only their names are published.
+    recipe = row["recipe"].replace(str(Path(json.loads(row["recipe"])["sources"][0]["location"]).parent) + "/", "gone/")
+    with warehouse.writer() as connection:
+        connection.execute("update store.corpora set recipe = ?", [recipe])
+    with pytest.raises(NeurothekError):
+        choose(warehouse, tokenizers["opt"], corpora=("words",))
 
 
 @pytest.mark.parametrize(

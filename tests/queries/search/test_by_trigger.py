@@ -1,6 +1,7 @@
 """Search by trigger: planted detectors come first, with the recall and share that loops count."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -228,3 +229,22 @@ def test_the_sql_of_the_answer_runs_as_it_stands(connection: duckdb.DuckDBPyConn
     result = triggered(connection, Question(words=(), triggered_by=words, models=("planted",), exact=True))
     frames_again = [run_query(connection, one.sql) for one in result.statements]
     assert any(result.neurons.height == frame.height and "strength" in frame.columns for frame in frames_again)
+
+
+def test_phrases_whose_n_grams_stayed_at_home_are_told(path: Path, tmp_path: Path) -> None:
+    """What is published without texts has triggers of single tokens alone: no neuron found would be another answer."""
+    copied = tmp_path / "bare.duckdb"
+    shutil.copyfile(path, copied)
+    with duckdb.connect(str(copied)) as writer:
+        writer.execute("delete from store.triggers where n > 1")
+    with Warehouse(path).reader() as whole, Warehouse(copied).reader() as bare:
+        # Two tokens that no token of the vocabulary is together.
+        word = text_of(whole, 3)
+        phrase = f"{word.strip()} {text_of(whole, 5).strip()}"
+        asked = Question(words=(), triggered_by=(phrase,), models=("planted",))
+        assert triggered(whole, asked).n_found == len(expected("planted", (3, 5)))
+        for ask, question in ((triggered, asked), (search, replace(asked, words=(word,)))):
+            with pytest.raises(NotMeasured, match="no n-grams of several tokens are here"):
+                ask(bare, question)
+        single = replace(asked, triggered_by=(word,))
+        assert triggered(bare, single).neurons.equals(triggered(whole, single).neurons)
