@@ -127,6 +127,10 @@ app = App(
 # Streamlit leaves a hand's breadth above a page; a style that comes with the page would move all that is drawn by then.
 _STYLE = (
     ".stMainBlockContainer { padding-top: 4rem !important; padding-bottom: 2rem !important; }"
+    # In a narrow window the box shrinks before it takes a line for itself.
+    ".st-key-shell { flex-wrap: nowrap !important; }"
+    ".st-key-shell > :first-child { flex: 1 1 auto; width: auto !important; min-width: 0; }"
+    ".st-key-shell > :nth-child(2) { flex: 0 20 280px !important; min-width: 11rem !important; }"
     # Beside a field, as high as it is: the words above both stand on one line.
     "[data-testid=stButtonGroup] [data-variant=segmented_control] { min-height: 2.5rem !important; }"
 )

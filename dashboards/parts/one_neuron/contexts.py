@@ -201,8 +201,10 @@ def _window(row: Mapping[str, Any], strongest: float, shade: str, contrast: str)
     written = " ".join(visible(token) for token in (row.get("writes") or ())[:_WRITTEN])
     promotes = f'<span title="what it promotes here">→ {html.escape(written)}</span>' if written else ""
     copies = copies_html(row.get("n_copies") or 0)
+    # Three digits in every row: 2.20 under 2.48.
+    number = f"{row['activation']:#.3g}".rstrip(".")
     return (
-        f'<div><div class="nt-side">{row["activation"]:.3g}<span>{html.escape(below)}</span>{promotes}{copies}</div>'
+        f'<div><div class="nt-side">{number}<span>{html.escape(below)}</span>{promotes}{copies}</div>'
         f"<p>{''.join(tokens)}</p></div>"
     )
 
