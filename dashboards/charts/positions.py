@@ -188,7 +188,7 @@ def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> 
                 "domain:N",
                 scale=alt.Scale(domain=domains, range=colours),
                 sort=domains,
-                legend=alt.Legend(title=None, orient="bottom", symbolStrokeWidth=3) if len(domains) > 1 else None,
+                legend=alt.Legend(title=None, orient="right", symbolStrokeWidth=3) if len(domains) > 1 else None,
             ),
             strokeWidth=alt.condition(alt.datum.domain == "all", alt.value(2.2), alt.value(0.9)),
             order="position:Q",

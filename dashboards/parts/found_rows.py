@@ -20,7 +20,7 @@ _DIGITS: Mapping[str, int] = {"z_sum": 2, "strength": 3, "overlap": 3, "score": 
 _MOST_TOKENS = 8
 _SHEET = """
 <style>
-.nt-found { display: grid; grid-template-columns: max-content max-content 9.5rem minmax(10rem, 1fr) 2fr max-content;
+.nt-found { display: grid; grid-template-columns: max-content max-content 9.5rem minmax(10rem, 1.3fr) 2fr max-content;
   font-size: 0.93rem; align-items: baseline; }
 .nt-found > div { display: contents; }
 .nt-found > div > span { padding: 0.28rem 1rem 0.28rem 0; border-bottom: 1px solid #8a8a8a22; min-width: 0;

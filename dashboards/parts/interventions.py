@@ -132,7 +132,7 @@ def _say_how(reader: Reading, names: Sequence[str]) -> None:
     on = () if reader.corpus is None else ("--corpus", reader.corpus)
     st.info(
         plain(
-            "No interventions have been run on these models yet."
+            f"No interventions have been run on {names[0] if len(names) == 1 else 'these models'} yet."
             " To turn neurons off and measure the effect on the loss:"
         )
     )

@@ -167,7 +167,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             fields["corpus"] = _text("Corpus", "corpus", placeholder="builtin")
             fields["neighbours"] = _number("Near words per word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
         # As wide as their words each, on as many lines as they need: cut off, a word would not say what it does.
-        with st.container(horizontal=True, gap="medium"):
+        with st.container(horizontal=True, gap="small"):
             for label, name, more in _SWITCHES:
                 fields[name] = _YES if _switch(label, name, more) else ""
     return fields

@@ -50,6 +50,8 @@ a.nt-link.nt-tok { border-bottom: 0; }
   font-size: 0.9rem; }
 .nt-card header { display: flex; justify-content: space-between; gap: 0.6rem; font-size: 0.82rem; }
 .nt-card header span { opacity: 0.7; }
+.nt-card header:not(:has(.nt-name)) { flex-wrap: wrap; gap: 0 0.6rem; }
+.nt-card header:not(:has(.nt-name)) > a { white-space: nowrap; }
 .nt-card header .nt-name { font-family: monospace; font-weight: 600; white-space: normal; overflow-wrap: anywhere; }
 .nt-card header span { white-space: nowrap; }
 .nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }

@@ -134,7 +134,7 @@ _IN_PERCENT = "%.2f%%"
 
 _NEVER = "Never active on the tokens seen."
 _NEGLIGIBLE = "Never 1% of the output of its FFN."
-_EFFECTIVE = "(sum |m|)^2 / (N * sum m^2), which asks no threshold."
+_EFFECTIVE = "(Σ|m|)² / (N Σm²), which asks no threshold."
 
 
 def columns() -> dict[str, Any]:

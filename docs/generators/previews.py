@@ -20,8 +20,8 @@ HEIGHT = 900
 """Pixels: the first sight of a page tells what it is."""
 
 _WIDTH = 900
-_TOP = 60
-"""Pixels of the navigation, which the page itself has."""
+_TOP = 100
+"""Pixels of the navigation and of the line below it, which the page itself has."""
 
 
 def take(warehouse: Path) -> None:

@@ -191,6 +191,8 @@ def _silent(rows: list[dict[str, Any]]) -> str:
         return f"Every neuron {never} {on}."
     most = max(rows, key=lambda row: row[share])
     place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
+    if n_silent == 1 and place:
+        place = f", in layer {most['layer']}"
     share_of_all = n_silent / n_neurons
     verb, written = "is" if n_silent == 1 else "are", f"{share_of_all:.1%}"
     # Not 0% of what is not 0.

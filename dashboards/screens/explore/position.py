@@ -169,6 +169,7 @@ def _say_why(reader: Reading, model: str) -> None:
     else:
         text = spoken_corpus(row["corpus"])
         st.info(plain(f"The positional neurons of {model} cannot be determined on {text} ({row['why_not']})."))
+        show_preview("position")
 
 
 def _firing(model: KnownModel) -> str:

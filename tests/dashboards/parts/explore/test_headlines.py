@@ -144,6 +144,12 @@ def test_positional_neurons_are_told_by_layer_and_kind() -> None:
     assert alone.endswith("of all, one is strong.")
 
 
+def test_of_a_single_dead_neuron_only_the_layer_is_told() -> None:
+    rows = pl.DataFrame([USUAL | {"layer": 0}, USUAL | {"layer": 1, "n_dead": 1, "dead_share": 0.01}])
+    told = "1 of 200 neurons (0.5%) is dead on the 5,000 tokens seen of prose, in layer 1."
+    assert model_headline(rows).startswith(told)
+
+
 def test_the_largest_team_of_a_layer_is_told() -> None:
     names = ["layer", "team", "n_neurons", "n_positions", "covered_share", "n_redundant"]
     rows = [(0, "oscillatory", 2, 256, 0.5, 0), (0, "both", 5, 256, 0.75, 1), (1, "oscillatory", 3, 256, 1.0, 0)]
