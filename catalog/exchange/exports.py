@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 import duckdb
@@ -16,6 +17,7 @@ from neurothek.catalog.files import sha256_of
 from neurothek.catalog.problems import Conflict, Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.publishing import summaries
+from neurothek.catalog.store.frames import as_frame
 from neurothek.catalog.store.matrices import StoredMatrix, stored_matrices, take
 from neurothek.catalog.store.schema import version_of
 from neurothek.catalog.store.warehouse import Warehouse
@@ -159,6 +161,11 @@ def exported(columns: Mapping[str, ExportedColumn]) -> str:
 
 
 def _write_rows(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    if find_spec("pyarrow") is None:
+        # Without it a table is in memory as a whole, a model at a time.
+        frame = as_frame(connection.sql(query))
+        frame.write_parquet(path, compression="zstd", row_group_size=ROW_GROUP)
+        return frame.height
     import pyarrow.parquet as pq  # noqa: PLC0415 - a quarter of a second, which whoever reads a catalog does without
 
     rows = connection.sql(query).to_arrow_reader(ROW_GROUP)
