@@ -117,6 +117,25 @@ def test_rows_are_limited_and_it_says_so(base: Neurothek) -> None:
     assert long["rows"][0]["t"].startswith("xxx")
 
 
+def test_the_text_of_an_answer_is_no_longer_than_it_may_be(base: Neurothek) -> None:
+    """Clients that read no structured content are sent indented JSON."""
+
+    async def text() -> str:
+        async with Client(server(base)) as client:
+            columns = ", ".join(f"i as c{number}" for number in range(12))
+            query = f"select {columns} from range(1000) as numbers(i)"
+            result = await client.call_tool("sql", {"query": query, "limit": 1_000})
+            return "".join(getattr(part, "text", "") for part in result.content)
+
+    assert assistant.MOST_CHARACTERS / 3 < len(asyncio.run(text())) < assistant.MOST_CHARACTERS + 1_000
+
+
+def test_a_slip_is_not_echoed_without_end(base: Neurothek) -> None:
+    ((is_error, said),) = ask(base, ("neuron", {"address": "opt/L0N" + "9" * 100_000}))
+    assert is_error
+    assert len(said) < 3_000
+
+
 def test_fewer_rows_than_one_are_one(base: Neurothek) -> None:
     for limit in (0, -5):
         answer = one(base, "search", words=["school"], limit=limit)

@@ -36,6 +36,8 @@ MOST_ROWS = 1_000
 MOST_CHARACTERS = 60_000
 """Of an answer, as JSON; longer tables are cut."""
 
+_MOST_OF_AN_ERROR = 2_000
+
 _ROWS = 50
 
 Signature = ParamSpec("Signature")
@@ -193,7 +195,8 @@ def _with_sentences(tool: Tool[Signature]) -> Tool[Signature]:
         try:
             return tool(*arguments, **named)
         except NeurothekError as error:
-            raise ToolError(str(error)) from error
+            # A slip may be as long as what was asked.
+            raise ToolError(str(error)[:_MOST_OF_AN_ERROR]) from error
 
     return call
 
@@ -208,10 +211,10 @@ def _answer(data: Mapping[str, Any], *, limit: int, is_cut: bool = False) -> dic
         if is_long:
             left_out[name] = part.height - limit
     plain = {name: _escaped(part) for name, part in json_data(parts).items()}
-    while len(json.dumps(plain)) > MOST_CHARACTERS:
+    while _length(plain) > MOST_CHARACTERS:
         name, rows = max(
             ((name, part) for name, part in plain.items() if isinstance(part, list) and len(part) > 1),
-            key=lambda pair: len(json.dumps(pair[1])),
+            key=lambda pair: _length(pair[1]),
             default=("", []),
         )
         if not rows:
@@ -219,10 +222,15 @@ def _answer(data: Mapping[str, Any], *, limit: int, is_cut: bool = False) -> dic
         plain[name] = rows[: len(rows) // 2]
         left_out[name] = left_out.get(name, 0) + len(rows) - len(plain[name])
     most = MOST_CHARACTERS
-    while len(json.dumps(plain)) > MOST_CHARACTERS and most > _SHORTEST:
+    while _length(plain) > MOST_CHARACTERS and most > _SHORTEST:
         most //= 2
         plain, is_cut = _shortened(plain, most), True
     return {**plain, "rows_left_out": left_out, "is_cut": is_cut or bool(left_out), "texts": TEXTS}
+
+
+def _length(value: Any) -> int:  # noqa: ANN401 - of what JSON holds
+    """Characters as the library sends it to clients that read text alone."""
+    return len(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 _SHORTEST = 16
