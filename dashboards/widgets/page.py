@@ -14,6 +14,7 @@ from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.hub.addresses import Place
 from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.catalog.spelling import spoken_corpus
+from neurothek.dashboards.addresses import PAGES
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
@@ -202,7 +203,7 @@ def show_preview(page: str) -> None:
     picture = FOLDER / f"{page}.webp"
     if picture.is_file():
         st.caption(CAPTION)
-        st.image(picture, width=900)
+        st.image(picture, width=900, alt=f"The page {PAGES[page]} of the demo's small models")
 
 
 def all_models() -> list[KnownModel]:
