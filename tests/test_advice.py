@@ -91,6 +91,13 @@ def publish() -> None:
     assert run(["publish", "--to", "published"]).exit_code == 0
 
 
+def leave_phrases_at_home() -> None:
+    """As published without texts: n-grams of one token alone."""
+    assert run(["ingest", "mine", "--job", "ngrams", "--corpus", "words"]).exit_code == 0
+    with ingests.open_warehouse(Path("known.duckdb")).writer() as connection:
+        connection.execute("delete from store.triggers where n > 1")
+
+
 def publish_with(changed: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
     """A catalog whose manifest was written otherwise."""
 
@@ -163,6 +170,11 @@ SITUATIONS: Mapping[str, Situation] = {
     "no clusters": Situation(("pin", "mine", "--clusters", "3")),
     "other clusters": Situation(("pin", "clustered", "--clusters", "3")),
     "no triggers": Situation(("search", "--triggered-by", "one", "--model", "weights")),
+    "phrases that stayed at home": Situation(
+        ("search", "--triggered-by", "one two", "--model", "mine"),
+        leave_phrases_at_home,
+        stands_for={"MODEL": "mine", "FILE": "known.duckdb"},
+    ),
     "no matrices": Situation(("trace", "mine", "one two", "--lens", "mat")),
     "no matrices of a text": Situation(("trace", "mine", "one two", "--lens", "mat", "--corpus", "words")),
     "no positions": Situation(("neuron", "weights/L0N0", "--figure", "figure.svg")),
