@@ -289,7 +289,7 @@ def test_exact_scores_of_a_word_are_those_of_the_command(page: Callable[..., App
     assert list(found["address"]) == expected.neurons.get_column("address").to_list()
     assert list(found["score"]) == pytest.approx(expected.neurons.get_column("score").to_list())
     assert list(found["rank"]) == expected.neurons.get_column("rank").to_list()
-    assert f"scored {token!r} in tiny" in "".join(said(note.value) for note in opened.caption)
+    assert f"Scored {token!r} in tiny" in "".join(said(note.value) for note in opened.caption)
 
 
 def test_exact_scores_of_two_words_are_refused_in_a_sentence(page: Callable[..., AppTest], path: Path) -> None:
