@@ -50,7 +50,7 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     # The blanks before tokens are marked, as everywhere.
     written = one_line(label).replace("“ ", "“·")
     assert "“·" in written
-    assert plain(f"{written[:1].upper()}{written[1:]}.") in [one.value for one in page.markdown]
+    assert plain(f"Label: {written}.") in [one.value for one in page.markdown]
 
 
 def test_other_peoples_catalogs_are_named_with_what_they_say(tmp_path: Path) -> None:
