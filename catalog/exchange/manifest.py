@@ -17,12 +17,10 @@ _MOST = 2**63
 """No number of rows reaches it."""
 
 
-def invalid_export(folder: Path, problem: str) -> Unreadable:
-    """A folder that is not an export, or one that was changed."""
+def invalid_export(folder: Path, problem: str, also: str = "") -> Unreadable:
+    """A folder that is not an export, or one that was changed; `also` is what else could be done."""
     again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
-    hint = f"export the warehouse again with `{again}`"
-    if folder.is_dir() and not (folder / MANIFEST).exists():
-        hint += ", or say with --from whose catalog of neurons it is"
+    hint = f"export the warehouse again with `{again}`{also}"
     return Unreadable(f"{folder} cannot be imported: {problem}", hint, path=folder, why=problem)
 
 
@@ -84,7 +82,10 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of an export."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise invalid_export(folder, f"there is no {MANIFEST} in it" if folder.is_dir() else "there is no such folder")
+        if not folder.is_dir():
+            raise invalid_export(folder, "there is no such folder")
+        others = ", or say with --from whose catalog of neurons it is"
+        raise invalid_export(folder, f"there is no {MANIFEST} in it", others)
     if path.is_symlink():
         raise invalid_export(folder, f"its {MANIFEST} is a link")
     try:

@@ -16,10 +16,11 @@ _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored chec
 _LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
 _UNREADABLE = re.compile(r"Corrupt database file|Could not read (enough bytes )?from file|Could not read file")
 _PARQUET = re.compile(
-    r"Failed to read file \"catalog:|likely corrupted|TProtocolException|don't know what type|Variable-length int over"
-    r"|Corrupted file\?"
+    r"Invalid Input Error: Failed to read file \"catalog:|(Invalid Error: )?(Parquet file is likely corrupted|"
+    r"Payload value bigger than allowed|TProtocolException|don't know what type|Variable-length int over)"
 )
-"""Of a published file; most of it comes as the base of all errors, from libraries that DuckDB reads with."""
+"""How complaints of a published file begin, of which most are of libraries that DuckDB reads with: words of a query,
+which may be any, come later in those of a query."""
 
 _SPILLED = "duckdb_temp"
 """Begins the names of files that DuckDB puts aside while it works."""
@@ -48,7 +49,7 @@ def is_damage(error: BaseException) -> bool:
     # Arrow fetches rows, Arrow passes on as an OSError without a number.
     from_arrow = isinstance(error, OSError) and error.errno is None
     text = str(error)
-    if isinstance(error, duckdb.Error | OSError) and _PARQUET.search(text):
+    if (isinstance(error, duckdb.Error) or from_arrow) and _PARQUET.match(text):
         return True
     if type(error) is not duckdb.Error and not isinstance(error, _OF_FILES) and not from_arrow:
         return False

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from neurothek.catalog.problems import Unreadable
 from neurothek.catalog.progress import Progress, Silent
 from neurothek.catalog.store.frames import as_frame
@@ -208,9 +206,8 @@ def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpu
     content = _content(recipe.json())
     for row in _rows(warehouse):
         if _is_of(row, tokenizer) and _content(row["recipe"]) == content:
-            sequences = _sequences(warehouse, row)
             # The text that was asked for is at hand, where that of a catalog may have stayed at home.
-            return None if _lacks_text(sequences) else _of_sequences(row, sequences, tokenizer)
+            return None if lacks_text(warehouse, row["corpus_id"]) else _as_stored(warehouse, row, tokenizer)
     return None
 
 
@@ -251,9 +248,8 @@ def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
 
 def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
     """A corpus as it stands in the warehouse; one whose text stayed at home is read again from its sources."""
-    sequences = _sequences(warehouse, row)
-    if not _lacks_text(sequences):
-        return _of_sequences(row, sequences, tokenizer)
+    if not lacks_text(warehouse, row["corpus_id"]):
+        return _as_stored(warehouse, row, tokenizer)
     again = corpus.prepare(_recipe_of(row), tokenizer, name=row["name"], progress=Silent())
     if again.sha256 != row["sha256"]:
         raise Unreadable(
@@ -265,24 +261,21 @@ def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> 
     return again
 
 
-def _of_sequences(row: dict[str, Any], sequences: pl.DataFrame, tokenizer: Tokenizer) -> Corpus:
-    return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)
-
-
 def lacks_text(warehouse: Warehouse, corpus_id: int) -> bool:
     """Whether a corpus has sequences without their ids: it comes from a catalog that was published without texts."""
-    return _lacks_text(_sequences(warehouse, {"corpus_id": corpus_id}))
+    query = "select sum(len(tokens)) from store.sequences where corpus_id = $corpus_id"
+    with warehouse.current_reader() as connection:
+        counted = first_row(connection, query, {"corpus_id": corpus_id})
+    # Without any sequence the sum is null.
+    return counted is not None and counted[0] == 0
 
 
-def _lacks_text(sequences: pl.DataFrame) -> bool:
-    return not sequences.is_empty() and not sequences["tokens"].list.len().sum()
-
-
-def _sequences(warehouse: Warehouse, row: dict[str, Any]) -> pl.DataFrame:
+def _as_stored(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
     query = """
         select sequence_id, domain, tokens, starts_document
         from store.sequences
         where corpus_id = $corpus_id
     """
     with warehouse.current_reader() as connection:
-        return as_frame(connection.sql(query, params={"corpus_id": row["corpus_id"]}))
+        sequences = as_frame(connection.sql(query, params={"corpus_id": row["corpus_id"]}))
+    return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)

@@ -132,13 +132,6 @@ from store.pole_contexts
 where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
 """
 
-_NEURON_HISTOGRAM = """\
--- How often one neuron's coefficient is of which size: a published catalog has it without any context.
-select n_positions, first_bin, counts,
-from store.activation_histograms
-where set_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
-"""
-
 _TEXT_WINDOWS = """\
 -- Ids around some positions of a corpus, at most as many before and after each as are asked for.
 select
@@ -231,10 +224,7 @@ class Aside:
         return [(future, cursor) for future, cursor in list(self._questions) if not future.done()]
 
 
-_OF_TEXT = (
-    *("contexts", "windows", "histogram", "triggers", "positions", "ngrams", "domains"),
-    *("poles", "pole_contexts", "strength"),
-)
+_OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains", "poles", "pole_contexts", "strength")
 """What a page says about a corpus."""
 
 _Answer = Future[list[Row]]
@@ -249,7 +239,7 @@ class NeuronRows:
     facts: Mapping[str, Any]  # the neuron's row of the view `neurons` on that corpus
     tokens: Sequence[Row]  # a row for each token that it lists; see `listed`
     # its rows by the part of the page that they are for, in no order; none of a text without a corpus. Those of
-    # contexts hold the ids around the places; those among them that have a band are `windows`.
+    # contexts and windows hold the ids around the places.
     of: Mapping[str, Sequence[Row]]
     texts: Mapping[int, str]  # texts of the tokens in all these rows
     counts: Mapping[int, int] | None  # how often these tokens occur in that corpus; None without one
@@ -294,7 +284,7 @@ def neuron_rows(
         token_ids = _token_ids([*tokens, *read_tokens(answers["reads"].result())], answers)
         texts_and_counts = known_tokens(connection, neuron.of.tokenizer_id, corpus_id, token_ids)
         of = {name: answers[name].result() if name in answers else [] for name in (*answers, *_OF_TEXT)}
-        of |= {"contexts": _with_band(of["contexts"], has=False), "windows": _with_band(of["contexts"], has=True)}
+        of |= _parted(of["contexts"])
     (flat,) = of["facts"]
     names = {one.corpus_id: one.corpus for one in corpora}
     facts = labelled(flat | first_texts(lists, texts_and_counts.texts), neuron.of, names.get(flat["corpus_id"]))
@@ -331,7 +321,6 @@ def _ask_of_text(
         "contexts": aside.ask(partial(_contexts, query=statement("neuron_contexts"), parameters=parameters)),
         **of_poles,
         "triggers": _ask(aside, _NEURON_TRIGGERS, parameters),
-        "histogram": _ask(aside, _NEURON_HISTOGRAM, parameters),
         "positions": _ask(aside, NEURON_POSITIONS, parameters),
         "domains": _ask(aside, _NEURON_DOMAINS, parameters),
         "ngrams": _ask_views(aside, prepared, statement("neuron_ngrams"), parameters),
@@ -352,8 +341,12 @@ def _ask_views(aside: Aside, prepared: duckdb.DuckDBPyConnection, query: str, pa
 
 
 def _contexts(connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]) -> list[Row]:
-    """Places and windows with what is around them, in two questions: DuckDB plans one of both for longer."""
-    rows = records(connection, query, parameters)
+    """Places and windows with what is around them, in two questions: DuckDB plans one of both for longer.
+
+    A row without a place comes as it is.
+    """
+    answered = records(connection, query, parameters)
+    rows = [row for row in answered if row["position"] is not None]
     places = {
         "corpus_id": parameters["corpus_id"],
         "sequence_ids": [row["sequence_id"] for row in rows],
@@ -363,20 +356,26 @@ def _contexts(connection: duckdb.DuckDBPyConnection, query: str, parameters: Map
     }
     texts = {_place(row): row for row in records(connection, _TEXT_WINDOWS, places)}
     with_texts = ((row, texts.get(_place(row))) for row in rows)
-    return [row | text for row, text in with_texts if text is not None]
+    with_ids = [row | text for row, text in with_texts if text is not None]
+    return [*with_ids, *(row for row in answered if row["position"] is None)]
 
 
 def _place(row: Row) -> tuple[int, int, int, int]:
     return row["sequence_id"], row["position"], row["n_before"], row["n_after"]
 
 
-def _with_band(rows: Sequence[Row], *, has: bool) -> list[Row]:
-    return [row for row in rows if (row["band"] is not None) == has]
+def _parted(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of one statement by their parts: the histogram has no place, and a window has a band."""
+    parts: dict[str, list[Row]] = {"contexts": [], "windows": [], "histogram": []}
+    for row in rows:
+        parts["histogram" if row["position"] is None else "windows" if row["band"] else "contexts"].append(row)
+    return parts
 
 
 def _token_ids(tokens: Sequence[Row], answers: Mapping[str, _Answer]) -> list[int]:
     """Ids of the tokens that are shown anywhere on the page."""
     names = ("contexts", "pole_contexts", "triggers")
     contexts, of_poles, triggers = (answers[name].result() if name in answers else [] for name in names)
+    contexts = [row for row in contexts if row["position"] is not None]
     in_triggers = [token_id for row in triggers for token_id in row["token_ids"]]
     return [*(row["token_id"] for row in tokens), *context_ids(contexts), *context_ids(of_poles), *in_triggers]

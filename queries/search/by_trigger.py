@@ -53,8 +53,8 @@ COLUMNS: Mapping[str, pl.DataType] = {
 FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "token_status", "corpus", "pole", "label")
 """What is said of a neuron beside how it fires on the words."""
 
-_HAS_PHRASES = """\
--- Whether any n-gram of several tokens of one model is here.
+_PHRASE = """\
+-- An n-gram of several tokens of one model, if any is here.
 select 1 as one
 from store.triggers
 where set_id = $model_id and corpus_id = $corpus_id and n > 1
@@ -189,16 +189,15 @@ def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[Kno
     return {model: one for model, one in chosen.items() if (model, one.corpus_id) in counted}
 
 
-def _with_phrases(
+def _have_phrases(
     connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel], corpora: Mapping[str, MeasuredCorpus]
-) -> list[str]:
-    """The models whose n-grams of several tokens are here: a catalog may be published without what is of a text."""
-    return [
-        model.name
+) -> bool:
+    """Whether n-grams of several tokens are here of any model: a catalog may be published without what is of a text."""
+    return any(
+        records(connection, _PHRASE, {"model_id": model.model_id, "corpus_id": corpora[model.name].corpus_id})
         for model in models
         if model.name in corpora
-        and records(connection, _HAS_PHRASES, {"model_id": model.model_id, "corpus_id": corpora[model.name].corpus_id})
-    ]
+    )
 
 
 def _rows(
@@ -213,7 +212,7 @@ def _rows(
     if not corpora:
         raise not_measured("triggers", "ngrams")
     split = next((term for term in terms if term.is_split), None)
-    if split is not None and not _with_phrases(connection, models, corpora):
+    if split is not None and not _have_phrases(connection, models, corpora):
         raise phrases_left_out(split.word, split.tokens)
     layers = layers_of(question, models)
     words = list(dict.fromkeys(term.word for term in terms))

@@ -72,7 +72,7 @@ CHANGED = (
     "Increase of the loss when all neurons of each are changed, compared with random sets of the same size. After "
     "Geva et al. 2022, section 6.1; random sets: this project."
 )
-WHOSE_LABEL = "Of what was measured, without a language model."
+WHOSE_LABEL = "Of what was measured, without a language model: nobody has explained it in words yet."
 _JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
@@ -136,11 +136,10 @@ def _of_weights(page: NeuronPage, words: Sequence[str]) -> None:
 
 
 def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
-    """The sentence, an explanation beside its controls, the neuron's kind, the words' places, and the way back."""
+    """The sentence, what kind of neuron it is, where the words that were searched for stand, and the way back."""
     model = page.facts["model"]
     st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
-    if (explained := in_one_line(page.explanations)) is not None:
-        st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
+    _meaning(page)
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **parameters) if (parameters := _question()) else ""
     places = "".join(
@@ -150,9 +149,14 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')
     with st.expander("In full"):
         st.markdown(plain(page.summary))
-        if page.label is not None:
-            # The sentence above says most of it: read together they would be one thing twice.
-            st.markdown(plain(f"Label: {marked_label(page.label)}."), help=WHOSE_LABEL)
+
+
+def _meaning(page: NeuronPage) -> None:
+    """What it means in one line: an explanation with its score beside its controls, else what was measured of it."""
+    if (explained := in_one_line(page.explanations)) is not None:
+        st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
+    elif page.label is not None:
+        st.markdown(plain(f"Label: {marked_label(page.label)}."), help=WHOSE_LABEL)
 
 
 def _question() -> dict[str, str]:

@@ -183,6 +183,22 @@ def test_damage_is_not_blamed_on_a_query(theirs: Path, tmp_path: Path) -> None:
     assert len(refusals) >= 3
 
 
+def test_words_of_a_query_are_no_damage(theirs: Path, local: Neurothek) -> None:
+    for there in (neurothek.open(theirs), local):
+        for words in (
+            "don't know what type",
+            "Parquet file is likely corrupted",
+            'Failed to read file "catalog://models"',
+        ):
+            written = words.replace("'", "''")
+            for query in (
+                f"select '{written}'::int",
+                f"select address from neurons where address::int = '{written}'::int",
+            ):
+                with pytest.raises(NeurothekError, match=r"^the query failed: "):
+                    there.ask(query)
+
+
 def test_a_file_of_another_size_is_told(theirs: Path) -> None:
     with (theirs / POSTINGS).open("ab") as file:
         file.write(b"more")
