@@ -163,7 +163,7 @@ def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jo
 def show_command(*commands: str) -> None:
     """Commands to copy, a line each, about the warehouse that the pages show, or about a copy of a catalog."""
     path, first = elsewhere(), []
-    if backend().address is not None and any(command.split()[1] == "ingest" for command in commands):
+    if backend().address is not None and any(command.split()[1] in _MEASURING for command in commands):
         first = [advice.command_line("copy", str(path), _COPY)]
         path = Path(_COPY)
     lines = first + [command if path is None else advice.with_warehouse(command, path) for command in commands]
@@ -171,6 +171,9 @@ def show_command(*commands: str) -> None:
 
 
 _COPY = "catalog.duckdb"
+
+_MEASURING = ("ingest", "intervene")
+"""Commands that write what they measure, which a catalog refuses."""
 
 
 def as_sentence(text: str) -> str:

@@ -45,9 +45,11 @@ def test_what_measures_is_recommended_for_a_copy_of_a_catalog(monkeypatch: pytes
     address = "hf://datasets/someone/neurons"
     monkeypatch.setattr(page, "backend", lambda: SimpleNamespace(address=Address("hf", address, address), path=None))
     page.show_command("neurothek ingest m --job events")
+    page.show_command("neurothek intervene m --where true")
     page.show_command("neurothek search school")
+    changed = f"neurothek copy {address} catalog.duckdb\nneurothek intervene m --where true --warehouse catalog.duckdb"
     measured = f"neurothek copy {address} catalog.duckdb\nneurothek ingest m --job events --warehouse catalog.duckdb"
-    assert shown == [measured, f"neurothek search school --warehouse {address}"]
+    assert shown == [measured, changed, f"neurothek search school --warehouse {address}"]
 
 
 def test_a_time_is_told_by_the_runs_of_other_models(full_path: Path) -> None:
