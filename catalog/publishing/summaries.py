@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import duckdb
 
 from neurothek.catalog.publishing import summaries
-from neurothek.catalog.tables.neuron_facts import facts_script
+from neurothek.catalog.tables.flat_rows import flat_rows_script, write_flat_rows
 
 PREFIX = "kept_"
 """Begins the names of tables that hold what other tables yield."""
@@ -208,7 +208,7 @@ def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int, written:
         changed = changed.union(written) - {_RUNS}
     if changed is None or not _read_by_facts().isdisjoint(changed):
         connection.execute("delete from store.neuron_facts where set_id = ?", [model_id])
-        connection.execute(facts_script(), {"model_id": model_id, "corpus_id": None})
+        write_flat_rows(connection, model_id)
         if changed is not None:
             changed.add(_FACTS)
     summaries.refresh(connection, model_id, changed)
@@ -223,12 +223,11 @@ def facts_elsewhere(connection: duckdb.DuckDBPyConnection, table: str, corpora: 
         corpora: model_id -> corpus_id; a model that was not measured there has rows that tell nothing of text.
     """
     connection.execute(f"create temp table {table} as from store.neuron_facts limit 0")
-    script = facts_script().replace("insert into store.neuron_facts by name", f"insert into {table} by name", 1)
     for model_id, corpus_id in corpora.items():
-        connection.execute(script, {"model_id": model_id, "corpus_id": corpus_id})
+        write_flat_rows(connection, model_id, corpus_id=corpus_id, table=table)
 
 
 @cache
 def _read_by_facts() -> frozenset[str]:
     """Of runs they read which corpora were measured, which a view tells, too."""
-    return summaries.tables_read(facts_script()).difference((_FACTS, _RUNS)).union((_MEASURED,))
+    return summaries.tables_read(flat_rows_script()).difference((_FACTS, _RUNS)).union((_MEASURED,))

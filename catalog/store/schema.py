@@ -22,6 +22,7 @@ from neurothek.catalog.spelling import one_line
 from neurothek.catalog.store.connections import settings_of
 from neurothek.catalog.store.damage import invalid_warehouse
 from neurothek.catalog.tables import versions
+from neurothek.catalog.tables.flat_rows import write_flat_rows
 
 if TYPE_CHECKING:
     from neurothek.catalog.tables.table import Table
@@ -52,15 +53,12 @@ def bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
         create(connection)
     if held in (0, versions.VERSION):
         return
-    # Here, as only who makes or changes tables needs their declarations.
-    from neurothek.catalog.tables.neuron_facts import facts_script  # noqa: PLC0415
-
     connection.execute("begin")
     for version in range(held + 1, versions.VERSION + 1):
         _apply(connection, [each for table in _tables() for each in table.additions(version)], version)
     connection.execute("delete from store.neuron_facts")
     for (model_id,) in connection.execute("select model_id from store.models").fetchall():
-        connection.execute(facts_script(), {"model_id": model_id, "corpus_id": None})
+        write_flat_rows(connection, model_id)
     connection.execute("commit")
 
 

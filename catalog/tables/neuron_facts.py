@@ -1,8 +1,5 @@
 """The flat table of neurons, and the SQL that writes it."""
 
-from functools import cache
-from importlib import resources
-
 from neurothek.catalog.tables.table import (
     BIG,
     DOUBLE,
@@ -16,13 +13,6 @@ from neurothek.catalog.tables.table import (
     Column,
     Table,
 )
-
-
-@cache
-def facts_script() -> str:
-    """SQL that writes the rows of the model `$model_id`, those of the corpus `$corpus_id` where that is not null."""
-    return resources.files("neurothek.catalog.tables").joinpath("neuron_facts.sql").read_text("utf-8")
-
 
 NEURON_FACTS = Table(
     "neuron_facts",

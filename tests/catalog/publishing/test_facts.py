@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from neurothek.catalog.publishing import publish, summaries
 from neurothek.catalog.publishing.summaries import rebuild_facts
-from neurothek.catalog.tables.neuron_facts import facts_script
+from neurothek.catalog.tables.flat_rows import flat_rows_script
 from neurothek.queries.views.contents import thresholds
 from tests.support import ingests, tiny
 from tests.support import warehouse as made
@@ -85,7 +85,7 @@ def tables_of(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def test_the_constants_are_those_of_the_views() -> None:
     """What is decided while publishing cannot be moved in `neurons`: it must be what the views of detectors say."""
-    script = facts_script()
+    script = flat_rows_script()
     (constants,) = [
         cte.this
         for cte in sqlglot.parse_one(script, dialect="duckdb").find_all(sqlglot.exp.CTE)
