@@ -15,6 +15,7 @@ from neurothek.dashboards.parts.found_rows import search_rows_html
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.address import address_value, last_asked
 from neurothek.dashboards.widgets.box import draw_box
+from neurothek.dashboards.widgets.figures import data_of_query
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.page import answer, heading, show_errors, theme
@@ -83,6 +84,13 @@ group by word
 order by min(place), word
 limit 6"""
 
+N_EXAMPLES = """\
+-- How many examples of a model were analysed for dominant neurons; no row: none were.
+select n_examples,
+from saturation_by_layer
+where model = $model
+limit 1"""
+
 KEYS = "Keys: / goes to the field, j and k to the next and the previous row, neuron or layer, Enter opens the row."
 
 FIRST_NEURONS = 5
@@ -98,7 +106,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     show_shelf(connection)
     if not (last_asked("prompt") or last_asked("words")):
         with Reading(connection, [model.name], None) as reader:
-            show_striking(striking(reader, model), examples=None, where=model.name)
+            counted = data_of_query(reader, "n_examples", N_EXAMPLES, {"model": model.name}).frame.get_column(
+                "n_examples"
+            )
+            examples = None if counted.is_empty() else int(counted[0])
+            show_striking(striking(reader, model), examples=examples, where=model.name)
 
 
 def described(models: list[KnownModel]) -> str:

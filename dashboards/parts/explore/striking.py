@@ -122,18 +122,20 @@ def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
 
 _DISTINCTIONS = {
     "dominant": "among its layer's ten largest updates in {number:,.0f}{of} examples",
-    "detector": "{fires} at {number:.1%} of the occurrences of its tokens",
+    "detector": "{fires} at {number:.1%} or more of the occurrences of each of its tokens (Wilson 95%)",
     "positional": "carries {number:.2f} nats about the position ({position_kind})",
     "effect": "turning it off adds {number:.4f} nats per token to the loss",
-    "sharp": "its scores have an excess kurtosis of {number:.1f}",
+    "sharp": "its scores have an excess kurtosis of {number:.1f}, where normal ones have 0",
     "rare": "fires at {number:,.0f} of {n_tokens_seen:,} tokens",
     "sparse": "effective frequency {number:.2%} on {n_tokens_seen:,} tokens",
-    "domain": "for {selective_domain}: entropy over domains {number:.2f}, 1 where all are alike",
-    "entropy": "moves no logit with {number:.1%} of what it writes",
-    "counts": "its scores follow token counts: correlation {number:.2f}",
+    "domain": "for {selective_domain}: entropy over domains {number:.2f}, where alike is 1 and 99% of shuffles are higher",
+    "entropy": "{number:.1%} of its squared length lies where the unembedding hardly reads, more than in any random vector",
+    "counts": "its scores follow token counts: correlation {number:.2f}, stronger than in any random vector",
     "massive": "its largest coefficient is {number:,.0f} times its layer's mean, and one weight writes most of it",
-    "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes",
-    "writer": "turned up, the tokens that it promotes have output score {number:.2g}",
+    "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes; "
+    "{input_other_score:.1%} are at those of another neuron of the layer",
+    "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than {output_percentile:.0f}% "
+    "of the layer's other lists",
 }
 
 

@@ -1,11 +1,10 @@
 -- What stands out among the neurons of one model, or of one of its layers: a neuron for each way of standing out.
+-- What writes massive activations moves few logits too, and is no entropy neuron for that.
 with chosen as (
     select
         layer,
         neuron,
         times_dominant,
-        trigger_recall,
-        token_status,
         position_kind,
         mutual_information_corrected,
         kurtosis,
@@ -15,7 +14,6 @@ with chosen as (
         is_dead is null as lacks_zeros,
         coalesce(is_dead, is_negligible, false) as hardly_matters,
         n_tokens_seen,
-        detected_tokens,
         is_entropy_neuron,
         null_share,
         is_frequency_neuron,
@@ -53,15 +51,16 @@ found as (
         select
             2 as place,
             'detector' as what,
-            layer,
-            neuron,
-            trigger_recall as number,
-            position_kind,
-            n_tokens_seen,
-            detected_tokens,
-        from chosen
-        where token_status = 'detector'
-        order by trigger_recall desc, layer, neuron
+            token_detectors.layer,
+            token_detectors.neuron,
+            list_min(token_detectors.recall_lows) as number,
+            chosen.position_kind,
+            chosen.n_tokens_seen,
+            token_detectors.detected_tokens,
+        from token_detectors
+        inner join chosen on chosen.layer = token_detectors.layer and chosen.neuron = token_detectors.neuron
+        where token_detectors.model = $model and ($layer is null or token_detectors.layer = $layer)
+        order by number desc, token_detectors.layer, token_detectors.neuron
         limit $n
     )
     union all
@@ -172,7 +171,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where is_entropy_neuron and null_share is not null
+        where is_entropy_neuron and null_share is not null and not coalesce(has_super_weight, false)
         order by null_share desc, layer, neuron
         limit $n
     )
@@ -252,6 +251,8 @@ select
     found.detected_tokens,
     chosen.selective_domain,
     chosen.n_strongest_contexts,
+    chosen.input_other_score,
+    chosen.output_percentile,
     (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
 inner join chosen on chosen.layer = found.layer and chosen.neuron = found.neuron

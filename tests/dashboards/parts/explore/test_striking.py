@@ -25,14 +25,14 @@ def ways(row: Row) -> Row:
     is_positional = row["position_kind"] not in (None, "not positional", "too few sequences")
     return {
         "dominant": row["times_dominant"] or None,
-        "detector": row["trigger_recall"] if row["is_token_detector"] else None,
+        "detector": row["least_recall"],
         "positional": row["mutual_information_corrected"] if is_positional else None,
         "effect": row["effect_on_loss"] if (row["effect_on_loss"] or 0) > 0 else None,
         "sharp": None if row["is_dead"] or row["is_negligible"] else row["kurtosis"],
         "rare": -row["n_active"] if row["n_active"] and row["is_dead"] is not None else None,
         "sparse": _sparseness(row),
         "domain": -row["domain_entropy"] if row["selective_domain"] and not _is_idle(row) else None,
-        "entropy": row["null_share"] if row["is_entropy_neuron"] else None,
+        "entropy": row["null_share"] if row["is_entropy_neuron"] and not row["has_super_weight"] else None,
         "counts": abs(row["count_correlation"]) if row["is_frequency_neuron"] else None,
         "massive": row["massive_ratio"] if row["has_super_weight"] else None,
         "reader": row["input_score"]
@@ -78,6 +78,11 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
     path: Path = request.getfixturevalue(warehouse)
     with duckdb.connect(str(path), read_only=True) as connection:
         neurons = connection.sql("from neurons").pl().to_dicts()
+        detected = connection.sql("from token_detectors").pl().to_dicts()
+        least = {row["address"]: min(row["recall_lows"]) for row in detected}
+        for row in neurons:
+            row["least_recall"] = least.get(row["address"])
+            assert bool(row["is_token_detector"]) == (row["least_recall"] is not None)
         seen = set()
         for model in sorted({row["model"] for row in neurons}):
             found = run_query(connection, statement("striking_neurons"), {"model": model, "layer": layer, "n": 1})
@@ -101,9 +106,11 @@ def test_each_is_told_with_its_number() -> None:
         "Among its layer's ten largest updates in 1,200 of 2,000 examples"
     )
     assert distinction({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
-    assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("Fires at 99.0%")
+    assert distinction({"what": "detector", "number": 0.99, **row}, None).startswith("Fires at 99.0% or more of the")
     smooth = {**row, "lacks_zeros": True}
-    assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith("Is strong at 99.0%")
+    assert distinction({"what": "detector", "number": 0.99, **smooth}, None).startswith(
+        "Is strong at 99.0% or more of the"
+    )
     assert (
         distinction({"what": "sparse", "number": 0.02, **smooth}, None) == "Effective frequency 2.00% on 5,000 tokens"
     )
@@ -112,8 +119,14 @@ def test_each_is_told_with_its_number() -> None:
     assert "0.0123 nats" in distinction({"what": "effect", "number": 0.0123, **row}, None)
     of_domain = {"what": "domain", "number": 0.123, "selective_domain": "code", **row}
     assert distinction(of_domain, None).startswith("For code: entropy over domains 0.12")
-    assert "no logit with 87.6%" in distinction({"what": "entropy", "number": 0.876, **row}, None)
-    assert distinction({"what": "counts", "number": -0.456, **row}, None).endswith("correlation -0.46")
+    assert distinction({"what": "entropy", "number": 0.876, **row}, None).startswith("87.6% of its squared length")
+    assert "correlation -0.46, " in distinction({"what": "counts", "number": -0.456, **row}, None)
+    reader = {"what": "reader", "number": 0.5, "n_strongest_contexts": 8, "input_other_score": 0.0234, **row}
+    assert distinction(reader, None) == (
+        "50% of its 8 strongest contexts are at tokens that it promotes; 2.3% are at those of another neuron of the layer"
+    )
+    writer = {"what": "writer", "number": 0.97, "output_percentile": 98.0, **row}
+    assert distinction(writer, None).endswith("0.97, more than 98% of the layer's other lists")
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
 
 
