@@ -37,6 +37,7 @@ def cell_data(
     token: str | None = None,
     order: Order = "share",
     pale: Collection[str] = (),
+    is_gated: bool = False,
 ) -> Mapping[str, Any]:
     """What the browser draws of a chosen cell beside the grid.
 
@@ -49,6 +50,7 @@ def cell_data(
         token: text of a token that was chosen; None: the one predicted in the end.
         order: whether the neurons of the largest share come first, or those that add most to the token.
         pale: tokens to show pale.
+        is_gated: whether the model's neurons have gates, which may be open where hardly anything is written.
     """
     cell = page.cell(layer, position)
     if neurons is None:
@@ -62,7 +64,7 @@ def cell_data(
         ),
         "note": added_little(neurons, about),
         "order": order,
-        "columns": _columns(neurons, about, is_signed=_is_signed(page)),
+        "columns": _columns(neurons, about, is_signed=_is_signed(page), is_gated=is_gated),
         "rows": [_row(row, pale) for row in neurons.sort("rank").to_dicts()],
         "links": [_token(one) for one in dict.fromkeys([cell["predicted"], about])],
         "inspected": None,
@@ -99,12 +101,11 @@ def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: floa
     return f"{prediction}{end}{rank}.{ffn}{held}"
 
 
-def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool) -> list[Sequence[str]]:
+def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool, is_gated: bool) -> list[Sequence[str]]:
     """Of each column a key, its name and what hovering over it tells."""
     rows = neurons.filter(pl.col("n_tokens_seen").is_not_null()).select("n_tokens_seen", "corpus").rows()
-    of_text = (
-        f"share of {rows[0][0]:,} tokens of {spoken_corpus(rows[0][1])} that it fires on" if rows else "not measured"
-    )
+    fires = "at which its gate is open, however small its activation" if is_gated else "that it fires on"
+    of_text = f"share of {rows[0][0]:,} tokens of {spoken_corpus(rows[0][1])} {fires}" if rows else "not measured"
     words = WRITES if is_signed else "tokens of the largest value vector times unembedding"
     return [
         ("neuron", "neuron", "click for its contexts and lists"),
@@ -113,10 +114,11 @@ def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool) -> list[Sequ
         (
             "adds",
             f"adds to {visible(token)}",
-            "activation times value vector times unembedding, less the mean over all tokens",
+            "activation times value vector times unembedding, less the mean over all tokens; before the final norm, "
+            "which scales it: no logits",
         ),
         ("writes", "writes" if is_signed else "promotes", words),
-        ("frequency", "fires on", of_text),
+        ("frequency", "gate open" if is_gated else "fires on", of_text),
     ]
 
 

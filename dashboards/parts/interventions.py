@@ -170,7 +170,8 @@ def worth_sentence(rows: pl.DataFrame) -> str:
     of_model = rows.filter(model=model).sort("worth", descending=True).to_dicts()
     dear = [f"{row['kind']} ({row['worth']:.2g})" for row in of_model if row["effect"] > row["random_effect_most"]]
     cheap = [row["kind"] for row in of_model if row["effect"] <= row["random_effect_most"]]
-    costs = f"more than any random set of the same size, in nats per token beyond their mean: {', '.join(dear)}"
+    of_sets = f"more than any of {numbers(rows.filter(model=model), 'n_sets')} random sets of the same size"
+    costs = f"{of_sets}, in nats per token beyond their mean: {', '.join(dear)}"
     clauses = [f"In {model}, turning off these kinds of neurons costs {costs}"] if dear else []
     if cheap:
         none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"

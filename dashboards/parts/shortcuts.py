@@ -1,7 +1,8 @@
 """What pages show of linear shortcuts: how well states predict each other, and what a model predicts from each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -41,6 +42,20 @@ inner join measured_corpora
 inner join store.models as models on models.model_id = fits.model_id
 where measured_corpora.is_shown and measured_corpora.model = $model
 order by fits.sub_module, fits.layer"""
+
+UNDETERMINED = """\
+-- Models whose linear shortcuts were fitted to fewer directions than states have: each map is the one of least norm.
+select
+    fits.model,
+    max(fits.rank) as rank,
+    max(fits.n_fit) as n_fit,
+    any_value(models.d_model) as d_model,
+from shortcut_fit as fits
+inner join models on models.model = fits.model
+where fits.method = 'mat' and list_contains($models::varchar[], fits.model)
+group by fits.model
+having max(fits.rank) < any_value(models.d_model)
+order by any_value(models.size), fits.model"""
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
@@ -97,6 +112,7 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
     data = data_of_models(reader, "shortcut_quality", names, "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     values = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    say_undetermined(reader, names)
     left, right = st.columns(2, gap="medium")
     for column, number, title, caption in (
         (left, "precision_1", "Precision of shortcuts by depth", PRECISION_BY_SIZE),
@@ -135,6 +151,26 @@ def shortcuts_sentence(rows: pl.DataFrame, model: str) -> str:
             clauses.append(f"{name} {shares} state {last['state']}")
     what = f"The token that {model} predicts can be read off its earlier states"
     return f"{what}: {'; '.join(clauses)}." if clauses else ""
+
+
+def say_undetermined(reader: Reading, names: Sequence[str]) -> None:
+    """Say of which models too few sentences were read for their maps to be determined."""
+    rows = data_of_query(reader, "undetermined_shortcuts", UNDETERMINED, {"models": list(names)}).frame
+    if sentences := [undetermined(row) for row in rows.to_dicts()]:
+        st.caption(plain(" ".join(sentences)))
+
+
+def undetermined(row: Mapping[str, Any]) -> str:
+    """That a model's maps could be others, in a sentence.
+
+    Args:
+        row: of `UNDETERMINED`.
+    """
+    return (
+        f"Too few sentences for {row['model']}: the {row['n_fit']:,} to fit determine {row['rank']:,} of the "
+        f"{row['d_model']:,} directions of a state, and of the maps that fit them mat is the one of least norm; more "
+        "sentences may change all numbers of mat."
+    )
 
 
 def heat_maps(reader: Reading, model: str) -> None:

@@ -26,7 +26,10 @@ from neurothek.queries.sql.processes import Limits, start_ahead
 from neurothek.queries.sql.run import ask_people
 from neurothek.queries.views.install import all_views, view
 
-FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
+FIRST_QUERY = (
+    "select model, layer, n_dead, n_negligible, median_effective_frequency, n_neurons, n_tokens_seen\n"
+    "from layer_activity\norder by model, layer"
+)
 
 _BESIDE_HEIGHT = 760
 """Pixels of what stands beside the editor."""

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import streamlit as st
@@ -12,6 +12,17 @@ from neurothek.catalog.spelling import visible, visible_list
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.catalog.terminal.cells import MISSING, SHARES, TOKENS
 from neurothek.dashboards.addresses import script_of
+from neurothek.queries.names.models import KnownModel
+
+Frequency = Literal["frequency", "gate open", "of the tokens"]
+"""What the shares of the tokens seen are called: of a gated model that of the open gates, or of one sign."""
+
+GATE_OPEN: Frequency = "gate open"
+
+_FREQUENCIES: Mapping[Frequency, str] = {
+    "gate open": "Share of the tokens seen at which its gate was open, however small its activation.",
+    "of the tokens": "Share of the tokens seen that it is of.",
+}
 
 _MOST_ROWS_WHOLE = 15
 """A longer table scrolls."""
@@ -20,11 +31,11 @@ _ROW, _EDGES = 31, 3
 """Pixels of a row, of the names above as well, at the size of letters that the server asks for."""
 
 
-def show_table(frame: pl.DataFrame, *, key: str) -> None:
-    """Draw a table that one reads and sorts."""
+def show_table(frame: pl.DataFrame, *, key: str, frequency: Frequency = "frequency") -> None:
+    """Draw a table that one reads and sorts; `frequency` is what its column of that name is called."""
     st.dataframe(
         with_percents(with_words(frame)),
-        column_config=columns(),
+        column_config=columns(frequency),
         hide_index=True,
         key=key,
         height=whole_height(frame) or "auto",
@@ -32,7 +43,14 @@ def show_table(frame: pl.DataFrame, *, key: str) -> None:
     )
 
 
-def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key: str, height: int) -> None:
+def link_to_neurons(
+    neurons: pl.DataFrame,
+    shown_columns: Sequence[str],
+    *,
+    key: str,
+    height: int,
+    frequency: Frequency = "frequency",
+) -> None:
     """Draw a table of neurons, of which a click on any row opens the neuron's page.
 
     Its addresses look like links; in the dashboard's shell they lead to the neuron, too.
@@ -42,10 +60,11 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         shown_columns: the columns to draw.
         key: a name of its own on the page.
         height: of a table too long to be drawn whole, in pixels.
+        frequency: what the column of that name is called.
     """
     picked = st.dataframe(
         with_percents(with_words(readable_columns(neurons.select(shown_columns)))),
-        column_config=columns(),
+        column_config=columns(frequency),
         hide_index=True,
         placeholder=MISSING,
         key=table_key(key, neurons.get_column("address")),
@@ -134,12 +153,28 @@ _IN_PERCENT = "%.2f%%"
 
 _NEVER = "Never active on the tokens seen."
 _NEGLIGIBLE = "Never 1% of the output of its FFN."
-_EFFECTIVE = "(Σ|m|)² / (N Σm²), which asks no threshold."
+_EFFECTIVE = (
+    "(Σ|m|)² / (N Σm²), which asks no threshold: 64% where activations are normally distributed, 1/N where one token "
+    "alone has any."
+)
 
 
-def columns() -> dict[str, Any]:
-    """Label, unit and meaning of every column that a page's table may hold; shares go by their names in percent."""
-    return {in_percent(name) if name in SHARES else name: column for name, column in _columns().items()}
+def columns(frequency: Frequency = "frequency") -> dict[str, Any]:
+    """Label, unit and meaning of every column that a page's table may hold; shares go by their names in percent.
+
+    Args:
+        frequency: what the shares of the tokens are called that the rows have: a gate may be open without end.
+    """
+    of_these = {} if frequency == "frequency" else {"frequency": _share(frequency, _FREQUENCIES[frequency])}
+    if frequency == GATE_OPEN:
+        of_these["n_active"] = _number("gate open at", format="localized")
+    everything = _columns() | of_these
+    return {in_percent(name) if name in SHARES else name: column for name, column in everything.items()}
+
+
+def frequency_of(model: KnownModel) -> Frequency:
+    """What a model's frequencies are called in tables."""
+    return GATE_OPEN if model.is_signed else "frequency"
 
 
 @cache
@@ -313,7 +348,9 @@ def _of_events() -> dict[str, Any]:
         "share": _share("share of the update"),
         "score_final": _number("to the prediction, raw", format="%.3f", help="Contribution to the raw score."),
         "centred": _number(
-            "adds", format="%+.3f", help="Contribution to the token's score, less the mean over all tokens."
+            "adds",
+            format="%+.3f",
+            help="Contribution to the token's score, less the mean over all tokens; before the final norm: no logit.",
         ),
         "token_rank": _number("rank", format="localized", help="Of the token in what the neuron writes."),
         "probability_off": _share("if off", "The token's probability with that neuron set to 0."),

@@ -35,6 +35,7 @@ class KnownModel:
     size: int  # parameters without embeddings
     n_layers: int  # number of blocks
     d_ffn: int  # feed-forward neurons per layer
+    d_model: int  # width of the residual stream
     tokenizer_id: int  # its tokenizer
     architecture: str  # its family of transformers
     is_signed: bool  # whether a coefficient may have either sign (gated), which then says which list the neuron writes

@@ -29,9 +29,11 @@ def labels_of(facts: Mapping[str, Any]) -> list[str]:
     Args:
         facts: its row of the view `neurons`.
     """
+    # A gate that never opens lets a little through all the same, of which much may be made.
+    is_gated = facts["is_dead"] is None and facts["pole"] is not None
     has = {
         "dead": facts["is_dead"],
-        "never active": facts["never_active"] and not facts["is_dead"],
+        "gate never open" if is_gated else "never active": facts["never_active"] and not facts["is_dead"],
         "provably dead": facts["is_provably_dead"],
         f"{'active' if facts['is_dead'] is None else 'fires'} only at BOS": facts["fires_only_at_bos"],
         f"token {facts['token_status']}": facts["is_token_detector"],

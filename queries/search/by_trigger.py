@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, visible_list
+from neurothek.catalog.spelling import quoted, spoken_corpus, visible_list
 from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
@@ -59,6 +59,15 @@ select 1 as one
 from store.triggers
 where set_id = $model_id and corpus_id = $corpus_id and n > 1
 limit 1
+"""
+
+_OCCURRENCES = """\
+-- How often a corpus has any of some tokens, and how many of its tokens are counted at all.
+select
+    coalesce(sum(case when list_contains($token_ids::integer[], token_id) then n_occurrences end), 0) as n_occurrences,
+    count(*) as n_counted,
+from store.token_counts
+where corpus_id = $corpus_id
 """
 
 STORED_TRIGGERS = (
@@ -141,6 +150,7 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
             *_notes(terms),
+            *([] if rows else _absent(connection, scope.models, terms)),
             STORED_TRIGGERS,
             *condition_notes(question.where, scope.models),
             *read_for_triggers(connection, scope.models),
@@ -238,6 +248,22 @@ def _rows(
         "limit": limit,
     }
     return filtered_records(connection, statement("triggered"), question, parameters), terms
+
+
+def _absent(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[str]:
+    """Which of the words the texts that were read do not have: nothing can have fired on these."""
+    absent: dict[tuple[str, str], list[str]] = {}
+    corpora = _counted_corpora(connection, models)
+    for model in (model for model in models if model.name in corpora):
+        corpus = corpora[model.name]
+        for term in (term for term in terms if term.tokenizer_id == model.tokenizer_id and not term.is_split):
+            token_ids = [token.token_id for token in term.parts[0]]
+            (counts,) = records(connection, _OCCURRENCES, {"corpus_id": corpus.corpus_id, "token_ids": token_ids})
+            # Counts that were not published are no counts of 0.
+            if counts["n_counted"] and not counts["n_occurrences"]:
+                place = f"the {corpus.n_tokens:,} tokens of {spoken_corpus(corpus.corpus)}"
+                absent.setdefault((term.word, place), []).append(model.name)
+    return [f"{quoted(word)} is not in {place} seen by {', '.join(names)}" for (word, place), names in absent.items()]
 
 
 def _notes(terms: Sequence[Term]) -> list[str]:

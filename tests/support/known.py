@@ -13,6 +13,7 @@ _MODEL = KnownModel(
     size=1000,
     n_layers=4,
     d_ffn=3072,
+    d_model=768,
     tokenizer_id=0,
     architecture="opt",
     has_exact_zeros=True,

@@ -128,14 +128,16 @@ _DISTINCTIONS = {
     "sharp": "its scores have an excess kurtosis of {number:.1f}, where normal ones have 0",
     "rare": "fires at {number:,.0f} of {n_tokens_seen:,} tokens",
     "sparse": "effective frequency {number:.2%} on {n_tokens_seen:,} tokens",
-    "domain": "for {selective_domain}: entropy over domains {number:.2f}, where alike is 1 and 99% of shuffles are higher",
-    "entropy": "{number:.1%} of its squared length lies where the unembedding hardly reads, more than in any random vector",
+    "domain": "for {selective_domain}: entropy over domains {number:.2f}, 1 where all are alike; 99% of shuffles are "
+    "higher",
+    "entropy": "{number:.1%} of its squared length lies where the unembedding hardly reads, more than of any random "
+    "vector",
     "counts": "its scores follow token counts: correlation {number:.2f}, stronger than in any random vector",
     "massive": "its largest coefficient is {number:,.0f} times its layer's mean, and one weight writes most of it",
     "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes; "
     "{input_other_score:.1%} are at those of another neuron of the layer",
-    "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than {output_percentile:.0f}% "
-    "of the layer's other lists",
+    "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than "
+    "{output_percentile:.0f}% of the layer's other lists",
 }
 
 

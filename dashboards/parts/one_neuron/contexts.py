@@ -106,10 +106,10 @@ def show_signs(page: NeuronPage) -> None:
     table = page.poles.poles.select(
         "pole", "promotes", "frequency", "abs_share", "strong_frequency", "mean_magnitude", "largest"
     )
-    tables.show_table(tables.readable_columns(table), key="poles")
+    tables.show_table(tables.readable_columns(table), key="poles", frequency="of the tokens")
     if not page.poles.cases.is_empty():
         cases = page.poles.cases.select("gate_case", "frequency", "abs_share", "mean_magnitude")
-        tables.show_table(cases, key="gate_cases")
+        tables.show_table(cases, key="gate_cases", frequency="of the tokens")
     st.caption(plain(page.poles.sentence()))
 
 
@@ -232,7 +232,7 @@ _MOST_TRIGGERS = 5
 def show_domains(page: NeuronPage) -> None:
     """How it fires on each domain."""
     st.markdown("**Activity by domain**", help=plain("Frequency as in Voita et al. 2023, section 3."))
-    tables.show_table(page.domains, key="domains")
+    tables.show_table(page.domains, key="domains", frequency=tables.GATE_OPEN if page.is_signed else "frequency")
     st.caption(plain(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
 
 

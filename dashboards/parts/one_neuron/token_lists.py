@@ -9,6 +9,7 @@ import streamlit as st
 from neurothek.catalog.advice import command_line
 from neurothek.catalog.spelling import one_line, visible
 from neurothek.dashboards.charts.logits import logit_histogram
+from neurothek.dashboards.parts.chance import chance_cosine
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, tokens_html
 from neurothek.dashboards.widgets.figures import Data, show_figure
@@ -16,6 +17,7 @@ from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, token_link
 from neurothek.dashboards.widgets.page import show_command
 from neurothek.queries.ask.statements import filled
+from neurothek.queries.names.models import KnownModel
 from neurothek.queries.neuron.logits import logits_sentence
 from neurothek.queries.neuron.page import NeuronPage
 
@@ -144,7 +146,11 @@ def show_logits(page: NeuronPage) -> None:
 
 MOST_CARDS = 12
 _MOST_TOKENS = 8
-VECTORS = "Neurons of the same model whose value vectors have the largest cosine with its own. Source: this project."
+VECTORS = (
+    "Neurons of the same model whose value vectors have the largest cosine with its own, of either sign. The nearest "
+    "of {n_others:,} random directions in {width:,} dimensions stays below {chance:.2f} 99 times of 100. Source: this "
+    "project."
+)
 CLUSTER = "Neurons of its cluster, nearest to the sum of the cluster's directions first. Geva et al. 2022, section 5.2."
 COUNTERPART = (
     "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: the best overlap "
@@ -165,11 +171,12 @@ def cards_html(neurons: pl.DataFrame, measure: str, *, name: str, muted: Mapping
     return f'{SHEET}{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
 
 
-def show_similar(page: NeuronPage, others: list[str]) -> None:
+def show_similar(page: NeuronPage, model: KnownModel, others: list[str]) -> None:
     """All of them in tabs.
 
     Args:
         page: the neuron's page.
+        model: its model.
         others: names of the models whose neurons could be compared with it, smallest first.
     """
     relatives = page.relatives
@@ -185,12 +192,19 @@ def show_similar(page: NeuronPage, others: list[str]) -> None:
     for tab, title in zip(st.tabs(list(visible_tabs)), visible_tabs, strict=True):
         with tab:
             if title == "Nearest vectors":
-                _cards(relatives.neighbours, "cosine", "cosine", VECTORS)
+                _cards(relatives.neighbours, "cosine", "cosine", _vectors(model))
             elif title == "Its cluster":
                 st.caption(plain(relatives.sentence()))
                 _cards(relatives.mates, "centre_cosine", "cosine with the centre", CLUSTER)
             else:
                 _counterparts(page, others)
+
+
+def _vectors(model: KnownModel) -> str:
+    """What the nearest vectors are, and how near random directions would be."""
+    n_others = model.n_layers * model.d_ffn - 1
+    chance = chance_cosine(n_others, model.d_model)
+    return VECTORS.format(n_others=n_others, width=model.d_model, chance=chance)
 
 
 def _counterparts(page: NeuronPage, others: list[str]) -> None:

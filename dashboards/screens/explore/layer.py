@@ -39,11 +39,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             missing(connection, what, [model.name], corpus=corpus)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if not data.frame.is_empty():
-        _numbers(data)
+        _numbers(data, tables.frequency_of(model))
 
 
 @st.fragment
-def _numbers(data: Data) -> None:
+def _numbers(data: Data, frequency: tables.Frequency) -> None:
     """Two charts of numbers that the person picks, and the neurons; another number draws nothing else anew."""
     columns = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
@@ -52,7 +52,7 @@ def _numbers(data: Data) -> None:
     with right:
         chosen = pick_scatter(data, columns)
     st.header(f"{chosen.height:,} neurons", anchor=False)
-    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420, frequency=frequency)
 
 
 def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFrame) -> None:

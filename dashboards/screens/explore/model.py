@@ -183,7 +183,7 @@ def _spread(model: KnownModel, data: Data) -> None:
     if chosen.height == data.frame.height:
         return
     st.header(f"{chosen.height:,} neurons", anchor=False)
-    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420, frequency=tables.frequency_of(model))
 
 
 answer(show)

@@ -113,7 +113,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_profile(page, neuron)
         with right:
             show_triggers(page.triggers)
-    show_similar(page, _comparable(neuron.of))
+    show_similar(page, neuron.of, _comparable(neuron.of))
     _concepts(page)
     _explanations(page)
     _foreign(page)

@@ -9,6 +9,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.parts.chance import show_chance
 from neurothek.dashboards.parts.found_rows import grid_html, muted_caption, search_rows_html
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
@@ -189,6 +190,7 @@ def _result(result: Result, request: SearchRequest) -> None:
         if not neurons.is_empty():
             download_data("neurons", neurons)
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
+    room = st.container()
     if neurons.is_empty():
         st.info("No neuron meets these conditions.")
     elif request.as_table or request.question.reads:
@@ -200,6 +202,9 @@ def _result(result: Result, request: SearchRequest) -> None:
         st.html(search_rows_html(neurons, _taken_along(request), colour=colour, muted=muted))
         if pale := muted_caption(neurons, muted):
             st.caption(pale)
+    if isinstance(result, SearchResult):
+        with room, backend().warehouse.reader() as connection:
+            show_chance(connection, result)
 
 
 def _taken_along(request: SearchRequest) -> dict[str, str]:

@@ -42,6 +42,7 @@ def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
         show_preview("shortcuts")
         return
     st.markdown(plain(shortcuts.shortcuts_sentence(rows, model)))
+    shortcuts.say_undetermined(reader, [model])
     if len(sizes) > 1:
         # The models that Compare shows by itself need no name in its address.
         names = ",".join(size.name for size in sizes) if any(size.variant for size in sizes) else ""

@@ -29,7 +29,7 @@ from neurothek.dashboards.widgets.address import (
 )
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
-from neurothek.dashboards.widgets.page import heading, show_errors
+from neurothek.dashboards.widgets.page import all_models, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.queries.names.models import choose_models
 from neurothek.queries.trace.grid import GridPage
@@ -46,9 +46,9 @@ RAISING = (
 )
 RAISES = (
     "Score: activation times value vector times unembedding, less its mean over all tokens, which changes no "
-    "prediction; raw: with that mean; rank: of the token among all tokens in what the neuron "
-    "writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, section 5; the rest: this "
-    "project."
+    "prediction; it is no logit, which the final norm scales; raw: with that mean; rank: of the token among all "
+    "tokens in what the neuron writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, "
+    "section 5; the rest: this project."
 )
 
 DOMINANT = ("address", "coefficient", "centred", "share", "frequency", "writes", "kind")
@@ -220,7 +220,16 @@ def _pane(one: Seen) -> Mapping[str, Any]:
     traced = _toward(one)
     neurons = None if traced is None else traced.neurons.filter(layer=one.layer).with_columns(added="centred_token")
     token = None if traced is None else traced.token
-    cell = cell_data(one.grid, one.layer, one.position, neurons=neurons, token=token, order=order, pale=pale)
+    cell = cell_data(
+        one.grid,
+        one.layer,
+        one.position,
+        neurons=neurons,
+        token=token,
+        order=order,
+        pale=pale,
+        is_gated=_frequency(model) == tables.GATE_OPEN,
+    )
     rows = {row["place"]: row for row in cell["rows"]}
     row = rows.get(address_value(f"inspect{one.choice.side}") or "")
     if row is None:
@@ -230,6 +239,11 @@ def _pane(one: Seen) -> Mapping[str, Any]:
         address, coefficient=row["coefficient"], corpus=one.choice.corpus, switched=_switched(one, address)
     )
     return {**cell, "inspected": inspected}
+
+
+def _frequency(name: str) -> tables.Frequency:
+    """What the frequencies of a model's neurons are called."""
+    return next(tables.frequency_of(model) for model in all_models() if model.name == name)
 
 
 def _toward(one: Seen) -> TracePage | None:
@@ -336,7 +350,7 @@ def _show_dominant(one: Seen) -> None:
     if rows.is_empty():
         st.caption("No dominant neuron adds more to it than to the mean token.")
         return
-    tables.link_to_neurons(rows, DOMINANT, key=f"raising{side}", height=420)
+    tables.link_to_neurons(rows, DOMINANT, key=f"raising{side}", height=420, frequency=_frequency(one.choice.model))
     st.caption("Among the ten dominant neurons of each layer.")
 
 

@@ -7,6 +7,7 @@ select
     models.size,
     models.n_layers,
     models.d_ffn,
+    models.d_model,
     models.tokenizer_id,
     models.architecture,
     starts_with(models.activation_rule, 'gate') as is_signed,

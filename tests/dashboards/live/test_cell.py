@@ -80,6 +80,16 @@ def test_a_neuron_of_a_signed_model_writes() -> None:
     assert {key: name for key, name, _ in found["columns"]}["writes"] == "writes"
 
 
+@pytest.mark.parametrize(("is_gated", "name"), [(False, "fires on"), (True, "gate open")])
+def test_a_gate_that_is_open_is_not_called_firing(name: str, *, is_gated: bool) -> None:
+    found = cell_data(page(neurons()), 0, 0, is_gated=is_gated)
+    (column,) = [column for column in found["columns"] if column[0] == "frequency"]
+    assert column[1] == name
+    assert ("gate is open" in column[2]) == is_gated
+    (adds,) = [title for key, _, title in found["columns"] if key == "adds"]
+    assert "no logits" in adds
+
+
 @pytest.mark.parametrize("missing", ["share", "frequency", "writes", "n_tokens_seen"])
 def test_what_is_not_known_is_null_or_left_out(missing: str) -> None:
     found = cell_data(page(neurons(**{missing: None})), 0, 0)

@@ -201,7 +201,8 @@ def test_the_sql_behind_a_figure_yields_its_data(whole_path: Path, query: str) -
 
 def worth(kind: str, effect: float, least: float, most: float, model: str = "b") -> dict[str, object]:
     mean = (least + most) / 2
-    return {"model": model, "kind": kind, "effect": effect, "random_effect_most": most, "worth": effect - mean}
+    numbers = {"effect": effect, "random_effect_most": most, "worth": effect - mean, "n_sets": 20}
+    return {"model": model, "kind": kind, **numbers}
 
 
 def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> None:
@@ -209,12 +210,12 @@ def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> No
     dead, detectors = worth("dead", 0.0, 0.0, 0.0), worth("token detectors", 0.5, 0.25, 0.5)
     dominant, positional = worth("dominant", 1.5, 0.25, 0.75), worth("positional", 1.25, 0.0, 0.5)
     assert worth_sentence(pl.DataFrame([smaller, dead, dominant, positional, detectors])) == (
-        "In b, turning off these kinds of neurons costs more than any random set of the same size, "
+        "In b, turning off these kinds of neurons costs more than any of 20 random sets of the same size, "
         "in nats per token beyond their mean: "
         "dominant (1), positional (1); token detectors and dead cost no more than random sets do."
     )
     assert worth_sentence(pl.DataFrame([dominant])) == (
-        "In b, turning off these kinds of neurons costs more than any random set of the same size, "
+        "In b, turning off these kinds of neurons costs more than any of 20 random sets of the same size, "
         "in nats per token beyond their mean: "
         "dominant (1)."
     )

@@ -15,7 +15,14 @@ from streamlit.testing.v1 import AppTest
 from neurothek.catalog.store.warehouse import Warehouse
 from neurothek.dashboards.charts.models import Look
 from neurothek.dashboards.charts.predictions import shortcuts
-from neurothek.dashboards.parts.shortcuts import BESIDE_OTHERS, SHORTCUT_FIT, SUB_MODULE_FITS, shortcuts_sentence
+from neurothek.dashboards.parts.shortcuts import (
+    BESIDE_OTHERS,
+    SHORTCUT_FIT,
+    SUB_MODULE_FITS,
+    UNDETERMINED,
+    shortcuts_sentence,
+    undetermined,
+)
 from neurothek.dashboards.widgets.figures import anchor_of, data_of_models, data_of_query, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
@@ -257,3 +264,21 @@ def test_the_sentence_is_of_the_first_state_and_the_one_before_the_last() -> Non
         "0, 81% at state 2; from the state as it is (id) 2% of the time at state 0, 41% at state 2."
     )
     assert shortcuts_sentence(pl.DataFrame(rows), "c") == ""
+
+
+def test_maps_of_too_few_sentences_are_said_to_be_one_of_many(whole_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    shutil.copyfile(whole_path, path)
+    few, enough, *_ = MEASURED
+    with duckdb.connect(str(path)) as connection:
+        widths = dict(connection.execute("select model, d_model from models").fetchall())
+        for model, rank in ((few, widths[few] - 1), (enough, widths[enough])):
+            connection.execute(
+                "update store.shortcuts set rank = $rank, n_fit = 1234 where method = 'mat' and model_id ="
+                " (select model_id from store.models where name = $model)",
+                {"model": model, "rank": rank},
+            )
+    (row,) = asked(path, UNDETERMINED, models=[few, enough]).to_dicts()
+    assert row == {"model": few, "rank": widths[few] - 1, "n_fit": 1234, "d_model": widths[few]}
+    sentence = undetermined(row)
+    assert f"the 1,234 to fit determine {widths[few] - 1} of the {widths[few]} directions" in sentence

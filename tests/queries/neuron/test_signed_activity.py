@@ -231,3 +231,11 @@ def test_where_a_bound_was_asked_for_activity_is_of_coefficients_above_it(tmp_pa
     (first,) = page.triggers.ngrams.filter(n=1, rank=1).to_dicts()
     found = neurothek.open(made.path).search(triggered_by=first["text"].replace("·", " "), exact=True)
     assert not any("firing is" in note for note in found.notes)
+
+
+def test_a_gate_that_never_opens_is_not_called_inactive(page: NeuronPage, smooth: Warehouse) -> None:
+    """It lets a little through all the same; without a gate there is nothing that could."""
+    assert "gate never open" in labels_of({**page.facts, "never_active": True})
+    with smooth.reader() as connection:
+        of_gelu = neuron_page(connection, "smooth/L1N3")
+    assert "never active" in labels_of({**of_gelu.facts, "never_active": True})

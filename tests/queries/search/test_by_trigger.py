@@ -248,3 +248,30 @@ def test_phrases_whose_n_grams_stayed_at_home_are_told(path: Path, tmp_path: Pat
                 ask(bare, question)
         single = replace(asked, triggered_by=(word,))
         assert triggered(bare, single).neurons.equals(triggered(whole, single).neurons)
+
+
+def test_a_word_that_the_text_does_not_have_is_said(path: Path, tmp_path: Path) -> None:
+    """Nothing can have fired on it; where its counts stayed at home nobody knows."""
+    copy = tmp_path / "w.duckdb"
+    shutil.copyfile(path, copy)
+    counts = "insert into store.token_counts select corpus_id, 'prose', 3, 5 from store.corpora"
+
+    def absent(token: int) -> list[str]:
+        with Warehouse(copy).reader() as connection:
+            asked = Question(
+                words=(),
+                triggered_by=(text_of(connection, token),),
+                models=("planted",),
+                exact=True,
+                where="address = 'nobody'",
+            )
+            return [note for note in triggered(connection, asked).notes if " is not in the " in note]
+
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("delete from store.token_counts")
+    assert absent(5) == []
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(counts)
+    assert absent(3) == []
+    (note,) = absent(5)
+    assert note.endswith(" seen by planted")

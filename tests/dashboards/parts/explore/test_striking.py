@@ -123,7 +123,8 @@ def test_each_is_told_with_its_number() -> None:
     assert "correlation -0.46, " in distinction({"what": "counts", "number": -0.456, **row}, None)
     reader = {"what": "reader", "number": 0.5, "n_strongest_contexts": 8, "input_other_score": 0.0234, **row}
     assert distinction(reader, None) == (
-        "50% of its 8 strongest contexts are at tokens that it promotes; 2.3% are at those of another neuron of the layer"
+        "50% of its 8 strongest contexts are at tokens that it promotes; "
+        "2.3% are at those of another neuron of the layer"
     )
     writer = {"what": "writer", "number": 0.97, "output_percentile": 98.0, **row}
     assert distinction(writer, None).endswith("0.97, more than 98% of the layer's other lists")
