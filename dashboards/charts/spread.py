@@ -46,12 +46,13 @@ class Number:
         return ".3~%" if self.column in SHARES else ".4~g"
 
 
-def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
+def frequency_distribution(bins: pl.DataFrame, look: Look, *, title: str = "frequency") -> alt.Chart:
     """How the neurons that fired spread over frequencies, a line per model.
 
     Args:
         bins: rows with model, frequency (a bin's middle), frequency_from, frequency_to, share, n_neurons.
         look: colours and dashes of the models.
+        title: what the frequencies are called.
     """
     chart: alt.Chart = (
         alt.Chart(bins)
@@ -59,7 +60,7 @@ def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
         .encode(
             alt.X(
                 "frequency:Q",
-                title="frequency",
+                title=title,
                 scale=alt.Scale(type="log"),
                 axis=alt.Axis(format="~%", grid=False, tickCount=LOG_TICKS),
             ),
@@ -68,7 +69,7 @@ def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
             strokeDash=look.dash(),
             tooltip=[
                 alt.Tooltip("model:N"),
-                alt.Tooltip("frequency_from:Q", format=".2~%", title="frequency from"),
+                alt.Tooltip("frequency_from:Q", format=".2~%", title=f"{title} from"),
                 alt.Tooltip("frequency_to:Q", format=".2~%", title="to"),
                 alt.Tooltip("share:Q", format=".2%"),
                 count_tooltip("n_neurons"),

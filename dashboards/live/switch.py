@@ -149,6 +149,9 @@ def _show_grid(without: GridPage, page: GridPage) -> None:
     """The whole grid with the neuron switched, beside what it was."""
     pairs = zip(page.cells["predicted"], without.cells["predicted"], strict=True)
     n_other = sum(now != before for now, before in pairs)
+    if not n_other:
+        st.caption(plain(f"With {page.setting} no first token of the {page.cells.height} cells of the grid differs."))
+        return
     with title_row("switched_grid"):
         st.markdown(f"**{plain(f'The grid with {page.setting}')}**")
         show_files("switched_grid", page.cells)
@@ -172,9 +175,23 @@ def show_switch(page: SwitchPage) -> None:
             show_files("switch_neurons", page.neurons)
         chart = divergence_chart(page.neurons, CONTRAST[theme()], on=theme())
         st.altair_chart(chart, width="stretch", key="divergence")
-        st.caption("Ticks: random neurons of its layer, set likewise; spot: this neuron.")
+        st.caption(ticks_caption(page.neurons))
     _changes(page)
     _texts(page.texts)
+
+
+def ticks_caption(neurons: pl.DataFrame) -> str:
+    """What the ticks are, and how many of the random neurons change nothing: to be beyond these says little.
+
+    Args:
+        neurons: rows of `SwitchPage.neurons`.
+    """
+    others = neurons.filter("is_random")
+    n_idle = others.filter(pl.col("kl") == 0).height
+    idle = (
+        f" {n_idle} of these {others.height} change nothing, as any does that has this value anyway." if n_idle else ""
+    )
+    return f"Ticks: random neurons of its layer, set likewise; spot: this neuron.{idle}"
 
 
 def _texts(texts: pl.DataFrame) -> None:

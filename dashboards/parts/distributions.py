@@ -72,11 +72,14 @@ def silent(neurons: pl.DataFrame) -> tuple[int, str]:
     """How many of the neurons never fired, and how they are called.
 
     Args:
-        neurons: rows with never_active and is_dead.
+        neurons: rows with never_active and is_dead, and with pole, which gated models' neurons have, if it is known.
     """
     if neurons.get_column("is_dead").is_not_null().any():
         return int(neurons.get_column("is_dead").fill_null(False).sum()), "dead"
-    return int(neurons.get_column("never_active").fill_null(False).sum()), "never active"
+    # A gate that never opens lets a little through all the same.
+    is_gated = "pole" in neurons.columns and neurons.get_column("pole").is_not_null().any()
+    n_silent = int(neurons.get_column("never_active").fill_null(False).sum())
+    return n_silent, "never open" if is_gated else "never active"
 
 
 def pick_scatter(data: Data, columns: Sequence[str]) -> pl.DataFrame:

@@ -165,6 +165,7 @@ def _alike(
         notes=(
             f"searched in {', '.join(model.name for model in models)}",
             *_above_chance(rows_shown, nulls, models),
+            *_without_chance(nulls, models),
             *condition_notes(question.where, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
@@ -200,6 +201,12 @@ def _above_chance(
             f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap by up to {null:.3f}"
         )
     return sentences
+
+
+def _without_chance(nulls: Mapping[int, float], models: Sequence[KnownModel]) -> list[str]:
+    """In which models nobody knows what chance makes: an overlap there says which is nearest, not that one is near."""
+    names = [model.name for model in models if model.model_id not in nulls]
+    return [f"how much random vectors overlap in {', '.join(names)} was not measured"] if names else []
 
 
 def _values(lists: Sequence[Mapping[str, Any]], pole: str | None) -> dict[str, list[Any]]:

@@ -273,9 +273,10 @@ def _spread(sizes: Sizes) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         spread = sizes.data("frequency_distribution", statement("frequency_distribution"))
+        title = "frequency" if _has_zeros(sizes) else "effective frequency"
         show_figure(
             "Frequencies of the neurons",
-            lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
+            lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme), title=title),
             f"{_spread_over(sizes)} eight bins per factor of ten.",
             spread,
             source=f"This project's; the frequency is that of {VOITA}, section 3.",
@@ -292,8 +293,13 @@ def _spread(sizes: Sizes) -> None:
             )
 
 
+def _has_zeros(sizes: Sizes) -> bool:
+    """Whether the activation of any of the models can be exactly 0."""
+    return _is_known(sizes.data("dead_by_depth", DEAD_BY_DEPTH).frame, "dead_share")
+
+
 def _spread_over(sizes: Sizes) -> str:
-    if not _is_known(sizes.data("dead_by_depth", DEAD_BY_DEPTH).frame, "dead_share"):
+    if not _has_zeros(sizes):
         return f"Neurons by effective frequency {sizes.on_text}, as no activation of these models is 0;"
     return f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0;"
 

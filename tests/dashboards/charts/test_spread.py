@@ -119,6 +119,8 @@ def test_a_distribution_is_a_line_a_model_over_powers_of_ten() -> None:
     assert drawn["x"]["scale"] == {"type": "log"}
     assert drawn["color"]["scale"]["domain"] == ["small", "large"]
     assert {tip["field"] for tip in drawn["tooltip"]} == {*bins.columns} - {"frequency"}
+    named = spread.frequency_distribution(bins, LOOK, title="effective frequency").to_dict()["encoding"]
+    assert (drawn["x"]["title"], named["x"]["title"]) == ("frequency", "effective frequency")
 
 
 def test_bins_of_whole_numbers_hold_each_and_none_is_empty_for_being_narrow() -> None:

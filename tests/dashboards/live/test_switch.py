@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.dashboards.live.answers import CONTINUATION
-from neurothek.dashboards.live.switch import OFF
+from neurothek.dashboards.live.switch import OFF, ticks_caption
 from tests.support import ingests
 from tests.support.models import build
 
@@ -111,6 +111,8 @@ def test_the_charts_hold_what_changes_of_both(page: Opener, path: Path) -> None:
     for rows, address in zip(changes, (expected.address, expected.median_address), strict=True):
         wanted = expected.changes.filter(address=address)
         assert rows["probability_after"].to_list() == wanted["probability_after"].to_list()
+    n_idle = sum(row["is_random"] and row["kl"] == 0 for row in expected.neurons.to_dicts())
+    assert (f"{n_idle} of these 20 change nothing" in said(opened)) == (n_idle > 0)
     (divergences,) = [rows for rows in tables if "kl" in rows.columns]
     assert divergences["kl"].to_list() == expected.neurons["kl"].to_list()
 
@@ -151,6 +153,11 @@ def test_a_neuron_that_changes_nothing_is_said_to(page: Opener, path: Path) -> N
     opened = page(path, "trace", model="tiny", prompt=PROMPT, switch=idle, set="0")
     assert "Nothing changes." in [one.value for one in opened.caption]
     assert "Nothing changes: percentile" in said(opened)
+    before, after = door.trace_grid("tiny", PROMPT), door.trace_grid("tiny", PROMPT, neuron=idle, set=0)
+    assert before.cells["predicted"].to_list() == after.cells["predicted"].to_list()
+    # A grid that is the same is not drawn twice.
+    assert len(opened.get("bidi_component")) == 1
+    assert "no first token of the 8 cells of the grid differs." in said(opened)
 
 
 @pytest.mark.parametrize(
@@ -176,3 +183,10 @@ def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str)
     assert not opened.exception
     assert [one.value for one in opened.warning] == [rf"The address has an unknown value\: {value}\."]
     assert opened.segmented_control(key="set").value == OFF
+
+
+def test_random_neurons_that_change_nothing_are_counted() -> None:
+    neurons = pl.DataFrame({"kl": [0.5, 0.0, 0.25, 0.0], "is_random": [False, True, True, True]})
+    idle = " 2 of these 3 change nothing, as any does that has this value anyway."
+    assert ticks_caption(neurons).endswith(f"spot: this neuron.{idle}")
+    assert ticks_caption(neurons.filter(pl.col("kl") > 0)).endswith("spot: this neuron.")

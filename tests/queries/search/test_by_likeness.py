@@ -3,6 +3,7 @@
 import re
 
 import duckdb
+import polars as pl
 import pytest
 
 from neurothek.catalog.problems import Invalid, NotFound, Unsupported
@@ -80,3 +81,14 @@ def test_bad_questions(
 ) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         alike(full, asked, Question(words=(), **conditions))  # type: ignore[arg-type]
+
+
+def test_what_chance_makes_is_said_to_be_unknown_where_it_is(full: duckdb.DuckDBPyConnection) -> None:
+    asked = Question(words=(), variants=True)
+    result = alike(full, "tiny-1m/L0N0", asked)
+    (note,) = [note for note in result.notes if note.endswith(" was not measured")]
+    names = set(note.removeprefix("how much random vectors overlap in ").removesuffix(" was not measured").split(", "))
+    compared = result.neurons.filter(pl.col("null_99").is_not_null()).get_column("model")
+    assert "tiny-1m" in names
+    assert compared.len()
+    assert not names & set(compared)
