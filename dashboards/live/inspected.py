@@ -47,9 +47,9 @@ def inspected_data(
         "sentence": headline(page),
         "lists": [
             [title, [{"token": visible(token), "href": href("search", **token_question(token))} for token in tokens]]
-            for title, tokens in _lists(page)
+            for title, tokens in _lists(page, coefficient)
         ],
-        "contexts": _contexts(page),
+        "contexts": _contexts(page, coefficient),
         "switches": _switches(coefficient, is_switched=switched is not None),
         "switched": None
         if switched is None
@@ -71,17 +71,43 @@ def _switches(coefficient: float, *, is_switched: bool) -> list[Sequence[object]
     return [("Switch it off", 0.0)] if coefficient else [(f"Switch it on ({ON:g})", ON)]
 
 
-def _lists(page: NeuronPage) -> list[tuple[str, list[str]]]:
-    """What it promotes, and what it suppresses."""
-    return [
+def _lists(page: NeuronPage, coefficient: float) -> list[tuple[str, list[str]]]:
+    """What it promotes, and what it suppresses; of both signs first the one at hand."""
+    lists = [
         (title, page.tokens.filter(pl.col("side") == side).sort("rank").get_column("token").head(MOST_WORDS).to_list())
         for side, title in page.sides.items()
     ]
+    return lists[::-1] if page.is_signed and coefficient < 0 else lists
 
 
-def _contexts(page: NeuronPage) -> list[Mapping[str, Any]]:
+def strongest_at(
+    windows: pl.DataFrame, places: pl.DataFrame, coefficient: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The strongest contexts of a coefficient's sign: those with all their activations, and without any, the places.
+
+    At the other sign a neuron writes the other end of its list, and is strong on other texts.
+
+    Args:
+        windows: the strongest ones of either sign, with activation.
+        places: the strongest of each pole, with pole.
+        coefficient: that of the cell; at 0 no sign is asked for.
+    """
+    if not coefficient:
+        return windows.to_dicts(), []
+    pole = "negative" if coefficient < 0 else "positive"
+    return windows.filter((pl.col("activation") < 0) == (coefficient < 0)).to_dicts(), places.filter(
+        pole=pole
+    ).to_dicts()
+
+
+def _contexts(page: NeuronPage, coefficient: float) -> list[Mapping[str, Any]]:
     """Its strongest contexts, of near-copies one; each token with how strong the neuron is on it, from -1 to 1."""
-    windows = one_of_each(page.windows.filter(band="strongest").to_dicts())[:MOST_CONTEXTS]
+    strongest_windows, places = page.windows.filter(band="strongest").to_dicts(), page.contexts.to_dicts()
+    if page.is_signed and not page.poles.contexts.is_empty():
+        strongest_windows, places = strongest_at(
+            page.windows.filter(band="strongest"), page.poles.contexts, coefficient
+        )
+    windows = one_of_each(strongest_windows)[:MOST_CONTEXTS]
     strongest = max((abs(m) for row in windows for m in row["activations"]), default=0.0) or 1.0
     return [
         {
@@ -94,7 +120,7 @@ def _contexts(page: NeuronPage) -> list[Mapping[str, Any]]:
             ],
         }
         for row in windows
-    ] or [_place(row) for row in one_of_each(page.contexts.to_dicts())[:MOST_CONTEXTS]]
+    ] or [_place(row) for row in one_of_each(places)[:MOST_CONTEXTS]]
 
 
 def _place(row: Mapping[str, Any]) -> Mapping[str, Any]:
