@@ -27,7 +27,7 @@ from neurothek.queries.sql.run import ask_people
 from neurothek.queries.views.install import all_views, view
 
 FIRST_QUERY = (
-    "select model, layer, n_dead, n_negligible, median_effective_frequency, n_neurons, n_tokens_seen\n"
+    "select model, layer, n_dead, median_effective_frequency, n_negligible, n_neurons, n_tokens_seen\n"
     "from layer_activity\norder by model, layer"
 )
 

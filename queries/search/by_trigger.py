@@ -87,9 +87,11 @@ class TriggeredResult(FoundNeurons):
             mean of recall (of the word's occurrences, those that activate the neuron) and share (of the neuron's
             activations, those on the word): 1 for a neuron that fires on the word always, and on nothing else (ours).
         n_found: how many neurons there are, including those beyond the limit.
+        absent: the notes about words that the texts do not have, where no neuron was found.
     """
 
     question: Question
+    absent: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -144,13 +146,15 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
     scope = models_asked(connection, question)
     rows, terms = _rows(connection, question, scope.models, limit=question.limit)
     facts = with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere)
+    absent = () if rows else tuple(_absent(connection, scope.models, terms))
     return TriggeredResult(
         question=question,
+        absent=absent,
         neurons=framed([at_pole(row) for row in facts], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
             *_notes(terms),
-            *([] if rows else _absent(connection, scope.models, terms)),
+            *absent,
             STORED_TRIGGERS,
             *condition_notes(question.where, scope.models),
             *read_for_triggers(connection, scope.models),

@@ -189,10 +189,12 @@ def _result(result: Result, request: SearchRequest) -> None:
         st.markdown(f"**{plain(f'{result.title[:1].upper()}{result.title[1:]}')}**")
         if not neurons.is_empty():
             download_data("neurons", neurons)
-    _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
+    absent = result.absent if isinstance(result, TriggeredResult) else ()
+    notes = [note for note in result.notes if note not in absent]
+    _notes([*notes, *variants_hint(result.left_out, _SWITCH)])
     room = st.container()
     if neurons.is_empty():
-        st.info("No neuron meets these conditions.")
+        st.info(plain(f"{'; '.join(['No neuron meets these conditions', *absent])}."))
     elif request.as_table or request.question.reads:
         columns = [name for name in COLUMNS if name in neurons.columns and _tells(neurons, name)]
         tables.link_to_neurons(neurons, columns, key="found", height=640)

@@ -265,7 +265,9 @@ def test_a_word_that_the_text_does_not_have_is_said(path: Path, tmp_path: Path) 
                 exact=True,
                 where="address = 'nobody'",
             )
-            return [note for note in triggered(connection, asked).notes if " is not in the " in note]
+            result = triggered(connection, asked)
+            assert set(result.absent) <= set(result.notes)
+            return list(result.absent)
 
     with duckdb.connect(str(copy)) as connection:
         connection.execute("delete from store.token_counts")
@@ -274,4 +276,5 @@ def test_a_word_that_the_text_does_not_have_is_said(path: Path, tmp_path: Path) 
         connection.execute(counts)
     assert absent(3) == []
     (note,) = absent(5)
+    assert " is not in the " in note
     assert note.endswith(" seen by planted")
