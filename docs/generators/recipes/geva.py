@@ -154,9 +154,9 @@ percentile in place of the paper's 5.
 
 Float32, batches of {batch:,}, {threads} threads; {n_examples:,} examples of at most {ids} ids on average. Bounds from
 the published shapes. *Events, all weights* and *a layer at a time* are what `--memory` has to allow for the job
-events; *exact clusters* is what all pairs of value vectors take in double precision: with less memory, down to *any
-clusters*, the scalable method serves and the warehouse says so. *Exits* is the disk that its classifiers take while
-they are fitted. *Reading* is the products of all streams with the unembedding.
+events; *exact clusters* is what all pairs of half of the value vectors take in double precision: with less memory,
+down to *any clusters*, the scalable method serves and the warehouse says so. *Exits* is the disk that its classifiers
+take while they are fitted. *Reading* is the products of all streams with the unembedding.
 
 {table}
 
@@ -302,7 +302,7 @@ def _row(shape: Shape) -> tuple[str, ...]:
         )
         for weights in needs.weights_bytes(shape)
     ]
-    exact = agglomeration.bytes_beside(n, shape.d_model) + complete_linkage.linkage_bytes(n)
+    exact = agglomeration.bytes_beside(n, shape.d_model) + complete_linkage.linkage_bytes(-(-n // 2))
     return (
         *(gb(size) for size in of_events),
         gb(exact),

@@ -1,11 +1,15 @@
-"""Clusters of directions by complete linkage: over all pairs where their distances fit into memory, else in two steps.
+"""Clusters of directions by complete linkage: over all pairs, or in two steps where that takes too much memory.
+
+All pairs' distances need not fit into memory at once: two groups that are each other's nearest are merged by complete
+linkage whatever else is, as no merge brings a third one nearer to either (reducibility, Bruynooghe 1977). Such pairs
+are merged, round after round, until the distances of what is left fit.
 
 The scalable method first lets vectors merge only within parts of them, cut by two-means, and in the order of height
 over all parts, until the distances of what is left fit into memory; from there on the linkage is exact: the distance of
 two groups is that of their two most distant members, over all pairs of vectors.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from neurothek.ingest.jobs.clusters import complete_linkage
-from neurothek.ingest.numerics.parallel import share
+from neurothek.ingest.jobs.clusters.nearest_groups import COLUMN_VECTORS, Groups, Nearest
 
 Method = Literal["exact", "scalable"]
 Cut = Callable[[int], np.ndarray]
@@ -32,7 +36,6 @@ _WORKSPACE_BYTES, _BYTES_A_VECTOR = 256 << 20, 200
 _ROUNDS = 10
 # No part gets less than this share of what it is cut from, so that there are few parts.
 _SMALLEST_SHARE = 0.25
-_ROW_VECTORS, _COLUMN_VECTORS = 1024, 8192
 # Their scores by all tokens are held at once: 13 MB for 50,000 tokens.
 _CENTRES = 64
 
@@ -47,12 +50,58 @@ def least_bytes(n: int, d_model: int) -> int:
     return bytes_beside(n, d_model) + complete_linkage.linkage_bytes(min(n, LEAST_LINKED))
 
 
-def exact(directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> Cut:
-    """Complete linkage over all pairs; what it asks for may give fewer clusters where merges tie."""
+def exact(directions: Float[Tensor, "n d_model"], *, most: int | None = None, either_sign: bool = False) -> Cut:
+    """Complete linkage over all pairs; what it asks for may give fewer clusters where merges tie.
+
+    Args:
+        directions: what is clustered.
+        most: of how many groups the distances fit into memory; None: of all vectors.
+        either_sign: whether a vector and its negative are one.
+    """
     n = directions.shape[0]
-    distances = complete_linkage.cosine_distances(directions, either_sign=either_sign)
-    merges = complete_linkage.complete_linkage(distances, n)
+    if most is None or n <= most:
+        distances = complete_linkage.cosine_distances(directions, either_sign=either_sign)
+        merges = complete_linkage.complete_linkage(distances, n)
+    else:
+        merges = _merged_in_rounds(directions, most=most, either_sign=either_sign)
     return lambda size: _cut(merges, n, size)
+
+
+def _merged_in_rounds(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool) -> np.ndarray:
+    """[n - 1, 4] the merges by rising height, as scipy writes them."""
+    groups = Groups.of(directions, np.arange(directions.shape[0]), either_sign=either_sign)
+    nearest = Nearest.of(groups)
+    pairs, heights = [], []
+    while len(groups) > most:
+        merged = nearest.reciprocal()
+        pairs.append(groups.first_members[merged])
+        heights.append(nearest.distances[merged[:, 0]])
+        groups, nearest = nearest.after(merged)
+    merges = complete_linkage.complete_linkage(groups.distances(), len(groups))
+    pairs.append(groups.first_members[_members(merges)])
+    heights.append(merges[:, 2])
+    return _as_merges(np.concatenate(pairs), np.concatenate(heights))
+
+
+def _as_merges(pairs: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """[n - 1, 2] a member of each side, [n - 1] heights -> [n - 1, 4] merges by rising height, as scipy writes them."""
+    n = len(pairs) + 1
+    order = np.argsort(heights, kind="stable")
+    above, number, sizes = list(range(n)), list(range(n)), [1] * n
+    merges = np.empty((n - 1, 4))
+    for row, (one, other) in enumerate(pairs[order].tolist()):
+        left, right = _top(above, one), _top(above, other)
+        merges[row] = (*sorted((number[left], number[right])), heights[order[row]], sizes[left] + sizes[right])
+        above[right], number[left], sizes[left] = left, n + row, sizes[left] + sizes[right]
+    return merges
+
+
+def _top(above: list[int], member: int) -> int:
+    """The member that stands for the group of another one; paths to it are halved on the way."""
+    while above[member] != member:
+        above[member] = above[above[member]]
+        member = above[member]
+    return member
 
 
 def scalable(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool = False) -> Cut:
@@ -60,7 +109,7 @@ def scalable(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: 
     n = directions.shape[0]
     forest = _Forest.of(directions, most=most, either_sign=either_sign)
     groups = forest.cut(min(n, most))
-    distances = _group_distances(directions, groups, either_sign=either_sign)
+    distances = Groups.of(directions, groups, either_sign=either_sign).distances()
     merges = complete_linkage.complete_linkage(distances, int(groups.max()) + 1)
 
     def cut(size: int) -> np.ndarray:
@@ -165,65 +214,6 @@ def _halves(vectors: Float[Tensor, "n d_model"]) -> tuple[Tensor, int]:
     return along.sort(stable=True).indices, n_first
 
 
-def _group_distances(
-    directions: Float[Tensor, "n d_model"], groups: np.ndarray, *, either_sign: bool = False
-) -> np.ndarray:
-    """Condensed distances of groups: of their two most distant members."""
-    order = np.argsort(groups, kind="stable")
-    vectors = directions[torch.from_numpy(order).to(directions.device)]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
-    n = len(starts) - 1
-    distances = np.empty(n * (n - 1) // 2)
-    columns = _runs(starts, _COLUMN_VECTORS)
-
-    def work(mine: Iterator[range]) -> None:
-        with torch.inference_mode():
-            for rows in mine:
-                for others in columns:
-                    if others.stop > rows.start:
-                        _fill(distances, vectors, starts, rows, others, either_sign=either_sign)
-
-    share(_runs(starts, _ROW_VECTORS), work, workers=complete_linkage.workers_on(directions.device))
-    return distances
-
-
-def _fill(
-    distances: np.ndarray,
-    vectors: Float[Tensor, "n d_model"],
-    starts: np.ndarray,
-    rows: range,
-    columns: range,
-    *,
-    either_sign: bool = False,
-) -> None:
-    """Write the distances between a run of groups and those of another run that come after them."""
-    mine = vectors[starts[rows.start] : starts[rows.stop]]
-    cosines = (mine @ vectors[starts[columns.start] : starts[columns.stop]].T).cpu().numpy()
-    if either_sign:
-        np.abs(cosines, out=cosines)
-    # Reducing over the first axis is quick: whole rows are compared at once.
-    least = np.minimum.reduceat(cosines, starts[rows.start : rows.stop] - starts[rows.start], axis=0)
-    least = np.ascontiguousarray(least.T)
-    least = np.minimum.reduceat(least, starts[columns.start : columns.stop] - starts[columns.start], axis=0)
-    farthest = np.maximum(1 - least.T, 0)
-    n = len(starts) - 1
-    for offset, row in enumerate(rows):
-        begin = max(row + 1, columns.start)
-        if begin < columns.stop:
-            first = complete_linkage.place(row, n) + begin - row - 1
-            distances[first : first + columns.stop - begin] = farthest[offset, begin - columns.start :]
-
-
-def _runs(starts: np.ndarray, vectors: int) -> list[range]:
-    """Runs of whole groups of about so many vectors; a larger group is a run of its own."""
-    n, runs, first = len(starts) - 1, list[range](), 0
-    while first < n:
-        last = int(np.searchsorted(starts, starts[first] + vectors, side="right")) - 1
-        runs.append(range(first, min(n, max(last, first + 1))))
-        first = runs[-1].stop
-    return runs
-
-
 def turned(
     directions: Float[Tensor, "n d_model"], labels: np.ndarray, unembedding: Float[Tensor, "vocab d_model"]
 ) -> Float[Tensor, " n"]:
@@ -277,7 +267,7 @@ def centre_cosines(
     n_clusters = int(where.max()) + 1
     sums = torch.zeros(n_clusters, directions.shape[1], dtype=torch.float64, device=directions.device)
     cosines = torch.empty(directions.shape[0], dtype=torch.float64, device=directions.device)
-    blocks = [slice(start, start + _COLUMN_VECTORS) for start in range(0, len(where), _COLUMN_VECTORS)]
+    blocks = [slice(start, start + COLUMN_VECTORS) for start in range(0, len(where), COLUMN_VECTORS)]
     for block in blocks:
         rows = directions[block].double()
         _added_(sums, where[block], rows if signs is None else rows * signs[block, None])

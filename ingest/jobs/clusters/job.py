@@ -43,7 +43,7 @@ _NEIGHBOURS = "neighbours-"
 
 @dataclass(frozen=True)
 class Linking:
-    """How vectors are linked: all at once where the distances of all pairs fit into memory, else by parts."""
+    """How vectors are linked: over all pairs where the distances of half of them fit into memory, else by parts."""
 
     n: int  # how many vectors there are
     most: int  # how many are linked at once
@@ -59,8 +59,12 @@ class Linking:
 
     @property
     def method(self) -> Method:
-        """Whether all pairs are linked at once."""
-        return "exact" if self.most >= self.n else "scalable"
+        """Whether the linkage is that over all pairs.
+
+        Where their distances do not fit into memory, rounds of merges come before, each of which looks through most
+        pairs again: halving the groups takes three or four.
+        """
+        return "exact" if self.n <= 2 * self.most else "scalable"
 
     def parameters(self) -> dict[str, Any]:
         """What changes numbers."""
@@ -70,7 +74,7 @@ class Linking:
     def cut(self, directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> Cut:
         """Link the directions."""
         if self.method == "exact":
-            return agglomeration.exact(directions, either_sign=either_sign)
+            return agglomeration.exact(directions, most=self.most, either_sign=either_sign)
         return agglomeration.scalable(directions, most=self.most, either_sign=either_sign)
 
 
@@ -101,7 +105,7 @@ class ClustersJob(WeightsJob):
 
     @classmethod
     def of(cls, context: JobContext, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
-        """The job for a model: exact where the distances of all pairs fit into memory."""
+        """The job for a model: exact where the distances of half of the neurons fit into memory."""
         n, d_model = sum(map(context.units.width, context.units.layers)), context.shape.d_model
         for size in sizes:
             if not 1 <= size <= n:

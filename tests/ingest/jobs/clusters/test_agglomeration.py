@@ -1,6 +1,6 @@
 """Clusters: a plain complete linkage where they are exact, near it where not, and right about what is planted."""
 
-from typing import Literal
+from itertools import pairwise
 
 import fastcluster
 import numpy as np
@@ -10,7 +10,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_rand_score
 
-from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
+from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage, nearest_groups
+from neurothek.ingest.jobs.clusters.nearest_groups import Groups, Nearest
 from neurothek.ingest.numerics.unit_vectors import directions_of
 
 SIZES = (1, 2, 9, 60, 299, 300)
@@ -39,24 +40,81 @@ def slow_complete_linkage(vectors: np.ndarray, size: int) -> list[set[int]]:
     return groups
 
 
+def cut_by(method: str, vectors: torch.Tensor, *, most: int, either_sign: bool = False) -> agglomeration.Cut:
+    if method == "scalable":
+        return agglomeration.scalable(vectors, most=most, either_sign=either_sign)
+    return agglomeration.exact(vectors, most=most if "rounds" in method else None, either_sign=either_sign)
+
+
 def partition(labels: np.ndarray) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels.tolist())}
 
 
-def test_exact_equals_a_plain_loop(subtests: pytest.Subtests) -> None:
+MOSTS = (None, 300, 200, 40, 3, 1)
+"""How many groups' distances fit into memory: those of all vectors, or only after ever more rounds of merges."""
+
+
+@pytest.mark.parametrize("most", MOSTS)
+def test_exact_equals_a_plain_loop(most: int | None, subtests: pytest.Subtests) -> None:
     for size in [1, 3, 7, 24, 25]:
         with subtests.test(size=size):
             vectors = noise(25, 6)
             expected = slow_complete_linkage(vectors.double().numpy(), size)
-            assert partition(agglomeration.exact(vectors)(size)) == {frozenset(group) for group in expected}
+            assert partition(agglomeration.exact(vectors, most=most)(size)) == {frozenset(group) for group in expected}
 
 
-def test_exact_equals_scipy() -> None:
+@pytest.mark.parametrize("most", MOSTS)
+@pytest.mark.parametrize("either_sign", [False, True])
+def test_exact_equals_scipy(most: int | None, either_sign: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Several blocks both ways.
+    monkeypatch.setattr(nearest_groups, "ROW_VECTORS", 70)
+    monkeypatch.setattr(nearest_groups, "COLUMN_VECTORS", 110)
     vectors = noise(300)
-    merges = hierarchy.linkage(pdist(vectors.double().numpy(), "cosine"), "complete")
-    cut = agglomeration.exact(vectors)
+    distances = pdist(vectors.double().numpy(), "cosine")
+    merges = hierarchy.linkage(1 - np.abs(1 - distances) if either_sign else distances, "complete")
+    cut = agglomeration.exact(vectors, most=most, either_sign=either_sign)
     for size in SIZES:
         assert partition(cut(size)) == partition(hierarchy.fcluster(merges, size, "maxclust"))
+
+
+def test_a_chain_in_which_one_pair_at_a_time_is_nearest_to_each_other_ends() -> None:
+    """Angles between neighbours grow along the chain: everything's nearest comes before it."""
+    angles = 0.01 * 1.06 ** np.arange(60).cumsum() ** 0.5
+    angles = np.cumsum(angles) * 3 / np.cumsum(angles).max()
+    vectors = torch.from_numpy(np.stack([np.cos(angles), np.sin(angles)], axis=1)).float()
+    nearest = Nearest.of(Groups.of(vectors, np.arange(60), either_sign=False))
+    assert nearest.places.tolist() == [1, *range(59)]
+    assert nearest.reciprocal().tolist() == [[0, 1]]
+    expected = agglomeration.exact(vectors)
+    for size in (1, 2, 7, 30, 59):
+        assert partition(agglomeration.exact(vectors, most=2)(size)) == partition(expected(size))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_nearest_is_known_after_every_round(seed: int) -> None:
+    vectors = noise(120, 5, seed)
+    nearest = Nearest.of(Groups.of(vectors, np.arange(120), either_sign=False))
+    members = [{number} for number in range(120)]
+    distances = 1 - vectors.double().numpy() @ vectors.double().numpy().T
+    while len(members) > 1:
+        assert [set(nearest.groups.order[a:b].tolist()) for a, b in pairwise(nearest.groups.starts)] == members
+        for number, place in enumerate(nearest.places.tolist()):
+            farthest = [max(distances[a, b] for a in members[number] for b in other) for other in members]
+            farthest[number] = np.inf
+            assert place == int(np.argmin(farthest))
+            assert nearest.distances[number] == pytest.approx(min(farthest), abs=1e-6)
+        pairs = nearest.reciprocal()
+        _, nearest = nearest.after(pairs)
+        for one, other in pairs.tolist():
+            members[one] |= members[other]
+        gone = set(pairs[:, 1].tolist())
+        members = [group for number, group in enumerate(members) if number not in gone]
+
+
+def test_where_roundings_leave_no_pair_the_nearest_of_all_are_merged() -> None:
+    three = Groups.of(noise(3), np.arange(3), either_sign=False)
+    nearest = Nearest(three, np.array([1, 2, 0]), np.array([0.5, 0.25, 0.5]))
+    assert nearest.reciprocal().tolist() == [[1, 2]]
 
 
 def test_distances_lie_as_scipy_has_them_whatever_the_blocks() -> None:
@@ -106,20 +164,20 @@ def test_scalable_is_exact_once_the_first_merges_are_made() -> None:
         assert partition(found(size)) == partition(expected(size))
 
 
-@pytest.mark.parametrize("method", ["exact", "scalable"])
-def test_planted_bundles_and_duplicates_are_found(method: Literal["exact", "scalable"]) -> None:
+@pytest.mark.parametrize("method", ["exact", "exact in rounds", "scalable"])
+def test_planted_bundles_and_duplicates_are_found(method: str) -> None:
     vectors = torch.cat([bundles(12, 20), bundles(5, 8, spread=0.0, seed=3)])
-    cut = agglomeration.exact(vectors) if method == "exact" else agglomeration.scalable(vectors, most=100)
+    cut = cut_by(method, vectors, most=100)
     truth = np.concatenate([np.tile(np.arange(12), 20), 12 + np.tile(np.arange(5), 8)])
     assert partition(cut(17)) == partition(truth)
 
 
-@pytest.mark.parametrize("method", ["exact", "scalable"])
-def test_vectors_without_a_direction_have_cosine_0(method: Literal["exact", "scalable"]) -> None:
+@pytest.mark.parametrize("method", ["exact", "exact in rounds", "scalable"])
+def test_vectors_without_a_direction_have_cosine_0(method: str) -> None:
     """One that is orthogonal to nothing: distance 1 to all, so that it stays alone while near ones merge."""
     vectors = bundles(6, 10)
     vectors[7] = 0
-    cut = agglomeration.exact(vectors) if method == "exact" else agglomeration.scalable(vectors, most=30)
+    cut = cut_by(method, vectors, most=30)
     labels = cut(7)
     assert (labels == labels[7]).sum() == 1
     cosines = agglomeration.centre_cosines(vectors, labels)
@@ -134,6 +192,7 @@ def test_all_vectors_alike_can_be_cut_in_parts() -> None:
     assert sorted(np.concatenate(found).tolist()) == list(range(100))
     # Their merges tie at height 0, so that scipy's cut gives one cluster, and so does ours.
     assert len(set(agglomeration.exact(same)(8).tolist())) == 1
+    assert len(set(agglomeration.exact(same, most=15)(8).tolist())) == 1
     assert len(set(agglomeration.scalable(same, most=15)(8).tolist())) == 1
 
 
@@ -217,18 +276,13 @@ def test_only_processors_share_work() -> None:
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("method", ["exact", "scalable"])
-def test_where_either_sign_will_do_bundles_are_found_that_look_both_ways(method: Literal["exact", "scalable"]) -> None:
+@pytest.mark.parametrize("method", ["exact", "exact in rounds", "scalable"])
+def test_where_either_sign_will_do_bundles_are_found_that_look_both_ways(method: str) -> None:
     vectors = bundles(12, 20)
     signs = torch.where(torch.randn(240, generator=torch.Generator().manual_seed(4)) < 0, -1.0, 1.0)
     truth = np.tile(np.arange(12), 20)
     for signed in (vectors, vectors * signs[:, None]):
-        cut = (
-            agglomeration.exact(signed, either_sign=True)
-            if method == "exact"
-            else agglomeration.scalable(signed, most=100, either_sign=True)
-        )
-        assert partition(cut(12)) == partition(truth)
+        assert partition(cut_by(method, signed, most=100, either_sign=True)(12)) == partition(truth)
     assert partition(agglomeration.exact(vectors * signs[:, None])(12)) != partition(truth)
 
 

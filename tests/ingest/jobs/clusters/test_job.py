@@ -108,10 +108,14 @@ def test_default_sizes(subtests: pytest.Subtests) -> None:
 def test_the_method_follows_the_memory(opened: tuple[Transformer, Tokenizer]) -> None:
     shape = opened[0].shape
     big = type(shape)(**{**vars(shape), "n_layers": 24, "d_ffn": 4096, "d_model": 1024})
-    exact, scalable = (
-        ClustersJob.of(jobs.context_of(shape=big), memory_bytes=memory) for memory in (41 << 30, 7 << 30)
+    exact, in_rounds, scalable = (
+        ClustersJob.of(jobs.context_of(shape=big), memory_bytes=memory) for memory in (41 << 30, 12 << 30, 7 << 30)
     )
     assert (exact.linking.method, exact.parameters()["method"]) == ("exact", "exact")
+    assert exact.linking.most == 98_304
+    assert 98_304 // 2 <= in_rounds.linking.most < 98_304
+    # The same run: it is the same linkage.
+    assert in_rounds.parameters() == exact.parameters()
     assert scalable.linking.method == "scalable"
     assert scalable.parameters()["linked_at_once"] == scalable.linking.most < 98_304
     with pytest.raises(LimitExceeded, match=r"needs at least 1.10 GB of memory, but --memory allows 1.00 GB"):
