@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,51 @@ def _named(place: Path) -> tuple[str, str]:
 
 def _sentence(path: Path) -> str:
     """The first sentence of a file's docstring; empty where it has none."""
-    said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    said = _source(path.read_text("utf-8")).docstring
     return " ".join(re.split(r"(?<=\.)\s", said.partition("\n\n")[0])[0].split())
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What rules are about in a file."""
+
+    docstring: str  # empty where there is none
+    n_lines: int
+    functions: tuple[tuple[str, int, int], ...]  # name, line and length of each, methods too
+    identifiers: tuple[tuple[str, int], ...]  # those that are no names, with their lines
+    classes: tuple[str, ...]  # names of classes and types at the top
+    top_functions: tuple[str, ...]  # names of functions at the top
+
+
+@cache
+def _source(text: str) -> _Source:
+    """Read once, as several rules ask and most files of a copy of the tree are the same."""
+    tree = ast.parse(text)
+    functions, identifiers = [], []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.append((node.name, node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1))
+        for identifier in _bound(node):
+            if identifier.strip("_0123456789").casefold() in UNTOLD:
+                identifiers.append((identifier, getattr(node, "lineno", 1)))
+    return _Source(
+        docstring=ast.get_docstring(tree) or "",
+        n_lines=len(text.splitlines()),
+        functions=tuple(functions),
+        identifiers=tuple(identifiers),
+        classes=tuple(_types(tree)),
+        top_functions=tuple(node.name for node in tree.body if isinstance(node, ast.FunctionDef)),
+    )
+
+
+def _types(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not node.targets[0].id.isupper()
+        ):
+            yield node.targets[0].id
 
 
 def complaints(root: Path = ROOT) -> Iterator[str]:
@@ -133,18 +177,12 @@ def _about_room(place: Path, root: Path) -> Iterator[str]:
 
 
 def _about_file(path: Path, root: Path) -> Iterator[str]:
-    name, text = path.relative_to(root), path.read_text("utf-8")
-    n_lines = len(text.splitlines())
-    if n_lines > LONGEST_FILE:
-        yield f"{name} has {n_lines} lines, and {LONGEST_FILE} are allowed: divide it"
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        length = (node.end_lineno or node.lineno) - node.lineno + 1
+    name, source = path.relative_to(root), _source(path.read_text("utf-8"))
+    if source.n_lines > LONGEST_FILE:
+        yield f"{name} has {source.n_lines} lines, and {LONGEST_FILE} are allowed: divide it"
+    for function, line, length in source.functions:
         if length > LONGEST_FUNCTION:
-            yield (
-                f"{name}:{node.lineno}: {node.name} has {length} lines, and {LONGEST_FUNCTION} are allowed: divide it"
-            )
+            yield f"{name}:{line}: {function} has {length} lines, and {LONGEST_FUNCTION} are allowed: divide it"
 
 
 def _about_names(package: Path, root: Path) -> Iterator[str]:
@@ -163,12 +201,9 @@ def _about_names(package: Path, root: Path) -> Iterator[str]:
 
 def _about_identifiers(path: Path, root: Path) -> Iterator[str]:
     name = path.relative_to(root).as_posix()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        for identifier in _bound(node):
-            word = identifier.strip("_0123456789").casefold()
-            if word in UNTOLD and f"{name}: {identifier}" not in PROMISED:
-                line = getattr(node, "lineno", 1)
-                yield f"{name}:{line}: {identifier} is no name: call it after what it holds"
+    for identifier, line in _source(path.read_text("utf-8")).identifiers:
+        if f"{name}: {identifier}" not in PROMISED:
+            yield f"{name}:{line}: {identifier} is no name: call it after what it holds"
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -186,17 +221,9 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 def _public_names(path: Path) -> Iterator[str]:
     """Classes, functions and types at the top of a file; of commands the functions are named by the command line."""
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not path.stem.endswith("commands")):
-            name = node.name
-        elif (
-            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not node.targets[0].id.isupper()
-        ):
-            name = node.targets[0].id
-        else:
-            continue
-        if not name.startswith("_"):
-            yield name
+    source = _source(path.read_text("utf-8"))
+    names = source.classes if path.stem.endswith("commands") else (*source.classes, *source.top_functions)
+    return (name for name in names if not name.startswith("_"))
 
 
 def main() -> int:

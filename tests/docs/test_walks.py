@@ -48,12 +48,24 @@ class Copy:
         return self.tree.parent
 
     def start(self, *command: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        # What one process compiles the next ones read.
+        environment = {**os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": ""}
         environment |= {"HF_HUB_OFFLINE": "1", "NEUROTHEK_WAREHOUSE": str(self.outside / "w.duckdb")}
         # Not in the repository, whose packages `-m` would find first.
         return subprocess.run(
             [sys.executable, *command], cwd=self.outside, env=environment, check=False, capture_output=True, text=True
         )
+
+    def record_objects(self) -> None:
+        """What `make docs` notes of the tables and views: until then every command makes all of them to compare."""
+        script = f"""
+from pathlib import Path
+from neurothek.catalog.store.schema import RECORD, record
+from neurothek.queries.views import install
+Path({str(self.tree)!r}, "catalog", "store", RECORD).write_text(record(install), "utf-8")
+"""
+        done = self.start("-c", script)
+        assert done.returncode == 0, done.stderr
 
     def neurothek(self, *arguments: str) -> str:
         done = self.start("-m", "neurothek", *arguments)
@@ -98,6 +110,7 @@ def helium(folder: Path) -> HeliumForCausalLM:
 def all_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, HeliumForCausalLM]:
     """A copy with all three, whose one command reads CSV with the new family and measures the new job, too."""
     copy = walked(tmp_path_factory.mktemp("walks"), *MEASURED)
+    copy.record_objects()
     model = helium(copy.outside / "tiny")
     before = content(copy.tree)
     jobs = ["--job", "value_norms", "--job", "activity"]
@@ -197,6 +210,7 @@ def test_a_text_source_is_a_file(all_three: tuple[Copy, HeliumForCausalLM]) -> N
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with all walks that need no ingest, beside the hand-made warehouse."""
     copy = walked(tmp_path_factory.mktemp("asked"), *ASKED)
+    copy.record_objects()
     made.create(copy.outside / "w.duckdb")
     # The copy has tables and views of its own: to it the file is of an earlier release until a command asks it.
     copy.neurothek("models")

@@ -65,8 +65,9 @@ def copy_tree(folder: Path) -> Path:
 
 
 def content(tree: Path) -> dict[str, bytes]:
-    """Every file by its path, as a copy has them."""
-    return {path.relative_to(tree).as_posix(): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    """Every file by its path, as a copy has them, but for what is compiled."""
+    files = (path for path in tree.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(tree).as_posix(): path.read_bytes() for path in files}
 
 
 def differing(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> Iterator[str]:
