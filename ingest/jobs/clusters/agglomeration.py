@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from neurothek.ingest.jobs.clusters import complete_linkage
-from neurothek.ingest.jobs.clusters.nearest_groups import COLUMN_VECTORS, Groups, Nearest
+from neurothek.ingest.jobs.clusters.nearest_groups import COLUMN_VECTORS, Groups, Nearest, by_size
 
 Method = Literal["exact", "scalable"]
 Cut = Callable[[int], np.ndarray]
@@ -69,14 +69,16 @@ def exact(directions: Float[Tensor, "n d_model"], *, most: int | None = None, ei
 
 def _merged_in_rounds(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool) -> np.ndarray:
     """[n - 1, 4] the merges by rising height, as scipy writes them."""
-    groups = Groups.of(directions, np.arange(directions.shape[0]), either_sign=either_sign)
-    nearest = Nearest.of(groups)
+    nearest = Nearest.of(Groups.of(directions, np.arange(directions.shape[0]), either_sign=either_sign))
     pairs, heights = [], []
-    while len(groups) > most:
-        merged = nearest.reciprocal()
-        pairs.append(groups.first_members[merged])
-        heights.append(nearest.distances[merged[:, 0]])
-        groups, nearest = nearest.after(merged)
+    while True:
+        reciprocal = nearest.reciprocal()
+        pairs.append(nearest.groups.first_members[reciprocal])
+        heights.append(nearest.distances[reciprocal[:, 0]])
+        groups = nearest.merged(reciprocal)
+        if len(groups) <= most:
+            break
+        nearest = nearest.after(reciprocal, groups)
     merges = complete_linkage.complete_linkage(groups.distances(), len(groups))
     pairs.append(groups.first_members[_members(merges)])
     heights.append(merges[:, 2])
@@ -108,7 +110,7 @@ def scalable(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: 
     """The method in two steps, with at most `most` vectors or groups linked at once [ours]."""
     n = directions.shape[0]
     forest = _Forest.of(directions, most=most, either_sign=either_sign)
-    groups = forest.cut(min(n, most))
+    groups = by_size(forest.cut(min(n, most)))
     distances = Groups.of(directions, groups, either_sign=either_sign).distances()
     merges = complete_linkage.complete_linkage(distances, int(groups.max()) + 1)
 

@@ -1,11 +1,12 @@
 """Groups of directions at the distance of their two most distant members, and which of them are nearest."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from neurothek.ingest.jobs.clusters import complete_linkage
@@ -18,14 +19,24 @@ _ONE_BY_ONE = 8
 """Members of groups that are looked at one after the other, of all groups at once; the rest of larger ones together."""
 
 
+def by_size(labels: np.ndarray) -> np.ndarray:
+    """int64 [n] the same groups, numbered anew: the larger first, of equals the one with the lower label."""
+    sizes = np.bincount(labels)
+    number = np.empty(len(sizes), dtype=np.int64)
+    number[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    renumbered: np.ndarray = number[labels]
+    return renumbered
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Directions by group, groups numbered from 0."""
+    """Directions by group; groups are numbered from 0, the larger first."""
 
     directions: Float[Tensor, "n d_model"]  # as they are given
-    vectors: Float[Tensor, "n d_model"]  # the same by group
-    order: np.ndarray  # int64 [n], the directions' numbers by group, rising in each
-    starts: np.ndarray  # int64 [groups + 1], where each group begins in `order`, and its end
+    members: np.ndarray  # int64 [n], the directions' numbers by group, rising in each
+    starts: np.ndarray  # int64 [groups + 1], where each group begins in `members`, and its end
+    columns: tuple[range, ...]  # runs of groups of about `COLUMN_VECTORS` directions
+    vectors: Float[Tensor, "n d_model"]  # the directions of each run of columns in the order of `_Reduction`
     either_sign: bool  # whether a vector and its negative are one
 
     @classmethod
@@ -37,7 +48,7 @@ class Groups:
         either_sign: bool,
         earlier: "Groups | None" = None,
     ) -> "Groups":
-        """The groups of int64 [n] `labels`, none of which is empty.
+        """The groups of int64 [n] `labels` as `by_size` gives them.
 
         Args:
             directions: what is grouped.
@@ -45,11 +56,14 @@ class Groups:
             either_sign: whether a vector and its negative are one.
             earlier: groups of the same directions that nobody needs any more: their memory is used.
         """
-        order = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels)
+        assert (sizes[1:] <= sizes[:-1]).all()
+        members, starts = np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
+        columns = tuple(_runs(sizes, COLUMN_VECTORS))
+        order = np.concatenate([_Reduction.of(starts, np.arange(run.start, run.stop)).order for run in columns])
         vectors = torch.empty_like(directions) if earlier is None else earlier.vectors
-        torch.index_select(directions, 0, torch.from_numpy(order).to(directions.device), out=vectors)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-        return cls(directions, vectors, order, starts, either_sign)
+        torch.index_select(directions, 0, torch.from_numpy(members[order]).to(directions.device), out=vectors)
+        return cls(directions, members, starts, columns, vectors, either_sign)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -57,48 +71,63 @@ class Groups:
     @property
     def first_members(self) -> np.ndarray:
         """int64 [groups] the first direction of each."""
-        members: np.ndarray = self.order[self.starts[:-1]]
-        return members
+        first: np.ndarray = self.members[self.starts[:-1]]
+        return first
 
     def distances(self) -> np.ndarray:
         """Float64 [groups (groups - 1) / 2] 1 - cosine of the two most distant members, condensed as by scipy."""
         n = len(self)
         distances = np.empty(n * (n - 1) // 2)
-        columns = self._runs(COLUMN_VECTORS)
 
         def work(mine: Iterator[range]) -> None:
             with torch.inference_mode():
                 for rows in mine:
-                    for others in columns:
+                    for others in self.columns:
                         if others.stop > rows.start:
                             self._fill(distances, rows, others)
 
-        share(self._runs(ROW_VECTORS), work, workers=complete_linkage.workers_on(self.directions.device))
+        self._share(np.arange(n), work)
         return distances
 
-    def nearest(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(int64, float64): the nearest other group of each of these, of equals the first, and its distance."""
-        places, distances = np.zeros(len(numbers), dtype=np.int64), np.full(len(numbers), np.inf)
-        sizes = np.diff(self.starts)[numbers]
-        runs = _runs(np.concatenate([[0], np.cumsum(sizes)]), ROW_VECTORS)
-        columns = self._runs(COLUMN_VECTORS)
+    def nearest(self, numbers: np.ndarray) -> "Best":
+        """The nearest other group of each of these, which rise."""
+        best = Best.unknown(len(numbers), self.vectors.device)
 
         def work(mine: Iterator[range]) -> None:
             with torch.inference_mode():
                 for run in mine:
-                    rows = numbers[run.start : run.stop]
-                    for others in columns:
-                        self._note_nearer(places, distances, run, rows, others)
+                    for others in self.columns:
+                        best.note(run, others.start, self._apart(numbers[run.start : run.stop], others))
 
+        self._share(numbers, work)
+        return best
+
+    def all_nearest(self) -> "Best":
+        """The same of all groups: the cosines of two are computed once."""
+        best, lock = Best.unknown(len(self), self.vectors.device), Lock()
+
+        def work(mine: Iterator[range]) -> None:
+            with torch.inference_mode():
+                for rows in mine:
+                    for others in self.columns:
+                        if others.stop > rows.start:
+                            apart = self._apart(np.arange(rows.start, rows.stop), others)
+                            with lock:
+                                best.note(rows, others.start, apart)
+                                best.note(others, rows.start, apart.T)
+
+        self._share(np.arange(len(self)), work)
+        return best
+
+    def _share(self, numbers: np.ndarray, work: Callable[[Iterator[range]], None]) -> None:
+        """Hand runs of these groups to threads."""
+        runs = _runs(np.diff(self.starts)[numbers], ROW_VECTORS)
         share(runs, work, workers=complete_linkage.workers_on(self.directions.device))
-        return places, distances
-
-    def _runs(self, vectors: int) -> list[range]:
-        return _runs(self.starts, vectors)
 
     def _fill(self, distances: np.ndarray, rows: range, columns: range) -> None:
         """Write the distances between a run of groups and those of another run that come after them."""
-        farthest = self._between(np.arange(rows.start, rows.stop), columns)
+        least = self._least_cosines(np.arange(rows.start, rows.stop), columns)
+        farthest = least.neg_().add_(1).clamp_min_(0).cpu().numpy()
         n = len(self)
         for offset, row in enumerate(rows):
             begin = max(row + 1, columns.start)
@@ -106,70 +135,93 @@ class Groups:
                 first = complete_linkage.place(row, n) + begin - row - 1
                 distances[first : first + columns.stop - begin] = farthest[offset, begin - columns.start :]
 
-    def _note_nearer(
-        self, places: np.ndarray, distances: np.ndarray, run: range, rows: np.ndarray, columns: range
-    ) -> None:
-        """Note which groups of a run of columns are nearer to `rows`, those of `run`, than what was seen before."""
-        between = self._between(rows, columns)
-        is_own = (rows >= columns.start) & (rows < columns.stop)
-        between[is_own, rows[is_own] - columns.start] = np.inf
-        nearest = between.argmin(axis=1)
-        least = between[np.arange(len(rows)), nearest]
-        mine = slice(run.start, run.stop)
-        is_nearer = least < distances[mine]
-        places[mine][is_nearer] = columns.start + nearest[is_nearer]
-        distances[mine][is_nearer] = least[is_nearer]
+    def _apart(self, rows: np.ndarray, columns: range) -> Float[Tensor, "rows columns"]:
+        """[rows columns] the cosines of the most distant members of groups and of those of a run, no group's own."""
+        least = self._least_cosines(rows, columns)
+        is_own = np.flatnonzero((rows >= columns.start) & (rows < columns.stop))
+        own = torch.from_numpy(np.stack([is_own, rows[is_own] - columns.start])).to(least.device)
+        least[own[0], own[1]] = -torch.inf
+        return least
 
-    def _between(self, rows: np.ndarray, columns: range) -> np.ndarray:
-        """Float32 [rows columns] the distances between groups and those of a run."""
-        starts, stops = self.starts[rows], self.starts[rows + 1]
-        if len(rows) == rows[-1] - rows[0] + 1:
-            mine = self.vectors[starts[0] : stops[-1]]
-        else:
-            inside = np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)])
-            mine = self.vectors[torch.from_numpy(inside).to(self.vectors.device)]
-        theirs = self.vectors[self.starts[columns.start] : self.starts[columns.stop]]
-        cosines = (mine @ theirs.T).cpu().numpy()
+    def _least_cosines(self, rows: np.ndarray, columns: range) -> Float[Tensor, "rows columns"]:
+        """[rows columns] the cosines of the most distant members."""
+        of_rows = _Reduction.of(self.starts, rows)
+        of_columns = _Reduction.of(self.starts, np.arange(columns.start, columns.stop))
+        mine = self.directions[torch.from_numpy(self.members[of_rows.order]).to(self.directions.device)]
+        cosines = mine @ self.vectors[self.starts[columns.start] : self.starts[columns.stop]].T
         if self.either_sign:
-            np.abs(cosines, out=cosines)
-        # Reducing over the first axis is quick: whole rows are compared at once.
-        least = _least(cosines, stops - starts)
-        if len(theirs) > len(columns):
-            sizes = np.diff(self.starts[columns.start : columns.stop + 1])
-            least = _least(np.ascontiguousarray(least.T), sizes).T
-        farthest: np.ndarray = np.maximum(1 - least, 0)
-        return farthest
+            cosines.abs_()
+        return of_columns.least_(of_rows.least_(cosines).T).T
 
 
-def _least(rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The least of so many rows after each other.
+@dataclass(frozen=True, eq=False)
+class _Reduction:
+    """An order of the members of groups in which the least of each group are the least of a few blocks of rows.
 
-    Most groups are small: the second rows of those that have one, then the third ones, are a few whole-row operations,
-    while `reduceat` takes as long as the product that the rows come from.
+    First the first members of all groups, then the second ones of those that have one, which are the first groups,
+    since the larger come first; behind the last of these blocks the other members, group by group.
     """
-    if len(rows) == len(sizes):
-        return rows
-    starts = np.cumsum(sizes) - sizes
-    least: np.ndarray = rows[starts]
-    larger, number = np.flatnonzero(sizes > 1), 1
-    while len(larger) and number < _ONE_BY_ONE:
-        least[larger] = np.minimum(least[larger], rows[starts[larger] + number])
-        number += 1
-        larger = larger[sizes[larger] > number]
-    for group in larger:
-        rest = rows[starts[group] + number : starts[group] + sizes[group]]
-        np.minimum(least[group], rest.min(axis=0), out=least[group])
-    return least
+
+    order: np.ndarray  # int64 [members], places in `Groups.members`
+    blocks: tuple[int, ...]  # how many groups have a first, a second, ... member
+    rests: tuple[int, ...]  # how many members more the first groups have
+
+    @classmethod
+    def of(cls, starts: np.ndarray, rows: np.ndarray) -> "_Reduction":
+        """Of these groups, the larger first."""
+        sizes = starts[rows + 1] - starts[rows]
+        blocks = tuple(int(np.count_nonzero(sizes > k)) for k in range(min(_ONE_BY_ONE, sizes[0])))
+        rests = sizes[sizes > _ONE_BY_ONE] - _ONE_BY_ONE
+        parts = [starts[rows[:n]] + k for k, n in enumerate(blocks)]
+        parts += [starts[row] + _ONE_BY_ONE + np.arange(rest) for row, rest in zip(rows, rests, strict=False)]
+        return cls(np.concatenate(parts), blocks, tuple(rests.tolist()))
+
+    def least_(self, rows: Float[Tensor, "members columns"]) -> Float[Tensor, "groups columns"]:
+        """[groups columns] the least of each group, in the place of the first members."""
+        least, start = rows[: self.blocks[0]], self.blocks[0]
+        for n in self.blocks[1:]:
+            torch.minimum(least[:n], rows[start : start + n], out=least[:n])
+            start += n
+        for group, n in enumerate(self.rests):
+            torch.minimum(least[group], rows[start : start + n].amin(0), out=least[group])
+            start += n
+        return least
 
 
-def _runs(starts: np.ndarray, vectors: int) -> list[range]:
+def _runs(sizes: np.ndarray, vectors: int) -> list[range]:
     """Runs of whole groups of about so many vectors; a larger group is a run of its own."""
-    n, runs, first = len(starts) - 1, list[range](), 0
-    while first < n:
+    starts, runs, first = np.concatenate([[0], np.cumsum(sizes)]), list[range](), 0
+    while first < len(sizes):
         last = int(np.searchsorted(starts, starts[first] + vectors, side="right")) - 1
-        runs.append(range(first, min(n, max(last, first + 1))))
+        runs.append(range(first, min(len(sizes), max(last, first + 1))))
         first = runs[-1].stop
     return runs
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """What is nearest to each of some groups, of all that was noted."""
+
+    cosines: Float[Tensor, " rows"]  # the least cosine of members, -inf where nothing was noted
+    places: Int[Tensor, " rows"]  # the group
+
+    @classmethod
+    def unknown(cls, n: int, device: torch.device) -> "Best":
+        """Nothing noted yet."""
+        return cls(torch.full((n,), -torch.inf, device=device), torch.zeros(n, dtype=torch.int64, device=device))
+
+    def note(self, rows: range, first: int, cosines: Float[Tensor, "rows columns"]) -> None:
+        """Take in [rows columns] the cosines of a run of these with groups from `first` on."""
+        highest = cosines.amax(1)
+        # The place alone takes four times as long, and few are nearer than all before.
+        (nearer,) = (highest > self.cosines[rows.start : rows.stop]).nonzero(as_tuple=True)
+        self.cosines[rows.start + nearer] = highest[nearer]
+        self.places[rows.start + nearer] = first + cosines[nearer].argmax(1)
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """(int64, float64): the groups, and how far they are."""
+        distances = (1 - self.cosines).clamp_min_(0)
+        return self.places.cpu().numpy(), distances.double().cpu().numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +235,7 @@ class Nearest:
     @classmethod
     def of(cls, groups: Groups) -> "Nearest":
         """Look through all pairs; there are at least two groups."""
-        return cls(groups, *groups.nearest(np.arange(len(groups))))
+        return cls(groups, *groups.all_nearest().result())
 
     def reciprocal(self) -> np.ndarray:
         """int64 [pairs 2] groups that are nearest to each other, the lower first: one pair at least."""
@@ -194,24 +246,29 @@ class Nearest:
         pairs: np.ndarray = np.sort(np.stack([first, self.places[first]], axis=1), axis=1)
         return pairs
 
-    def after(self, pairs: np.ndarray) -> tuple[Groups, "Nearest"]:
-        """The groups when these pairs are one each, and their nearest; those before are of no use any more.
+    def merged(self, pairs: np.ndarray) -> Groups:
+        """The groups when these pairs are one each; those before cannot be held against each other any more."""
+        before, n = self.groups, len(self.places)
+        into = np.arange(n)
+        into[pairs[:, 1]] = pairs[:, 0]
+        labels = np.empty(len(before.members), dtype=np.int64)
+        labels[before.members] = np.repeat((np.cumsum(into == np.arange(n)) - 1)[into], np.diff(before.starts))
+        return Groups.of(before.directions, by_size(labels), either_sign=before.either_sign, earlier=before)
+
+    def after(self, pairs: np.ndarray, groups: Groups) -> "Nearest":
+        """The nearest of the groups when these pairs are one each.
 
         What was nearest to a group stays so unless it was merged: merging takes groups farther away.
         """
-        n = len(self.places)
-        into = np.arange(n)
-        into[pairs[:, 1]] = pairs[:, 0]
-        is_left = into == np.arange(n)
-        number = (np.cumsum(is_left) - 1)[into]
-        labels = np.empty(len(self.groups.order), dtype=np.int64)
-        labels[self.groups.order] = np.repeat(number, np.diff(self.groups.starts))
-        before = self.groups
-        groups = Groups.of(before.directions, labels, either_sign=before.either_sign, earlier=before)
-        is_merged = np.zeros(n, dtype=np.bool_)
+        labels = np.empty(len(groups.members), dtype=np.int64)
+        labels[groups.members] = np.repeat(np.arange(len(groups)), np.diff(groups.starts))
+        number = labels[self.groups.first_members]
+        is_merged = np.zeros(len(self.places), dtype=np.bool_)
         is_merged[pairs] = True
-        is_stale = (is_merged | is_merged[self.places])[is_left]
-        places, distances = number[self.places][is_left], self.distances[is_left]
-        numbers = np.flatnonzero(is_stale)
-        places[numbers], distances[numbers] = groups.nearest(numbers)
-        return groups, Nearest(groups, places, distances)
+        is_stale = np.zeros(len(groups), dtype=np.bool_)
+        is_stale[number] = is_merged | is_merged[self.places]
+        places, distances = np.empty(len(groups), dtype=np.int64), np.empty(len(groups))
+        places[number], distances[number] = number[self.places], self.distances
+        stale = np.flatnonzero(is_stale)
+        places[stale], distances[stale] = groups.nearest(stale).result()
+        return Nearest(groups, places, distances)

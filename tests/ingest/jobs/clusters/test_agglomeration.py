@@ -1,6 +1,6 @@
 """Clusters: a plain complete linkage where they are exact, near it where not, and right about what is planted."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import fastcluster
 import numpy as np
@@ -94,21 +94,25 @@ def test_a_chain_in_which_one_pair_at_a_time_is_nearest_to_each_other_ends() -> 
 def test_what_is_nearest_is_known_after_every_round(seed: int) -> None:
     vectors = noise(120, 5, seed)
     nearest = Nearest.of(Groups.of(vectors, np.arange(120), either_sign=False))
-    members = [{number} for number in range(120)]
     distances = 1 - vectors.double().numpy() @ vectors.double().numpy().T
-    while len(members) > 1:
-        assert [set(nearest.groups.order[a:b].tolist()) for a, b in pairwise(nearest.groups.starts)] == members
+    while True:
+        members = [nearest.groups.members[a:b].tolist() for a, b in pairwise(nearest.groups.starts)]
+        assert sorted(chain.from_iterable(members)) == list(range(120))
+        assert sorted(map(len, members), reverse=True) == list(map(len, members))
+        if len(members) == 1:
+            break
         for number, place in enumerate(nearest.places.tolist()):
             farthest = [max(distances[a, b] for a in members[number] for b in other) for other in members]
             farthest[number] = np.inf
             assert place == int(np.argmin(farthest))
             assert nearest.distances[number] == pytest.approx(min(farthest), abs=1e-6)
         pairs = nearest.reciprocal()
-        _, nearest = nearest.after(pairs)
-        for one, other in pairs.tolist():
-            members[one] |= members[other]
-        gone = set(pairs[:, 1].tolist())
-        members = [group for number, group in enumerate(members) if number not in gone]
+        merged = [set(members[one]) | set(members[other]) for one, other in pairs.tolist()]
+        rest = [set(group) for number, group in enumerate(members) if number not in pairs]
+        groups = nearest.merged(pairs)
+        nearest = nearest.after(pairs, groups)
+        after = {frozenset(groups.members[a:b].tolist()) for a, b in pairwise(groups.starts)}
+        assert after == set(map(frozenset, merged + rest))
 
 
 def test_where_roundings_leave_no_pair_the_nearest_of_all_are_merged() -> None:
