@@ -89,22 +89,22 @@ class Groups:
         self._share(np.arange(n), work)
         return distances
 
-    def nearest(self, numbers: np.ndarray) -> "Best":
+    def nearest(self, numbers: np.ndarray) -> "NearestSoFar":
         """The nearest other group of each of these, which rise."""
-        best = Best.unknown(len(numbers), self.vectors.device)
+        closest = NearestSoFar.unknown(len(numbers), self.vectors.device)
 
         def work(mine: Iterator[range]) -> None:
             with torch.inference_mode():
                 for run in mine:
                     for others in self.columns:
-                        best.note(run, others.start, self._apart(numbers[run.start : run.stop], others))
+                        closest.note(run, others.start, self._apart(numbers[run.start : run.stop], others))
 
         self._share(numbers, work)
-        return best
+        return closest
 
-    def all_nearest(self) -> "Best":
+    def all_nearest(self) -> "NearestSoFar":
         """The same of all groups: the cosines of two are computed once."""
-        best, lock = Best.unknown(len(self), self.vectors.device), Lock()
+        closest, lock = NearestSoFar.unknown(len(self), self.vectors.device), Lock()
 
         def work(mine: Iterator[range]) -> None:
             with torch.inference_mode():
@@ -113,11 +113,11 @@ class Groups:
                         if others.stop > rows.start:
                             apart = self._apart(np.arange(rows.start, rows.stop), others)
                             with lock:
-                                best.note(rows, others.start, apart)
-                                best.note(others, rows.start, apart.T)
+                                closest.note(rows, others.start, apart)
+                                closest.note(others, rows.start, apart.T)
 
         self._share(np.arange(len(self)), work)
-        return best
+        return closest
 
     def _share(self, numbers: np.ndarray, work: Callable[[Iterator[range]], None]) -> None:
         """Hand runs of these groups to threads."""
@@ -139,8 +139,8 @@ class Groups:
         """[rows columns] the cosines of the most distant members of groups and of those of a run, no group's own."""
         least = self._least_cosines(rows, columns)
         is_own = np.flatnonzero((rows >= columns.start) & (rows < columns.stop))
-        own = torch.from_numpy(np.stack([is_own, rows[is_own] - columns.start])).to(least.device)
-        least[own[0], own[1]] = -torch.inf
+        cells = torch.from_numpy(np.stack([is_own, rows[is_own] - columns.start])).to(least.device)
+        least[cells[0], cells[1]] = -torch.inf
         return least
 
     def _least_cosines(self, rows: np.ndarray, columns: range) -> Float[Tensor, "rows columns"]:
@@ -199,14 +199,14 @@ def _runs(sizes: np.ndarray, vectors: int) -> list[range]:
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
+class NearestSoFar:
     """What is nearest to each of some groups, of all that was noted."""
 
     cosines: Float[Tensor, " rows"]  # the least cosine of members, -inf where nothing was noted
     places: Int[Tensor, " rows"]  # the group
 
     @classmethod
-    def unknown(cls, n: int, device: torch.device) -> "Best":
+    def unknown(cls, n: int, device: torch.device) -> "NearestSoFar":
         """Nothing noted yet."""
         return cls(torch.full((n,), -torch.inf, device=device), torch.zeros(n, dtype=torch.int64, device=device))
 
