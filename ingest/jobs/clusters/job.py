@@ -69,7 +69,8 @@ class Linking:
     def parameters(self) -> dict[str, Any]:
         """What changes numbers."""
         how: dict[str, Any] = {"linkage": "complete", "method": self.method}
-        return how if self.method == "exact" else how | {"linked_at_once": self.most}
+        # Of merges that tie, or nearly so, rounds may make another first.
+        return how if self.most == self.n else how | {"linked_at_once": self.most}
 
     def cut(self, directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> Cut:
         """Link the directions."""
