@@ -1,4 +1,4 @@
-"""The SQL that writes the flat rows of neurons, apart from their declaration: a view is refused without frames."""
+"""The SQL that writes the flat rows of neurons, apart from their declaration, which loads polars."""
 
 from functools import cache
 from importlib import resources

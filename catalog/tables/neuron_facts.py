@@ -1,4 +1,4 @@
-"""The flat table of neurons, and the SQL that writes it."""
+"""The flat table of neurons; `flat_rows` has the SQL that writes it."""
 
 from neurothek.catalog.tables.table import (
     BIG,

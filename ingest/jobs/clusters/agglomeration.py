@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import DisjointSet, fcluster
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
@@ -89,21 +89,14 @@ def _as_merges(pairs: np.ndarray, heights: np.ndarray) -> np.ndarray:
     """[n - 1, 2] a member of each side, [n - 1] heights -> [n - 1, 4] merges by rising height, as scipy writes them."""
     n = len(pairs) + 1
     order = np.argsort(heights, kind="stable")
-    above, number, sizes = list(range(n)), list(range(n)), [1] * n
+    groups, number = DisjointSet(range(n)), list(range(n))
     merges = np.empty((n - 1, 4))
     for row, (one, other) in enumerate(pairs[order].tolist()):
-        left, right = _top(above, one), _top(above, other)
-        merges[row] = (*sorted((number[left], number[right])), heights[order[row]], sizes[left] + sizes[right])
-        above[right], number[left], sizes[left] = left, n + row, sizes[left] + sizes[right]
+        sides = sorted((number[groups[one]], number[groups[other]]))
+        groups.merge(one, other)
+        number[groups[one]] = n + row
+        merges[row] = (*sides, heights[order[row]], groups.subset_size(one))
     return merges
-
-
-def _top(above: list[int], member: int) -> int:
-    """The member that stands for the group of another one; paths to it are halved on the way."""
-    while above[member] != member:
-        above[member] = above[above[member]]
-        member = above[member]
-    return member
 
 
 def scalable(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool = False) -> Cut:

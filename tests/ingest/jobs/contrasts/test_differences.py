@@ -125,8 +125,9 @@ def test_every_number_is_that_of_a_loop(model: Opened, positions: Literal["last"
             assert row["z"] is row["p"] is row["q"] is None
             continue
         assert row["z"] == pytest.approx(z, abs=1e-3)
-        # Sizes are counted to two decimals: those within a rounding of the edge may fall on either side.
-        hundredths = int(abs(row["z"]) * 100)
+        # Sizes are counted to two decimals once a thousandth of one is added: those within a rounding of the edge may
+        # fall on either side.
+        hundredths = int(abs(row["z"]) * 100 + 1e-3)
         n_least = sum(int((abs(one) - 1e-3) * 100) >= hundredths for one in z_by_chance)
         n_most = sum(int((abs(one) + 1e-3) * 100) >= hundredths for one in z_by_chance)
         n = 1 + len(z_by_chance)
