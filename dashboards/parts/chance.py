@@ -133,7 +133,8 @@ def beyond(row: Mapping[str, Any], neurons: pl.DataFrame) -> str:
     mine = neurons.filter(model=model)
     n_beyond = mine.filter(pl.col("z_sum") > largest).height
     lists = "lists" if n_listing == 1 else "list"
+    go = "goes" if n_beyond == 1 else "go"
     return (
         f"Of {n_vectors:,} {of} {n_listing:,} ({percent(n_listing / n_vectors)}) {lists} it, with a z-score of up to "
-        f"{largest:.2f}: {n_beyond:,} of the {mine.height:,} neurons shown of it are beyond."
+        f"{largest:.2f}: of its {mine.height:,} neurons shown {n_beyond:,} {go} beyond that."
     )

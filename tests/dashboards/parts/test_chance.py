@@ -43,8 +43,8 @@ def test_neurons_beyond_random_vectors_are_counted() -> None:
     neurons = pl.DataFrame({"model": ["tiny", "tiny", "tiny", "other"], "z_sum": [4.5, 4.0, 3.5, 9.0]})
     row = {"model": "tiny", "n_vectors": 1500, "n_listing": 3, "largest_z": 4.0}
     assert beyond(row, neurons) == (
-        "Of 1,500 random vectors like those of tiny 3 (0.20%) list it, with a z-score of up to 4.00: 1 of the 3 "
-        "neurons shown of it are beyond."
+        "Of 1,500 random vectors like those of tiny 3 (0.20%) list it, with a z-score of up to 4.00: of its 3 "
+        "neurons shown 1 goes beyond that."
     )
     nobody = {**row, "n_listing": 0, "largest_z": None}
     assert beyond(nobody, neurons) == "None of 1,500 random vectors like those of tiny lists it."
