@@ -60,6 +60,7 @@ TAMPERING = {
     "key_postings": "z_score = z_score + 0.01",
     "key_controls": "reading_norm = reading_norm * 1.01",
     "clusters": "cluster_id = cluster_id + 1",
+    "cluster_controls": "median_cohesion = median_cohesion - 0.01",
     "neighbours": "other_neuron = other_neuron + 1",
     "counterparts": "overlap = overlap * 0.99",
     "output_scores": "output_score = output_score + 0.01",

@@ -40,6 +40,7 @@ from neurothek.catalog.tables.texts import (
 )
 from neurothek.catalog.tables.units import SETS
 from neurothek.catalog.tables.weights import (
+    CLUSTER_CONTROLS,
     CLUSTERINGS,
     CLUSTERS,
     CONTROLS,
@@ -104,6 +105,7 @@ FACTS: tuple[Table, ...] = (
     CLUSTERINGS,
     CLUSTERS,
     NEIGHBOURS,
+    CLUSTER_CONTROLS,
     COUNTERPARTS,
     CONTROLS,
     NORM_OVERLAPS,
@@ -118,7 +120,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM, SHUFFLED_NGRAMS),
     "positions": (POSITIONS,),
     "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
-    "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS),
+    "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS, CLUSTER_CONTROLS),
     "shortcuts": (
         SHORTCUT_SENTENCES,
         SHORTCUTS,

@@ -3,5 +3,5 @@
 FIRST = 28
 """The earliest that is read; what came before it was one."""
 
-VERSION = 41
+VERSION = 42
 """The one that this release reads and writes."""

@@ -185,6 +185,29 @@ NEIGHBOURS = Table(
     },
 )
 
+CLUSTER_CONTROLS = Table(
+    "cluster_controls",
+    "One row per clustering of a model: how tight clusters of random directions are. As many directions as there are "
+    "neurons are drawn evenly from the sphere, linked in the same way, and cut into as many clusters. Runs of the job "
+    "clusters by releases before this table have no rows.",
+    scope="set",
+    key=("n_clusters_asked",),
+    is_later=True,
+    since=42,
+    columns={
+        "set_id": SET,
+        "n_clusters_asked": Column(INTEGER, "Clusters asked for, of the neurons and of the random directions."),
+        "n_clusters": Column(INTEGER, "Random clusters obtained."),
+        "n_several": Column(INTEGER, "Of these, clusters of at least two directions: those that have a cohesion."),
+        "median_cohesion": Column(
+            DOUBLE, "Median of their cohesions: mean cosine of pairs; null without any.", nullable=True
+        ),
+        "p95_cohesion": Column(DOUBLE, "Their 95% quantile, interpolated; null without any.", nullable=True),
+        "max_cohesion": Column(DOUBLE, "The largest; null without any.", nullable=True),
+        "run_id": RUN,
+    },
+)
+
 COUNTERPARTS = Table(
     "counterparts",
     "One row per neuron, other model and rank: the neurons of the other model, of the same tokenizer, whose lists "

@@ -45,6 +45,8 @@ class Purpose(IntEnum):
     """A rotation of a layer's activations, by layer and 1 + group; of 0, which neurons are rotated together."""
     OUTPUT_SCORES = 17
     """Neurons of a layer that are turned up, and others beside them, by layer."""
+    RANDOM_DIRECTIONS = 18
+    """Directions that are clustered beside value vectors, by their number and their coordinates."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

@@ -150,7 +150,10 @@ class Relatives:
             return f"Alone in {named}."
         layers = self.cluster["n_layers"]
         where = f"in {layers} layers" if layers > 1 else "in one layer"
-        cohesion = f"mean cosine {self.cluster['cohesion']:.2f}"
+        cohesion = f"mean cosine {self.cluster['cohesion']:.3f}"
+        if self.cluster["null_95"] is not None:
+            chance = "beyond chance" if self.cluster["is_beyond_null"] else "within chance"
+            cohesion += f", {chance} (95% of clusters of random directions: at most {self.cluster['null_95']:.3f})"
         return f"In {named}: {self.cluster['size']:,} neurons {where}, {cohesion}."
 
     def universal(self) -> str:

@@ -1,8 +1,8 @@
 -- One row per model, clustering and cluster: its size, its cohesion, and the tokens its neurons promote together.
 -- Why: value vectors that point the same way, often in several layers, act as one; names for clusters start here. From:
--- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2, complete
--- linkage as the code that they link to has it; the number of clusters, cohesion and shared tokens are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
--- Kinds of rows: is_shown, because a model may have several clusterings.
+-- store.clusterings, store.clusters, store.cluster_controls and neuron_facts. Source: Geva et al. 2022, section 5.2, complete
+-- linkage as the code that they link to has it; the number of clusters, cohesion, random clusters and shared tokens are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
+-- Kinds of rows: is_shown, because a model may have several clusterings; is_beyond_null, because chance makes clusters, too.
 -- key: model, clustering_id, cluster_id
 -- kept: clusters
 -- columns:
@@ -20,6 +20,8 @@
 --   shared_tokens: Tokens, of a gated model at the neurons' poles, among the first ten of at least a third of its neurons and of at least two, by text; null for a cluster of one.
 --   n_shared_tokens: How many these are.
 --   top_share: Share of its neurons that have the most common token among their first ten.
+--   null_95: Cohesion that 95 percent of clusters of random directions do not exceed: as many directions as there are neurons, clustered alike. Null where an earlier release clustered the model: `neurothek ingest MODEL --job clusters --force` measures them.
+--   is_beyond_null: Whether the cohesion exceeds null_95; null where either is.
 with thresholds as (
     select
         cast(2 as bigint) as least_members,
@@ -58,6 +60,17 @@ sized as (
         count(centre_cosine) as n_directions,
     from poles
     group by clustering_id, cluster_id
+),
+tight as (
+    select
+        sized.clustering_id,
+        sized.cluster_id,
+        case
+            when sized.size >= thresholds.least_members
+                then (sized.sum_length * sized.sum_length - sized.n_directions) / (sized.size * (sized.size - 1))
+        end as cohesion,
+    from sized
+    cross join thresholds
 ),
 listed as (
     select
@@ -113,16 +126,17 @@ select
     sized.n_layers,
     sized.first_layer,
     sized.last_layer,
-    case
-        when sized.size >= thresholds.least_members
-            then (sized.sum_length * sized.sum_length - sized.n_directions) / (sized.size * (sized.size - 1))
-    end as cohesion,
+    tight.cohesion,
     shared.tokens as shared_tokens,
     shared.n_tokens as n_shared_tokens,
     cast(shared.most_members as double) / sized.size as top_share,
+    randomised.p95_cohesion as null_95,
+    tight.cohesion > randomised.p95_cohesion as is_beyond_null,
 from store.clusterings as clusterings
 inner join store.models as models on models.model_id = clusterings.set_id
 inner join sized on sized.clustering_id = clusterings.clustering_id
-cross join thresholds
+inner join tight on tight.clustering_id = sized.clustering_id and tight.cluster_id = sized.cluster_id
 left join shown on shown.model_id = clusterings.set_id and shown.clustering_id = clusterings.clustering_id
+left join store.cluster_controls as randomised
+    on randomised.set_id = clusterings.set_id and randomised.n_clusters_asked = clusterings.n_clusters_asked
 left join shared on shared.clustering_id = sized.clustering_id and shared.cluster_id = sized.cluster_id

@@ -36,6 +36,7 @@ from neurothek.catalog.tables.texts import (
     TRIGGERS,
 )
 from neurothek.catalog.tables.weights import (
+    CLUSTER_CONTROLS,
     CLUSTERINGS,
     CLUSTERS,
     CONTROLS,
@@ -262,10 +263,16 @@ def clusters_frames() -> dict[str, pl.DataFrame]:
         {"layer": layer, "neuron": neuron, "rank": 1, "other_layer": 1 - layer, "other_neuron": neuron, "cosine": 0.25}
         for layer, neuron in places
     ]
+    controls = [
+        {"n_clusters_asked": n, "n_clusters": n, "n_several": n}
+        | {"median_cohesion": 0.125, "p95_cohesion": 0.25, "max_cohesion": 0.5}
+        for n in sizes
+    ]
     return {
         "clusterings": frame(CLUSTERINGS, clusterings),
         "clusters": frame(CLUSTERS, clusters),
         "neighbours": frame(NEIGHBOURS, neighbours),
+        "cluster_controls": frame(CLUSTER_CONTROLS, controls),
     }
 
 

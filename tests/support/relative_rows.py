@@ -11,6 +11,7 @@ def add_relatives(data: Measurements, model_id: int, plan: ModelPlan) -> None:
     run = {"run_id": add_run(data, model_id, "clusters", None, plan)}
     data.rows["clusterings"] += [row | run for row in mine.clustering_rows()]
     data.rows["clusters"] += [row | run for row in mine.cluster_rows()]
+    data.rows["cluster_controls"] += [row | run for row in mine.cluster_control_rows()]
     data.rows["neighbours"] += [row | run for row in mine.neighbour_rows()]
     for number, corpus_id in enumerate(plan.corpora):
         run = {"run_id": add_run(data, model_id, "controls", corpus_id, plan)}

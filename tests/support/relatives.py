@@ -14,6 +14,9 @@ SECTORS = (4, 2)
 
 N_NEIGHBOURS = 3
 
+WITHOUT_RANDOM_CLUSTERS = 3
+"""The model that an earlier release clustered."""
+
 CONTROLS = {
     ("random", 0): [1, 3, 5, 7, 8],
     ("random", 1): [2, 3, 5, 7, 8],
@@ -92,6 +95,16 @@ class Plane:
         x, y = math.fsum(map(math.cos, angles)), math.fsum(map(math.sin, angles))
         mine = math.radians(self.angle(place))
         return (x * math.cos(mine) + y * math.sin(mine)) / math.hypot(x, y)
+
+    def cluster_control_rows(self) -> Iterator[Row]:
+        """Rows of `cluster_controls`, made up, beside each clustering; none of the model without them."""
+        for sectors in SECTORS if self.model_id != WITHOUT_RANDOM_CLUSTERS else ():
+            yield {"model_id": self.model_id, "n_clusters_asked": sectors, "n_clusters": sectors} | {
+                "n_several": sectors - 1,
+                "median_cohesion": 0.25,
+                "p95_cohesion": 0.75,
+                "max_cohesion": 0.875,
+            }
 
     def neighbour_rows(self) -> Iterator[Row]:
         """Rows of `neighbours`."""

@@ -56,8 +56,8 @@ def cards_html(
     """A card for each cluster: its name, which leads to its neurons, its number, size and layers, and its tokens.
 
     Args:
-        clusters: rows with cluster_id, size, first_layer, last_layer, cohesion, and n_listing where a token was asked
-            for.
+        clusters: rows with cluster_id, size, first_layer, last_layer, cohesion, is_beyond_null, and n_listing where a
+            token was asked for.
         tokens: rows of the statement `distinctive_tokens` or `distinctive_tokens_by_corpus`.
         links: what the page of clusters is asked for besides the cluster.
         word: the token that was asked for.
@@ -144,8 +144,37 @@ def layers_text(cluster: Mapping[str, Any]) -> str:
 
 
 def cohesion_text(cluster: Mapping[str, Any]) -> str:
-    """How tight it is."""
-    return "one neuron alone" if cluster["cohesion"] is None else f"cohesion {cluster['cohesion']:.2f}"
+    """How tight it is, and whether chance makes clusters as tight, where that was measured."""
+    if cluster["cohesion"] is None:
+        return "one neuron alone"
+    chance = chance_text(cluster)
+    return f"cohesion {cluster['cohesion']:.3f}{', ' if chance else ''}{chance}"
+
+
+def chance_text(cluster: Mapping[str, Any]) -> str:
+    """Whether it is tighter than 95% of clusters of random directions; nothing where nobody knows."""
+    if cluster["is_beyond_null"] is None:
+        return ""
+    return "beyond 95% of random clusters" if cluster["is_beyond_null"] else "within chance"
+
+
+def null_text(clustering: Mapping[str, Any]) -> str:
+    """How many clusters are tighter than random ones, in two sentences; nothing where that was not measured.
+
+    Args:
+        clustering: a row of the view `clusterings`.
+    """
+    if clustering["null_95"] is None or not clustering["n_several"]:
+        return ""
+    n, total = clustering["n_beyond_null"], clustering["n_several"]
+    is_beyond = clustering["median_cohesion"] > clustering["null_95"]
+    return (
+        f"Of {clustering['n_null']:,} clusters of as many random directions the median cohesion is"
+        f" {clustering['null_median']:.3f}, 95% have at most {clustering['null_95']:.3f}, the tightest has"
+        f" {clustering['null_max']:.3f}. {n:,} of the model's {total:,} clusters of several neurons are beyond these"
+        f" 95% ({n / total:.0%}, by chance 5%); its median cluster, {clustering['median_cohesion']:.3f}, is"
+        f" {'beyond them, too' if is_beyond else 'within chance'}."
+    )
 
 
 def clusters_headline(clusters: pl.DataFrame) -> str:
@@ -161,8 +190,8 @@ def clusters_headline(clusters: pl.DataFrame) -> str:
     sizes, cohesions = (several.get_column(name).to_list() for name in ("size", "cohesion"))
     spanning = several.filter(pl.col("n_layers") > 1).height
     return (
-        f"{total}. The median cluster has {_median(sizes):,.0f} neurons and a cohesion of {_median(cohesions):.2f},"
-        f" the tightest {max(cohesions):.2f}. {spanning / several.height:.0%} of them reach over several layers."
+        f"{total}. The median cluster has {_median(sizes):,.0f} neurons and a cohesion of {_median(cohesions):.3f},"
+        f" the tightest {max(cohesions):.3f}. {spanning / several.height:.0%} of them reach over several layers."
     )
 
 

@@ -6,6 +6,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from neurothek.catalog.advice import command_line
 from neurothek.catalog.spelling import quoted, spoken_corpus, unmark
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
@@ -18,7 +19,7 @@ from neurothek.dashboards.widgets.figures import Data, Draw, data_of, data_of_qu
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
-from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview, theme
+from neurothek.dashboards.widgets.page import answer, heading, missing, show_command, show_preview, theme
 from neurothek.dashboards.widgets.pickers import ALONE, pick_model
 from neurothek.queries.names.models import MeasuredCorpus, shown_corpora
 
@@ -36,6 +37,8 @@ select
     shared_tokens,
     n_shared_tokens,
     top_share,
+    null_95,
+    is_beyond_null,
 from clusters_summary
 where model = $model and is_shown
 order by size desc, cohesion desc nulls last, cluster_id"""
@@ -51,6 +54,28 @@ select
 from cluster_members
 where model = $model and clustering_id = $clustering_id and cluster_id = $cluster_id
 order by case when pole is null then centre_cosine else abs(centre_cosine) end desc nulls last, layer, neuron"""
+
+_CLUSTERING = """\
+-- The shown clustering of one model: how tight its clusters are, beside those of random directions.
+select
+    n_several,
+    median_cohesion,
+    max_cohesion,
+    n_null,
+    null_median,
+    null_95,
+    null_max,
+    n_beyond_null,
+    share_beyond_null,
+from clusterings
+where model = $model and is_shown"""
+
+_SIZES = """\
+-- Into how many clusters one model's clusterings were asked for.
+select n_clusters_asked
+from clusterings
+where model = $model
+order by clustering_id"""
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24
@@ -70,6 +95,11 @@ FROM_CORPUS = (
     f"{LISTED}listed by at least two of its neurons, and more often among all that they list than in the corpus: by "
     "the log odds ratio with one half added to each count (Haldane 1956), over 1.96 standard errors above 0; in the "
     "order of log odds ratio over standard error. The use of it is this project's."
+)
+RANDOM = (
+    "As many random directions as the model has neurons, linked in the same way and cut into as many clusters; the "
+    "cohesion that 95% of those of at least two directions do not exceed. Chance would have 5% of the clusters beyond "
+    "it. This project's."
 )
 CLUSTERED = (
     "Agglomerative clustering of value vectors by cosine: Geva et al. 2022, section 5.2; complete linkage: the code "
@@ -97,8 +127,30 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _show_one(connection, model, data.frame.filter(pl.col("cluster_id") == chosen))
         return
     st.markdown(plain(cluster_cards.clusters_headline(data.frame)))
+    _show_null(connection, model)
     _cards(connection, model, data)
     _spread(data)
+
+
+def _show_null(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """How tight clusters of random directions are, or how to measure it."""
+    data = data_of_query(connection, "clusterings", _CLUSTERING, {"model": model})
+    (row,) = data.frame.to_dicts()
+    sentence = cluster_cards.null_text(row)
+    if sentence:
+        with title_row(data.name):
+            st.markdown(plain(sentence), help=plain(RANDOM))
+            show_source(data)
+        return
+    if row["n_several"]:
+        sizes = data_of_query(connection, "clusterings_asked", _SIZES, {"model": model}).frame
+        asked = [word for (size,) in sizes.rows() for word in ("--clusters", str(size))]
+        with st.container(gap="xsmall"):
+            st.caption(
+                "How tight clusters of random directions are was not measured, as an earlier release clustered this "
+                "model; so nobody can tell which of these clusters are beyond chance. This command measures it:"
+            )
+            show_command(command_line("ingest", model, "--job", "clusters", *asked, "--force"))
 
 
 def _steps(model: str, ordered: list[int], chosen: int) -> None:

@@ -214,8 +214,27 @@ def turned(
 ) -> Float[Tensor, " n"]:
     """[n] 1 or -1: the sign at which each vector adds to what its cluster has in common [ours].
 
-    Signs are turned until each vector agrees with the sum of its cluster, beginning with the cluster's first vector;
-    the sum points to where the scores of tokens have their longer tail. Neither depends on how vectors were signed.
+    The sum of the cluster points to where the scores of tokens have their longer tail. Neither that nor the agreement
+    depends on how vectors were signed.
+    """
+    signs, centres = agreeing(directions, labels)
+    where = torch.as_tensor(labels, device=directions.device)
+    lengths = torch.linalg.vector_norm(centres, dim=1, keepdim=True)
+    for start in range(0, len(centres), _CENTRES):
+        block = centres[start : start + _CENTRES] / lengths[start : start + _CENTRES].clamp_min(1e-30)
+        scores = block @ unembedding.T
+        third = (scores - scores.mean(1, keepdim=True)).pow_(3).mean(1)
+        lengths[start : start + _CENTRES, 0] = torch.where(third < 0, -1.0, 1.0)
+    result: Tensor = signs * lengths[where, 0]
+    return result
+
+
+def agreeing(
+    directions: Float[Tensor, "n d_model"], labels: np.ndarray
+) -> tuple[Float[Tensor, " n"], Float[Tensor, "clusters d_model"]]:
+    """[n] 1 or -1: signs at which each vector agrees with the sum of its cluster; [clusters d_model] these sums [ours].
+
+    They are turned until all agree, beginning with the cluster's first vector.
     """
     where = torch.as_tensor(labels, device=directions.device)
     _, first = np.unique(labels, return_index=True)
@@ -227,14 +246,7 @@ def turned(
         centres = _added_(torch.zeros_like(centres), where, directions * signs[:, None])
         if torch.equal(signs, before):
             break
-    lengths = torch.linalg.vector_norm(centres, dim=1, keepdim=True)
-    for start in range(0, len(centres), _CENTRES):
-        block = centres[start : start + _CENTRES] / lengths[start : start + _CENTRES].clamp_min(1e-30)
-        scores = block @ unembedding.T
-        third = (scores - scores.mean(1, keepdim=True)).pow_(3).mean(1)
-        lengths[start : start + _CENTRES, 0] = torch.where(third < 0, -1.0, 1.0)
-    result: Tensor = signs * lengths[where, 0]
-    return result
+    return signs, centres
 
 
 def _added_(
@@ -272,4 +284,22 @@ def centre_cosines(
         products = (rows * sums[into]).sum(1) / lengths[into].clamp_min(1e-300)
         cosines[block] = torch.where((rows != 0).any(1), products, torch.nan)
     result: np.ndarray = cosines.cpu().numpy()
+    return result
+
+
+def cohesions(
+    directions: Float[Tensor, "n d_model"], labels: np.ndarray, *, either_sign: bool = False
+) -> Float[np.ndarray, " several"]:
+    """[several] float64: mean cosine over the pairs of each cluster of at least two directions, all of length 1.
+
+    With `either_sign` each direction is taken at the sign that agrees with its cluster's sum. The cosines with the sum
+    add up to its length, whose square is the sum over all pairs, and the directions with themselves.
+    """
+    sizes = np.bincount(labels)
+    signs = agreeing(directions, labels)[0] if either_sign else None
+    cosines = centre_cosines(directions, labels, signs=signs)
+    lengths = np.bincount(labels, weights=np.abs(cosines) if either_sign else cosines)
+    is_several = sizes > 1
+    sizes, lengths = sizes[is_several], lengths[is_several]
+    result: np.ndarray = (lengths * lengths - sizes) / (sizes * (sizes - 1))
     return result

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neurothek.catalog.problems import Invalid
 from neurothek.catalog.tables.table import Table
-from neurothek.catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
+from neurothek.catalog.tables.weights import CLUSTER_CONTROLS, CLUSTERINGS, CLUSTERS, NEIGHBOURS
 from neurothek.ingest.errors import not_enough_memory
 from neurothek.ingest.forward.footprint import Footprint
 from neurothek.ingest.jobs.clusters import agglomeration, complete_linkage
@@ -24,6 +24,7 @@ from neurothek.ingest.lens.scorer import Scorer, ScorerOptions, workspace_bytes
 from neurothek.ingest.lens.top_k import Extremes, bound_groups_, group_count, select
 from neurothek.ingest.models.families.shapes import Shape
 from neurothek.ingest.models.units import Units, addresses
+from neurothek.ingest.numerics.random_stream import Purpose, random_stream
 from neurothek.ingest.numerics.unit_vectors import directions_of, without_self
 from neurothek.ingest.request import IngestRequest
 
@@ -38,6 +39,7 @@ def _footprint(shape: Shape) -> Footprint:
 
 
 _CLUSTERS = "clusters"
+_CONTROLS = "random-directions"
 _NEIGHBOURS = "neighbours-"
 
 
@@ -83,7 +85,8 @@ class Linking:
 class ClustersJob(WeightsJob):
     """Agglomerative clusterings of all value vectors by cosine distance, complete linkage, and nearest neighbours.
 
-    In a gated model a value vector and its negative are one: distances are 1 - |cosine| [ours].
+    In a gated model a value vector and its negative are one: distances are 1 - |cosine| [ours]. As many random
+    directions are clustered in the same way, after the vectors, so that both are never in memory together.
     """
 
     sizes: tuple[int, ...]  # how many clusters each clustering is asked for
@@ -91,7 +94,7 @@ class ClustersJob(WeightsJob):
     neighbours: int = 10  # how many nearest vectors are kept of each
     name = "clusters"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)
+    tables: ClassVar[tuple[Table, ...]] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS, CLUSTER_CONTROLS)
     footprint = staticmethod(_footprint)
 
     @classmethod
@@ -125,9 +128,9 @@ class ClustersJob(WeightsJob):
         return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters(), **signs}
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
-        """One shard for all clusterings and one per layer for its neighbours."""
+        """One shard for all clusterings, one for those of random directions, one per layer for its neighbours."""
         layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in self.context.units.layers}
-        return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
+        return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), _CONTROLS: (CLUSTER_CONTROLS.name,), **layers}
 
     def apart(self) -> tuple[str, ...]:
         """All of its shards."""
@@ -135,12 +138,14 @@ class ClustersJob(WeightsJob):
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
-        """What measures all clusterings, or a layer's neighbours."""
+        """What measures all clusterings, those of random directions, or a layer's neighbours."""
         units = self.context.units
 
         def measure(shard: str) -> Frames:
             if shard == _CLUSTERS:
                 return self._clusterings(units)
+            if shard == _CONTROLS:
+                return {CLUSTER_CONTROLS.name: self._random_clusterings(units)}
             layer = int(shard.removeprefix(_NEIGHBOURS))
             return {NEIGHBOURS.name: value_neighbours_frame(units, layer, k=self.neighbours)}
 
@@ -160,6 +165,19 @@ class ClustersJob(WeightsJob):
             CLUSTERINGS.name: pl.DataFrame(clusterings, schema=CLUSTERINGS.schema, orient="row"),
             CLUSTERS.name: pl.concat(clusters),
         }
+
+    def _random_clusterings(self, units: Units) -> pl.DataFrame:
+        """Rows of `cluster_controls`: directions without a model, linked and cut as its vectors are."""
+        directions = random_directions(self.linking.n, self.context.shape.d_model)
+        directions = directions.to(self.context.transformer.device)
+        cut = self.linking.cut(directions, either_sign=units.is_signed)
+        rows = []
+        for size in self.sizes:
+            labels = cut(size)
+            several = agglomeration.cohesions(directions, labels, either_sign=units.is_signed)
+            middle, high, largest = np.quantile(several, (0.5, 0.95, 1)).tolist() if len(several) else (None,) * 3
+            rows.append((size, int(labels.max()) + 1, len(several), middle, high, largest))
+        return pl.DataFrame(rows, schema=CLUSTER_CONTROLS.schema, orient="row")
 
 
 def default_sizes(n_neurons: int) -> tuple[int, ...]:
@@ -250,6 +268,23 @@ def _frame(layer: int, layers: np.ndarray, numbers: np.ndarray, cosines: np.ndar
         "cosine": np.clip(cosines.ravel(), -1, 1),
     }
     return pl.DataFrame(columns, schema=NEIGHBOURS.schema)
+
+
+_ROWS_AT_ONCE = 1024
+"""Random directions that are drawn at once, in float64."""
+
+
+def random_directions(n: int, d_model: int, *, seed: int = 0) -> Float[Tensor, "n d_model"]:
+    """[n d_model] float32 directions, evenly from the sphere: normal coordinates, scaled to length 1 [ours].
+
+    They depend on their number, their coordinates and the seed alone: models of one shape are held against the same.
+    """
+    generator = random_stream(seed, Purpose.RANDOM_DIRECTIONS, n, d_model)
+    directions = torch.empty(n, d_model)
+    for start in range(0, n, _ROWS_AT_ONCE):
+        rows = generator.standard_normal((min(_ROWS_AT_ONCE, n - start), d_model))
+        directions[start : start + len(rows)] = directions_of(torch.from_numpy(rows)).float()
+    return directions
 
 
 def all_directions(units: Units) -> Float[Tensor, "units d_model"]:

@@ -82,7 +82,8 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     deleted = {name: n for name, n in remove(warehouse, "tiny").items() if n}
     from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20, "logit_histograms": 12}
     from_weights |= {"token_indicators": 20}
-    from_weights |= {"clusterings": 2, "clusters": 24, "neighbours": 12, "controls": 2, "norm_overlaps": 4}
+    from_weights |= {"clusterings": 2, "clusters": 24, "neighbours": 12, "cluster_controls": 2}
+    from_weights |= {"controls": 2, "norm_overlaps": 4}
     from_text = {"activity": 24, "contexts": 10, "positions": 12, "coherences": 12, "control_coherences": 2}
     from_text |= FROM_CONTEXTS
     assert deleted == from_weights | from_text | FROM_NGRAMS

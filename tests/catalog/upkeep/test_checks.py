@@ -34,6 +34,7 @@ DAMAGE = {
     "plausibility is of lists": "update store.plausibility_judgements set model_id = 99 where rowid = 0",
     "annotators saw the highest tokens": "update store.annotations set shown_token_ids = list_reverse(shown_token_ids)",
     "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
+    "cluster controls are possible": "update store.cluster_controls set max_cohesion = 1.5 where rowid = 0",
     "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
     "cosines are possible": "update store.input_output set key_value = 1.5 where rowid = 0",
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
@@ -202,6 +203,17 @@ MORE_DAMAGE = {
         "update store.activation_histograms set n_positions = 9 * n_positions,"
         " counts = list_transform(counts, lambda n: 9 * n)",
         "delete from store.activation_histograms where rowid = 0",
+    ),
+    "cluster controls are possible": (
+        "update store.cluster_controls set n_clusters_asked = n_clusters_asked + 1 where rowid = 0",
+        "update store.cluster_controls set n_clusters = n_clusters_asked + 1 where rowid = 0",
+        "update store.cluster_controls set n_several = n_clusters + 1 where rowid = 0",
+        "update store.cluster_controls set n_several = 0 where rowid = 0",
+        "update store.cluster_controls set p95_cohesion = null where rowid = 0",
+        "update store.cluster_controls set max_cohesion = null where rowid = 0",
+        "update store.cluster_controls set median_cohesion = -1.5 where rowid = 0",
+        "update store.cluster_controls set median_cohesion = p95_cohesion + 0.01 where rowid = 0",
+        "update store.cluster_controls set p95_cohesion = max_cohesion + 0.01 where rowid = 0",
     ),
     "windows lie in the corpus": (
         "update store.context_windows set band = 'weakest' where rowid = 0",

@@ -1,6 +1,7 @@
 """Clusters, neighbours, controls and coherence as views and on a neuron's page, against loops over a plane."""
 
 import math
+import statistics
 from typing import Any
 
 import duckdb
@@ -41,11 +42,14 @@ def test_clusters_summary(full: duckdb.DuckDBPyConnection, model_id: int) -> Non
             assert (row["first_layer"], row["last_layer"]) == (min(layers), max(layers))
             assert row["n_clusters"] == len(plane.clusters(sectors))
             assert not row["is_shown"] or row["n_clusters"] == most
+            null = None if model_id == relatives.WITHOUT_RANDOM_CLUSTERS else 0.75
+            assert row["null_95"] == null
             if len(members) == 1:
-                assert row["cohesion"] is row["shared_tokens"] is row["top_share"] is None
+                assert row["cohesion"] is row["shared_tokens"] is row["top_share"] is row["is_beyond_null"] is None
                 continue
             pairs = [plane.cosine(one, other) for one in members for other in members if one != other]
             assert row["cohesion"] == pytest.approx(math.fsum(pairs) / len(pairs), abs=1e-9)
+            assert row["is_beyond_null"] == (None if null is None else math.fsum(pairs) / len(pairs) > null)
             listed = [set(top_tokens(model_id, member)) for member in members]
             counts = {token: sum(token in tokens for tokens in listed) for token in set.union(*listed)}
             shared = sorted(token for token, n in counts.items() if n >= 2 and 3 * n >= len(members))
@@ -53,6 +57,26 @@ def test_clusters_summary(full: duckdb.DuckDBPyConnection, model_id: int) -> Non
             assert row["n_shared_tokens"] == len(shared)
             assert row["top_share"] == max(counts.values()) / len(members)
     assert next(found, None) is None
+
+
+@pytest.mark.parametrize("model_id", MODEL_IDS)
+def test_clusterings_count_what_is_beyond_chance(full: duckdb.DuckDBPyConnection, model_id: int) -> None:
+    name, has_null = tiny.MODELS[model_id].name, model_id != relatives.WITHOUT_RANDOM_CLUSTERS
+    clusters = records(full, f"select * from clusters_summary where model = '{name}'")
+    rows = records(full, f"select * from clusterings where model = '{name}' order by clustering_id")
+    for row, sectors in zip(rows, relatives.SECTORS, strict=True):
+        mine = [one for one in clusters if one["clustering_id"] == row["clustering_id"]]
+        cohesions = sorted(one["cohesion"] for one in mine if one["size"] > 1)
+        assert (row["n_clusters_asked"], row["n_clusters"], row["n_several"]) == (sectors, len(mine), len(cohesions))
+        assert row["is_shown"] == mine[0]["is_shown"]
+        # In one model no cluster has a second neuron.
+        assert row["max_cohesion"] == max(cohesions, default=None)
+        assert row["median_cohesion"] == pytest.approx(statistics.median(cohesions) if cohesions else None, abs=1e-12)
+        null = {"n_null": sectors - 1, "null_median": 0.25, "null_95": 0.75, "null_max": 0.875}
+        null["n_beyond_null"] = sum(cohesion > 0.75 for cohesion in cohesions)
+        share = null["n_beyond_null"] / len(cohesions) if cohesions else None
+        assert {key: row[key] for key in null} == (null if has_null else dict.fromkeys(null))
+        assert row["share_beyond_null"] == (share if has_null else None)
 
 
 def test_members_and_neighbours_carry_addresses(full: duckdb.DuckDBPyConnection) -> None:
@@ -119,6 +143,8 @@ def test_a_page_shows_cluster_mates_and_neighbours(full: duckdb.DuckDBPyConnecti
         assert page.relatives.neighbours.height == relatives.N_NEIGHBOURS
         said = f"cluster {facts['cluster_id']} of"
         assert f"In {said}" in page.summary if mates else f"Alone in {said}" in page.summary
+        is_compared = bool(mates) and model_id != relatives.WITHOUT_RANDOM_CLUSTERS
+        assert ("chance (95% of clusters of random directions: at most 0.750)" in page.summary) == is_compared
         assert ("other neurons of its cluster" in repr(page)) == bool(mates)
         assert "nearest value vectors" in repr(page)
         assert page.data()["mates"] is page.relatives.mates

@@ -18,7 +18,7 @@ CONTRACT = (
     *("models", "tokens", "corpora", "runs", "neurons", "neurons_by_corpus", "promotions", "neuron_tokens"),
     *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
     *("positional_neurons", "positions_by_layer", "position_teams"),
-    *("clusters_summary", "neighbours", "norm_overlap", "concept_share", "concepts_by_layer"),
+    *("clusters_summary", "clusterings", "neighbours", "norm_overlap", "concept_share", "concepts_by_layer"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
     *("early_exits", "exit_tradeoff"),
 )

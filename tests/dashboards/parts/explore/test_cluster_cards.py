@@ -16,6 +16,7 @@ from neurothek.dashboards.parts.explore.cluster_cards import (
     in_order,
     layers_text,
     names_of,
+    null_text,
     reads,
     share_text,
     shares_html,
@@ -213,6 +214,7 @@ CLUSTERS = pl.DataFrame(
         "first_layer": [0, 1, 0, 2],
         "last_layer": [1, 1, 2, 2],
         "cohesion": [0.25, 0.5, 0.125, None],
+        "is_beyond_null": [True, False, None, None],
         "n_listing": [1, 2, 3, 1],
     }
 )
@@ -229,11 +231,26 @@ def test_clusters_stand_in_the_order_that_is_asked_for() -> None:
 
 def test_all_clusters_are_told_in_a_sentence() -> None:
     assert clusters_headline(CLUSTERS) == (
-        "16 neurons in 4 clusters. The median cluster has 4 neurons and a cohesion of 0.25, the tightest 0.50. 67% of "
-        "them reach over several layers."
+        "16 neurons in 4 clusters. The median cluster has 4 neurons and a cohesion of 0.250, the tightest 0.500. 67% "
+        "of them reach over several layers."
     )
     assert "5 neurons in 2 clusters. The median cluster has 4 neurons" in clusters_headline(CLUSTERS[[0, 3]])
     assert clusters_headline(CLUSTERS[3:]) == "1 neurons in 1 clusters, each of one neuron."
+
+
+NULL = {"n_several": 40, "median_cohesion": 0.25, "n_null": 50, "null_median": 0.125}
+NULL |= {"null_95": 0.5, "null_max": 0.75, "n_beyond_null": 10}
+
+
+def test_random_clusters_are_told_in_a_sentence() -> None:
+    assert null_text(NULL) == (
+        "Of 50 clusters of as many random directions the median cohesion is 0.125, 95% have at most 0.500, the "
+        "tightest has 0.750. 10 of the model's 40 clusters of several neurons are beyond these 95% (25%, by chance "
+        "5%); its median cluster, 0.250, is within chance."
+    )
+    assert null_text(NULL | {"median_cohesion": 0.625}).endswith("its median cluster, 0.625, is beyond them, too.")
+    assert not null_text(NULL | {"null_95": None, "n_beyond_null": None})
+    assert not null_text(NULL | {"n_several": 0, "median_cohesion": None})
 
 
 def tokens(*rows: tuple[int, str, int, int, float]) -> pl.DataFrame:
@@ -260,7 +277,9 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     first, second, third, last = drawn.split('<div class="nt-card">')[1:]
     assert 'href="/clusters?model=m&amp;cluster=0"' in first
     assert "4 neurons, layers 0 to 1" in first
-    assert "cohesion\xa00.25; 1 of 4 list “tea”" in first
+    assert "cohesion\xa00.250, beyond 95% of random clusters; 1 of 4 list “tea”" in first
+    assert "cohesion\xa00.500, within chance; 2 of 2 list “tea”" in second
+    assert "cohesion\xa00.125; 3 of 9 list “tea”" in third
     assert 'title="3 of 4 neurons; 1.0% of all"' in first
     assert "<b>" not in first.split("</header>")[1]
     assert "no distinctive token" in second

@@ -8,6 +8,7 @@ import duckdb
 from streamlit.testing.v1 import AppTest
 
 from neurothek.catalog.publishing import summaries
+from tests.support import relatives, tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -34,6 +35,34 @@ def test_the_tightest_cluster_comes_first(page: Opener, full_path: Path) -> None
         ).fetchall()
     assert [card.split("cluster=")[1].split('"')[0] for card in cards(shown)] == [str(one) for (one,) in rows]
     assert "neurons in" in text(shown)
+
+
+def test_clusters_stand_beside_those_of_random_directions(page: Opener, full_path: Path) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        row = connection.sql("select n_beyond_null, n_several from clusterings where model = 'tiny-2m' and is_shown")
+        ((n_beyond, n_several),) = row.fetchall()
+        query = "select is_beyond_null from clusters_summary where model = 'tiny-2m' and is_shown and size > 1"
+        beyond = [one for (one,) in connection.sql(query).fetchall()]
+    shown = page(full_path, "clusters", **ONE)
+    assert sum(beyond) == n_beyond
+    assert "random directions the median cohesion is 0.250, 95% have at most 0.750, the tightest has 0.875" in text(
+        shown
+    )
+    assert f"{n_beyond} of the model's {n_several} clusters of several neurons are beyond these 95%" in text(shown)
+    assert not [one for one in shown.code if "ingest" in one.value]
+    told = "".join(cards(shown))
+    assert told.count("beyond 95% of random clusters") == n_beyond
+    assert told.count("within chance") == n_several - n_beyond
+
+
+def test_where_no_random_directions_were_clustered_the_command_stands(page: Opener, full_path: Path) -> None:
+    name = tiny.MODELS[relatives.WITHOUT_RANDOM_CLUSTERS].name
+    shown = page(full_path, "clusters", model=name)
+    assert "How tight clusters of random directions are was not measured" in text(shown)
+    assert f"neurothek ingest {name} --job clusters --clusters 4 --clusters 2 --force" in "".join(
+        one.value for one in shown.code
+    )
+    assert "chance" not in "".join(cards(shown))
 
 
 def test_a_cluster_shows_its_neurons(page: Opener, full_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_from_a_request_to_the_warehouse(tmp_path: Path) -> None:
         ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(41,)))
     assert not warehouse.exists()
     report = ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(8, 5, 8)))
-    assert report.rows == {"clusterings": 2, "clusters": 80, "neighbours": 400}
+    assert report.rows == {"clusterings": 2, "clusters": 80, "neighbours": 400, "cluster_controls": 2}
     again = ingests.measure(warehouse, folder, IngestRequest(jobs=("clusters",), clusters=(8, 5)))
     assert again.up_to_date == ("clusters",)
     facts = ingests.table(warehouse, "neuron_facts")
