@@ -10,6 +10,7 @@ from neurothek.catalog.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from neurothek.catalog.hub.addresses import Address
+    from neurothek.catalog.tables.traces import RaisingOrder
     from neurothek.queries.search.by_likeness import AlikeResult
     from neurothek.queries.search.by_reading import ReadingResult
     from neurothek.queries.search.by_score import ScoredResult
@@ -54,6 +55,7 @@ class Backend(Protocol):
         token: str | None = None,
         lens: Lens = "id",
         raising: int = 10,
+        sort: RaisingOrder = "centred",
         effects: bool = False,
         corpus: str | None = None,
     ) -> TracePage:

@@ -57,9 +57,13 @@ TRACE_NEURONS = FrameSchema(
         "rank_candidate": INTEGER,
         "rank_final": INTEGER,
         "rank_token": INTEGER,
+        "direct_final": FLOAT,
+        "direct_token": FLOAT,
     },
     # A neuron whose coefficient is 0 writes nothing, in which no token has a rank; a token was not asked about.
-    nullable=frozenset({"share", "score_token", "centred_token", "rank_candidate", "rank_final", "rank_token"}),
+    nullable=frozenset(
+        {"share", "score_token", "centred_token", "rank_candidate", "rank_final", "rank_token", "direct_token"}
+    ),
 )
 
 TRACE_RAISING = FrameSchema(
@@ -77,13 +81,15 @@ TRACE_RAISING = FrameSchema(
         "token_rank": INTEGER,
         "probability_off": DOUBLE,
         "logit_off": DOUBLE,
+        "direct": FLOAT,
     },
     # What switching a neuron off does was not asked.
     nullable=frozenset({"probability_off", "logit_off"}),
 )
 
-RaisingOrder = Literal["centred", "score", "share"]
-"""What the neurons that raise a token are sorted by: centred score, raw score, or share of their layer's update."""
+RaisingOrder = Literal["centred", "score", "share", "direct"]
+"""What the neurons that raise a token are sorted by: centred score, raw score, share of their layer's update, or what
+they add to its logit through the final norm."""
 
 TRACE_STATES = FrameSchema(
     name="trace_states",
@@ -146,6 +152,7 @@ TRACE_CELL_NEURONS = FrameSchema(
         "coefficient": FLOAT,
         "share": DOUBLE,
         "centred_final": FLOAT,
+        "direct_final": FLOAT,
     },
     # No neuron of the layer is active.
     nullable=frozenset({"share"}),

@@ -161,6 +161,7 @@ def _trace(
         token=token,
         effects=effects,
         raising=MOST_RAISING,
+        sort="direct",
     )
 
 

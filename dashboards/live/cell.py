@@ -11,14 +11,15 @@ from neurothek.queries.trace.grid import GridPage
 
 SOURCE = (
     "Dominant neurons: the ten of the largest |activation| times the length of their value vector; share: of the sum "
-    "over all neurons of the layer. Score: activation times value vector times unembedding. Geva et al. 2022, "
-    "sections 3 and 5. Subtracting the mean over all tokens, which changes no prediction: this project."
+    "over all neurons of the layer. Geva et al. 2022, sections 3 and 5. Adds: activation times value vector times "
+    "unembedding through the final norm, whose divisor is held, less the mean over all tokens, which changes no "
+    "prediction: this project."
 )
 Order = Literal["share", "adds"]
 """Of the neurons of a cell: by their share of the update, or by what they add to a token."""
 
 LEAST_ADDED = 0.1
-"""To the score of a token, less the mean over all tokens: less is called little [ours]."""
+"""To the logit of a token, less the mean over all tokens: less changes its odds by less than a tenth [ours]."""
 
 WRITES = (
     "tokens of the largest activation times value vector times unembedding: at an activation below 0 those that the "
@@ -45,8 +46,8 @@ def cell_data(
         page: the grid that the cell is one of.
         layer: the cell's layer.
         position: its position.
-        neurons: its dominant neurons with `added`, what each adds to `token`; None: those of the grid, and what they
-            add to the token predicted in the end.
+        neurons: its dominant neurons with `added`, what each adds to the logit of `token`; None: those of
+            the grid, and what they add to that of the token predicted in the end.
         token: text of a token that was chosen; None: the one predicted in the end.
         order: whether the neurons of the largest share come first, or those that add most to the token.
         pale: tokens to show pale.
@@ -54,7 +55,7 @@ def cell_data(
     """
     cell = page.cell(layer, position)
     if neurons is None:
-        neurons = page.neurons.filter(layer=layer, position=position).with_columns(added="centred_final")
+        neurons = page.neurons.filter(layer=layer, position=position).with_columns(added="direct_final")
     about = cell["final"] if token is None else token
     shares = neurons.get_column("share").drop_nulls().to_list()
     return {
@@ -77,7 +78,7 @@ def _is_signed(page: GridPage) -> bool:
 
 
 def added_little(neurons: pl.DataFrame, token: str) -> str:
-    """A sentence where none of the neurons adds much to a token; else nothing.
+    """A sentence where none of the neurons adds much to a token's logit; else nothing.
 
     Args:
         neurons: rows with `added`.
@@ -86,7 +87,7 @@ def added_little(neurons: pl.DataFrame, token: str) -> str:
     most = neurons.get_column("added").max()
     if not isinstance(most, float) or most > LEAST_ADDED:
         return ""
-    return f"None of the ten adds more than {LEAST_ADDED} to {quoted(token)}: the most is {most:+.3f}."
+    return f"None of the ten adds more than {LEAST_ADDED} to the logit of {quoted(token)}: the most is {most:+.3f}."
 
 
 def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: float | None) -> str:
@@ -114,8 +115,8 @@ def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool, is_gated: bo
         (
             "adds",
             f"adds to {visible(token)}",
-            "activation times value vector times unembedding, less the mean over all tokens; before the final norm, "
-            "which scales it: no logits",
+            "to its logit at this position, less the mean over all tokens: activation times value vector times "
+            "unembedding through the final norm, whose divisor is held; what layers above make of it is left out",
         ),
         ("writes", "writes" if is_signed else "promotes", words),
         ("frequency", "gate open" if is_gated else "fires on", of_text),

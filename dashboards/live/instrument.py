@@ -195,13 +195,13 @@ def _cell(cell: Mapping[str, Any], without: Mapping[str, Any] | None) -> Mapping
 
 
 def _strongest(page: GridPage) -> dict[Cell, list[Sequence[float | None]]]:
-    """Of each cell's neurons the place, share, activation, and what it adds to the token predicted in the end."""
+    """Of each cell's neurons the place, share, activation, and what it adds to the final token's logit."""
     table = page.neurons.filter(pl.col("rank") <= N_HOVERED).select(
         "layer",
         "position",
         "neuron",
         pl.col("share").round(5),
-        pl.col("coefficient", "centred_final").cast(pl.Float64).round(3),
+        pl.col("coefficient", "direct_final").cast(pl.Float64).round(3),
     )
     neurons: dict[Cell, list[Sequence[float | None]]] = {}
     for layer, position, *numbers in table.rows():

@@ -347,8 +347,14 @@ def _of_events() -> dict[str, Any]:
         "coefficient": _number("coefficient", format="%.3f"),
         "share": _share("share of the update"),
         "score_final": _number("to the prediction, raw", format="%.3f", help="Contribution to the raw score."),
-        "centred": _number(
+        "direct": _number(
             "adds",
+            format="%+.3f",
+            help="To the logit at this position, through the final norm, whose divisor is held; less the mean over all "
+            "tokens. Layers above are left out.",
+        ),
+        "centred": _number(
+            "score",
             format="%+.3f",
             help="Contribution to the token's score, less the mean over all tokens; before the final norm: no logit.",
         ),

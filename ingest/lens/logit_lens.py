@@ -44,6 +44,14 @@ class Lens:
             logits = logits + self.bias
         return logits if self.cap is None else torch.tanh(logits / self.cap) * self.cap
 
+    def readers(
+        self, rows: Float[Tensor, "n d_model"], streams: Float[Tensor, "n d_model"]
+    ) -> Float[Tensor, "n d_model"]:
+        """[n d_model] what, times a part of a stream, says what it adds to row . norm(stream): divisors are held."""
+        if self.norm is None:
+            return rows
+        return self.norm.readers_(rows.clone()) / self.divisors(streams)[:, None]
+
     def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
         """[streams] what the final norm divides a stream by; 1 where there is no final norm."""
         if self.norm is None:

@@ -143,11 +143,8 @@ def _reader(
     lens: Lens, difference_row: Float[Tensor, " d_model"], last: Float[Tensor, " d_model"]
 ) -> tuple[Float[Tensor, " d_model"], float]:
     """What reads the difference in the last stream, and what the final norm's bias adds to it: its divisor is held."""
-    row = difference_row[None].clone()
-    if lens.norm is None:
-        return row[0], 0.0
-    constant = float(row[0] @ lens.norm.beta)
-    return lens.norm.readers_(row)[0] / lens.divisors(last[None])[0], constant
+    constant = 0.0 if lens.norm is None else float(difference_row @ lens.norm.beta)
+    return lens.readers(difference_row[None], last[None])[0], constant
 
 
 def _row(lens: Lens, token_id: int) -> int:

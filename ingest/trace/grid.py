@@ -121,14 +121,14 @@ def _dominant_rows(
 ) -> pl.DataFrame:
     """Rows of TRACE_CELL_NEURONS."""
     # What is added to every token alike moves none of them.
-    readers = lens.vocabulary.rows[final] - centre_of(lens)
+    centred = lens.vocabulary.rows[final] - centre_of(lens)
+    readers = {"centred_final": centred, "direct_final": lens.readers(centred, passed[-1].after)}
     frames = [pl.DataFrame(schema=dict(TRACE_CELL_NEURONS.columns))]
     for layer, largest in enumerate(block.dominant for block in passed):
         if largest is None:
             continue
         n_positions, k = largest.neurons.shape
         values = transformer.value_vectors(layer)[largest.neurons]
-        added = largest.written * torch.einsum("tkd,td->tk", values, readers)
         columns = {
             "layer": np.full(n_positions * k, layer),
             "position": np.repeat(np.arange(first, first + n_positions), k),
@@ -136,8 +136,10 @@ def _dominant_rows(
             "neuron": largest.neurons.flatten().cpu().numpy(),
             "coefficient": largest.coefficients.flatten().cpu().numpy(),
             "share": largest.shares.flatten().cpu().numpy(),
-            "centred_final": added.flatten().cpu().numpy(),
         }
+        for name, reader in readers.items():
+            added = largest.written * torch.einsum("tkd,td->tk", values, reader)
+            columns[name] = added.flatten().cpu().numpy()
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_CELL_NEURONS.columns)))
     return pl.concat(frames).with_columns(pl.col("share").fill_nan(None))
 

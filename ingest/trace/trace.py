@@ -1,6 +1,6 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, islice
 from typing import Any, get_args
@@ -256,6 +256,7 @@ def _neurons_frame(
         torch.cat([torch.cat([*one.values()]).expand(len(v), -1) for one, v in zip(tokens, vectors, strict=True)]),
     )
     ranked, frames = iter(written), []
+    readers = _direct_readers(lens, layers[-1].post, {"final": readings.final, "token": chosen}, centre=centre)
     for number, (layer, scores, values, names) in enumerate(zip(layers, scored, vectors, tokens, strict=True)):
         mask = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
@@ -281,8 +282,23 @@ def _neurons_frame(
             columns[f"score_{name}"] = one.cpu().numpy()[mask] if name in raw else nothing
             columns[f"centred_{name}"] = (one - common).cpu().numpy()[mask] if name in raw else nothing
             columns[f"rank_{name}"] = list(compress(by_token[name], mask)) if name in by_token else nothing
+        for name in ("final", "token"):
+            direct = layer.written[0, :N_DOMINANT] * (values @ readers[name]) if name in readers else None
+            columns[f"direct_{name}"] = [None] * len(size) if direct is None else direct.cpu().numpy()[mask]
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)
+
+
+def _direct_readers(
+    lens: Lens,
+    last: Float[Tensor, "one d_model"],
+    tokens: Mapping[str, Int[Tensor, " one"] | None],
+    *,
+    centre: Float[Tensor, " d_model"],
+) -> dict[str, Float[Tensor, " d_model"]]:
+    """By name [d_model] what reads in the last stream the logit of a token less the mean over all."""
+    rows = {name: lens.vocabulary.rows[token] - centre for name, token in tokens.items() if token is not None}
+    return {name: lens.readers(row, last)[0] for name, row in rows.items()}
 
 
 # Scores of so many neurons for the whole vocabulary are held at once: 50 MB for the 50,265 tokens of OPT.
@@ -327,7 +343,7 @@ def raising_rows(
     """The first rows of TRACE_RAISING, without effects.
 
     A neuron raises the token if m (e . v) exceeds its mean over the vocabulary: what is added to every token alike
-    moves none of them.
+    moves none of them. Sorted by `direct`, it does if what it adds to its logit exceeds that, through the final norm.
 
     Args:
         lens: the end of the model.
@@ -339,20 +355,22 @@ def raising_rows(
         limit: how many rows.
         sort: which come first; of equal ones the lower layer and neuron.
     """
-    readers = torch.stack([lens.vocabulary.rows[raised[0]], centre], dim=1)
+    reader = lens.vocabulary.rows[raised[0]]
+    through = lens.readers((reader - centre)[None], layers[-1].post)[0]
+    readers = torch.stack([reader, centre, through], dim=1)
     rows: list[dict[str, Any]] = []
     written: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
     for number, (layer, neurons_there) in enumerate(zip(layers, everywhere, strict=True)):
         values = transformer.value_vectors(number)
-        raw, common = (neurons_there.written[:, None] * (values @ readers)).T
+        raw, common, direct = (neurons_there.written[:, None] * (values @ readers)).T
         size = neurons_there.written.abs() * torch.linalg.vector_norm(values, dim=1)
         columns = {
             "coefficient": neurons_there.coefficients,
             "contribution": size,
             "share": size.double() / layer.total[0],
         }
-        columns |= {"score": raw, "centred": raw - common}
-        raises = columns["centred"] > 0
+        columns |= {"score": raw, "centred": raw - common, "direct": direct}
+        raises = columns["direct" if sort == "direct" else "centred"] > 0
         keys = torch.where(raises, columns[sort].double(), -torch.inf)
         first = keys.sort(descending=True, stable=True).indices[: min(limit, int(raises.sum()))]
         parts = zip(first.tolist(), neurons_there.written[first], values[first], strict=True)

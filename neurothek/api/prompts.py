@@ -45,7 +45,8 @@ def trace(
         token: a token whose rank to follow through the layers.
         raising: how many of the neurons of all layers that raise the token most, or the predicted one, to list.
         sort: the order of these: `centred`, what each adds to the token's score less the mean over all tokens;
-            `score`, that mean included; `share`, of the layer's update.
+            `score`, that mean included; `share`, of the layer's update; `direct`, what each adds to the token's logit
+            through the final norm, whose divisor is held, less the mean over all tokens: neurons raise it by that then.
         effects: whether to switch each of the first ten off by itself and list what becomes of the token.
         lens: `id` reads the states as they are; `mat` reads them through the matrices to the last one too, as
             `shortcut` gives them.

@@ -38,6 +38,7 @@ CELL_NEURON_COLUMNS: Mapping[str, pl.DataType] = {
     "coefficient": FLOAT,
     "share": DOUBLE,
     "centred_final": FLOAT,
+    "direct_final": FLOAT,
     "writes": pl.List(TEXT),
     "frequency": DOUBLE,
     "kind": TEXT,
@@ -60,8 +61,8 @@ class GridPage(TabularAnswer):
             FFN, unknown where states are read through matrices; `final`, what the whole model predicts at the position,
             and `final_rank`, its rank.
         neurons: the dominant neurons of every cell, largest contribution first, with the columns of
-            `CELL_NEURON_COLUMNS`: those of `TracePage.neurons`, `centred_final` about the cell's position; no rows
-            unless they were asked for.
+            `CELL_NEURON_COLUMNS`: those of `TracePage.neurons`, `centred_final` and `direct_final` about the cell's
+            position; no rows unless they were asked for.
         setting: what was done to a neuron meanwhile, such as "L3N17 set to 0"; nothing if nothing was.
     """
 

@@ -76,6 +76,8 @@ NEURON_COLUMNS: Mapping[str, pl.DataType] = {
     "rank_candidate": INTEGER,
     "rank_final": INTEGER,
     "rank_token": INTEGER,
+    "direct_final": FLOAT,
+    "direct_token": FLOAT,
     "top_tokens": pl.List(TEXT),
     "bottom_tokens": pl.List(TEXT),
     "writes": pl.List(TEXT),
@@ -98,6 +100,7 @@ RAISING_COLUMNS: Mapping[str, pl.DataType] = {
     "probability_off": DOUBLE,
     "logit_off": DOUBLE,
     "change_off": DOUBLE,
+    "direct": FLOAT,
     "top_tokens": pl.List(TEXT),
     "bottom_tokens": pl.List(TEXT),
     "writes": pl.List(TEXT),
@@ -132,12 +135,13 @@ class TracePage(TabularAnswer):
         layers: one row per layer, with the columns of `LAYER_COLUMNS`.
         neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`: `score_` is what a
             neuron adds to a token's raw score, `centred_` that less its mean over the vocabulary, which alone moves the
-            token, `rank_` the token's rank in what the neuron writes, and `writes` the first tokens of that: at a
-            coefficient below 0 those at the bottom of its list.
+            token, `direct_` what it adds to the token's logit less the mean over all, through the final norm, whose
+            divisor is held: its sign may be another; `rank_` the token's rank in what the neuron writes, and `writes`
+            the first tokens of that: at a coefficient below 0 those at the bottom of its list.
         raised: text of the token that `raising` is about: the one that was asked about, else the predicted one.
         raising: the neurons of all layers that raise that token most, with the columns of `RAISING_COLUMNS`:
             `probability_off` and `logit_off` are the token's with that neuron switched off, `change_off` is what that
-            changes of its probability; null unless asked for.
+            changes of its probability; null unless asked for. `direct` is what the neuron adds to the token's logit.
         is_signed: whether coefficients of the model can be below 0.
         is_gated: whether a neuron counts as active where its gate is open.
         states: what is predicted from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless

@@ -41,17 +41,17 @@ _ALONE = ""
 """The choice of no second model."""
 
 RAISING = (
-    *("address", "coefficient", "centred", "score", "token_rank", "share", "probability_off", "change_off"),
+    *("address", "coefficient", "direct", "centred", "token_rank", "share", "probability_off", "change_off"),
     *("logit_off", "writes"),
 )
 RAISES = (
-    "Score: activation times value vector times unembedding, less its mean over all tokens, which changes no "
-    "prediction; it is no logit, which the final norm scales; raw: with that mean; rank: of the token among all "
-    "tokens in what the neuron writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, "
-    "section 5; the rest: this project."
+    "Adds: to the token's logit, less the mean over all tokens, which changes no prediction: activation times value "
+    "vector times unembedding through the final norm, whose divisor is held; score: the same before the final norm; "
+    "rank: of the token among all tokens in what the neuron writes. Off: that neuron alone set to 0 at every "
+    "position. Scores: Geva et al. 2022, section 5; the rest: this project."
 )
 
-DOMINANT = ("address", "coefficient", "centred", "share", "frequency", "writes", "kind")
+DOMINANT = ("address", "coefficient", "direct", "share", "frequency", "writes", "kind")
 
 EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes", "kind")
 INSTEAD = (
@@ -218,7 +218,7 @@ def _pane(one: Seen) -> Mapping[str, Any]:
     order: Order = "adds" if address_value("by") == "adds" else "share"
     pale = muted_of([model])[model].reasons
     traced = _toward(one)
-    neurons = None if traced is None else traced.neurons.filter(layer=one.layer).with_columns(added="centred_token")
+    neurons = None if traced is None else traced.neurons.filter(layer=one.layer).with_columns(added="direct_token")
     token = None if traced is None else traced.token
     cell = cell_data(
         one.grid,
@@ -340,8 +340,8 @@ def _show_dominant(one: Seen) -> None:
     """Those of the ten dominant neurons of each layer that raise the predicted token most, as the grid has them."""
     side, position = one.choice.side, one.position
     cell = one.grid.cell(one.grid.n_layers - 1, position)
-    raising = one.grid.neurons.filter((pl.col("position") == position) & (pl.col("centred_final") > 0))
-    rows = raising.sort("centred_final", descending=True).head(MOST_RAISING).rename({"centred_final": "centred"})
+    raising = one.grid.neurons.filter((pl.col("position") == position) & (pl.col("direct_final") > 0))
+    rows = raising.sort("direct_final", descending=True).head(MOST_RAISING).rename({"direct_final": "direct"})
     with title_row(f"trace_raising{side}"):
         percent = f"{100 * cell['probability']:.1f}%"
         title = f"{one.choice.model}: {quoted(cell['final'])} ({percent}) at position {position}"
@@ -407,7 +407,7 @@ def _acting(one: Seen) -> list[str]:
     neurons = one.grid.neurons.filter(
         (pl.col("layer") == one.layer) & (pl.col("position") == one.position) & (pl.col("coefficient") != 0)
     )
-    addresses = list(neurons.sort("centred_final", descending=True).get_column("address"))
+    addresses = list(neurons.sort("direct_final", descending=True).get_column("address"))
     inspected = f"{one.choice.model}/{address_value(f'inspect{one.choice.side}')}"
     return sorted(addresses, key=lambda address: address != inspected)
 

@@ -27,7 +27,8 @@ def neurons(**changed: Any) -> pl.DataFrame:
         "address": "tiny/L0N3",
         "coefficient": 1.25,
         "share": 0.125,
-        "centred_final": -0.375,
+        "centred_final": 0.75,
+        "direct_final": -0.375,
         "writes": [" <script>", "\n"],
         "frequency": 0.015,
         "kind": "token detector",
@@ -87,7 +88,8 @@ def test_a_gate_that_is_open_is_not_called_firing(name: str, *, is_gated: bool) 
     assert column[1] == name
     assert ("gate is open" in column[2]) == is_gated
     (adds,) = [title for key, _, title in found["columns"] if key == "adds"]
-    assert "no logits" in adds
+    assert "to its logit at this position" in adds
+    assert "through the final norm" in adds
 
 
 @pytest.mark.parametrize("missing", ["share", "frequency", "writes", "n_tokens_seen"])
@@ -115,5 +117,8 @@ def test_another_token_has_other_numbers_and_its_name() -> None:
 def test_neurons_that_add_little_are_said_to() -> None:
     some = pl.DataFrame({"added": [-0.5, 0.25, 0.0625]})
     assert added_little(some, " yes") == ""
-    assert added_little(some.head(1), " yes") == "None of the ten adds more than 0.1 to “·yes”: the most is -0.500."
+    assert (
+        added_little(some.head(1), " yes")
+        == "None of the ten adds more than 0.1 to the logit of “·yes”: the most is -0.500."
+    )
     assert added_little(some.clear(), " yes") == ""

@@ -29,7 +29,22 @@ def page(*, first: int = 0, lens: str = "id") -> GridPage:
     ]
     cells = pl.DataFrame(rows, schema=dict(CELL_COLUMNS), orient="row")
     neurons = [
-        (layer, position, rank, neuron, f"tiny/L{layer}N{neuron}", m, 0.25, 1.0, ["<i>", " b"], None, None, None, None)
+        (
+            layer,
+            position,
+            rank,
+            neuron,
+            f"tiny/L{layer}N{neuron}",
+            m,
+            0.25,
+            -1.0,
+            1.0,
+            ["<i>", " b"],
+            None,
+            None,
+            None,
+            None,
+        )
         for layer, position, rank, neuron, m in ((0, 1, 1, 7, 1.5), (0, 1, 2, 8, -1.25), (0, 2, 1, 7, -0.5))
         if position >= first
     ]

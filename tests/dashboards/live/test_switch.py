@@ -63,7 +63,7 @@ def test_a_neuron_of_the_chosen_cell_is_switched_at_its_position(page: Opener, p
     traced = neurothek.open(path).trace("tiny", PROMPT, position=2).neurons.filter(layer=1)
     # Those that are 0 there would change nothing.
     acting = [row for row in traced.to_dicts() if row["coefficient"] != 0]
-    dominant = [row["address"] for row in sorted(acting, key=lambda row: -row["centred_final"])]
+    dominant = [row["address"] for row in sorted(acting, key=lambda row: -row["direct_final"])]
     assert (picker(opened).options, picker(opened).value) == (dominant, dominant[0])
     assert "percentile" not in said(opened)
     picker(opened).set_value(dominant[3])

@@ -81,7 +81,7 @@ def test_a_grid_is_what_the_model_says_and_a_cell_its_neurons(page: Callable[...
     traced = door.trace("tiny", "one two three", position=2).neurons.filter(layer=0)
     cell = grid["cell"]
     assert [row["place"] for row in cell["rows"]] == [f"L0N{neuron}" for neuron in traced["neuron"]]
-    assert [row["added"] for row in cell["rows"]] == pytest.approx(traced["centred_final"].to_list(), abs=1e-4)
+    assert [row["added"] for row in cell["rows"]] == pytest.approx(traced["direct_final"].to_list(), abs=1e-4)
     assert cell["title"].startswith("Layer 0, position 2, after ")
     assert cell["inspected"] is None
     # Of no statement: the model ran for it, so that there is no SQL behind it either.
@@ -204,10 +204,12 @@ def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_eac
         assert not opened.exception
         assert not opened.error
         token, effects = asked.get("token"), "effects" in asked
-        expected = door.trace("tiny", "one two three", position=2, raising=30, token=token, effects=effects)
-        (table,) = [one.value for one in opened.dataframe if "centred" in one.value.columns]
+        expected = door.trace(
+            "tiny", "one two three", position=2, raising=30, token=token, effects=effects, sort="direct"
+        )
+        (table,) = [one.value for one in opened.dataframe if "direct" in one.value.columns]
         assert table["address"].to_list() == expected.raising["address"].to_list()
-        assert table["centred"].to_list() == expected.raising["centred"].to_list()
+        assert table["direct"].to_list() == expected.raising["direct"].to_list()
         assert ("probability_off_percent" in table.columns) == effects
         if effects:
             percent = [None if share is None else 100 * share for share in expected.raising["probability_off"]]
@@ -226,11 +228,11 @@ def test_without_a_request_the_grids_own_neurons_are_listed_and_no_trace_runs(
     opened = page(path, "trace", model="tiny", prompt="one two three", position="1")
     assert not opened.exception
     grid = neurothek.open(path).trace_grid("tiny", "one two three", dominant=10)
-    raising = grid.neurons.filter((pl.col("position") == 1) & (pl.col("centred_final") > 0))
-    expected = raising.sort("centred_final", descending=True).head(30)
-    (table,) = [one.value for one in opened.dataframe if "centred" in one.value.columns]
+    raising = grid.neurons.filter((pl.col("position") == 1) & (pl.col("direct_final") > 0))
+    expected = raising.sort("direct_final", descending=True).head(30)
+    (table,) = [one.value for one in opened.dataframe if "direct" in one.value.columns]
     assert table["address"].to_list() == expected["address"].to_list()
-    assert table["centred"].to_list() == pytest.approx(expected["centred_final"].to_list())
+    assert table["direct"].to_list() == pytest.approx(expected["direct_final"].to_list())
     assert not any("Every layer" in one.label for one in opened.expander)
 
 
@@ -267,7 +269,7 @@ def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppT
     word = next(visible(token) for tokens in said_there for token in tokens if token.strip().isalpha())
     cell = grids(page(path, "trace", **asked, token=word))[0]["cell"]
     expected = door.trace("other", "one two three", position=2, token=word).neurons.filter(layer=1)
-    assert [row["added"] for row in cell["rows"]] == pytest.approx(expected["centred_token"].to_list(), abs=1e-4)
+    assert [row["added"] for row in cell["rows"]] == pytest.approx(expected["direct_token"].to_list(), abs=1e-4)
     assert f"adds to {word}" in [name for _, name, _ in cell["columns"]]
 
 

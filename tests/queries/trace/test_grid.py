@@ -66,7 +66,7 @@ def test_neurons_of_cells_are_the_dominant_ones_of_traces(door: Neurothek, page:
     for position in range(found.first, len(page.tokens)):
         listed, traced = found.neurons.filter(position=position), door.trace("tiny", PROMPT, position=position).neurons
         assert listed.select(exact).equals(traced.select(exact))
-        for name in ("coefficient", "share", "centred_final"):
+        for name in ("coefficient", "share", "centred_final", "direct_final"):
             assert listed[name].to_list() == pytest.approx(traced[name].to_list(), rel=1e-3, abs=1e-5)
     assert found.data()["neurons"].equals(found.neurons)
     few = door.trace_grid("tiny", PROMPT, dominant=2, most=3).neurons
