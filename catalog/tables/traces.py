@@ -293,6 +293,9 @@ class Switched:
     token: int  # the token that the untouched model predicts
     probability: float  # its probability
     n_candidates: int  # how many neurons of the layer the random ones were drawn from
+    # how many of these are active somewhere on the prompt up to the position, of the last layer at it: others are drawn
+    # only where these are fewer than the random ones
+    n_active: int
     # percent of the random neurons whose divergence is smaller; of equal ones half counts; None of fewer than 20
     percentile: float | None
     median_neuron: int  # the random one whose divergence is their median, of an even number the lower one

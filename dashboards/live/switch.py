@@ -175,23 +175,19 @@ def show_switch(page: SwitchPage) -> None:
             show_files("switch_neurons", page.neurons)
         chart = divergence_chart(page.neurons, CONTRAST[theme()], on=theme())
         st.altair_chart(chart, width="stretch", key="divergence")
-        st.caption(ticks_caption(page.neurons))
+        st.caption(plain(ticks_caption(page)))
     _changes(page)
     _texts(page.texts)
 
 
-def ticks_caption(neurons: pl.DataFrame) -> str:
-    """What the ticks are, and how many of the random neurons change nothing: to be beyond these says little.
-
-    Args:
-        neurons: rows of `SwitchPage.neurons`.
-    """
-    others = neurons.filter("is_random")
+def ticks_caption(page: SwitchPage) -> str:
+    """What the ticks are, and how many of the random neurons change nothing: to be beyond these says little."""
+    others = page.neurons.filter("is_random")
     n_idle = others.filter(pl.col("kl") == 0).height
     idle = (
         f" {n_idle} of these {others.height} change nothing, as any does that has this value anyway." if n_idle else ""
     )
-    return f"Ticks: random neurons of its layer, set likewise; spot: this neuron.{idle}"
+    return f"Ticks: {page.drawn_from}, set likewise; spot: this neuron.{idle}"
 
 
 def _texts(texts: pl.DataFrame) -> None:

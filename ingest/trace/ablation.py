@@ -1,6 +1,6 @@
 """The effect of setting neurons on the next token, compared with random neurons of the same layers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from neurothek.catalog.tables.traces import (
     SwitchedTogether,
 )
 from neurothek.ingest.errors import no_value_before_gates
+from neurothek.ingest.forward.activation_rule import ActivationRule
 from neurothek.ingest.interventions.continued import Writing
 from neurothek.ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from neurothek.ingest.lens.logit_lens import Lens
@@ -75,19 +76,24 @@ def ablated(
         prompt: the text; a BOS is put in front where the tokenizer does so.
         ablation: the neuron and its value.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
-        firing: neurons of the layer that fire on some text, among which the random ones are drawn; none: among all.
+        firing: neurons of the layer that fire on some text, among which random ones are drawn where too few are active
+            on the prompt; none: among all.
         n_random: how many random neurons; fewer where there are fewer.
         seed: of their draw.
         continuation: how many tokens the model writes then, the most probable ones; 0: none.
     """
     shape = transformer.shape
     require_possible(transformer, ablation)
-    candidates = _candidates(ablation, firing, shape.d_ffn)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
     _require_room(place, continuation, shape.context_length)
-    neurons = [ablation.neuron, *_drawn(candidates, ablation, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
+    active = active_on(transformer, ids[: place + 1], [ablation.layer])[ablation.layer]
+    pool = _Pool.of(ablation.layer, [ablation.neuron], active, firing, shape.d_ffn)
+    neurons = [
+        ablation.neuron,
+        *pool.drawn(random_stream(seed, Purpose.SWITCH, ablation.layer, ablation.neuron), n_random),
+    ]
     changes = [{ablation.layer: replace(ablation, neuron=neuron).change(transformer.device)} for neuron in neurons]
     streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
@@ -105,7 +111,8 @@ def ablated(
         is_before=ablation.is_before,
         token=int(lens.vocabulary.ids[top]),
         probability=float(log_probabilities[0][top].exp()),
-        n_candidates=len(candidates),
+        n_candidates=len(pool.active) + (len(pool.others) if n_random > len(pool.active) else 0),
+        n_active=len(pool.active),
         percentile=beside.percentile(),
         median_neuron=neurons[median],
         neurons=SWITCH_NEURONS.check(beside.neurons_frame()),
@@ -134,7 +141,8 @@ def ablated_together(
         prompt: the text; a BOS is put in front where the tokenizer does so.
         ablations: the neurons, each once, all set to one value in one way.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
-        firing: by layer neurons that fire on some text, among which the random ones are drawn; none: among all.
+        firing: by layer neurons that fire on some text, among which random ones are drawn where too few are active on
+            the prompt; none: among all.
         n_random: how many random sets, each of as many neurons of each layer.
         seed: of their draw.
         continuation: how many tokens the model writes with all together changed; 0: none.
@@ -144,10 +152,15 @@ def ablated_together(
     chosen: dict[int, list[int]] = {}
     for one in ablations:
         chosen.setdefault(one.layer, []).append(one.neuron)
-    drawn = _random_sets(chosen, firing, shape.d_ffn, n_random=n_random, seed=seed)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
     _require_room(place, continuation, shape.context_length)
+    active = active_on(transformer, ids[: place + 1], list(chosen))
+    pools = {
+        layer: _Pool.of(layer, neurons, active[layer], firing.get(layer, ()), shape.d_ffn)
+        for layer, neurons in chosen.items()
+    }
+    drawn = _random_sets(chosen, pools, n_random=n_random, seed=seed)
     sets = [*({one.layer: [one.neuron]} for one in ablations), chosen, *drawn]
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
     streams = last_streams(transformer, ids[: place + 1], changes)
@@ -251,21 +264,64 @@ def _require_room(place: int, continuation: int, context_length: int) -> None:
         )
 
 
+@torch.inference_mode()
+def active_on(
+    transformer: Transformer, ids: Int[np.ndarray, " time"], layers: Collection[int]
+) -> dict[int, Int[np.ndarray, " active"]]:
+    """By layer the neurons that are active on a prompt, by the rule of the architecture: at any of its positions.
+
+    Of the last layer at the last one alone, as nothing above brings there what is written elsewhere.
+    """
+    rule, active = ActivationRule.of(transformer.shape), {}
+    stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
+    for layer in range(max(layers) + 1):
+        with transformer.block(layer) as block:
+            output = block(stream)
+        if layer in layers:
+            first = -1 if layer == transformer.shape.n_layers - 1 else 0
+            gates = None if output.gates is None else output.gates[0, first:].float()
+            decisive = rule.decisive(output.coefficients[0, first:].float(), gates)
+            active[layer] = np.flatnonzero(rule.active(decisive).any(0).cpu().numpy())
+        stream = output.stream
+    return active
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Neurons of a layer among which random ones are drawn: those that are active on the prompt, before the others."""
+
+    active: Int[np.ndarray, " active"]  # active at some position of it, in ascending order
+    others: Int[np.ndarray, " others"]  # drawn where those are too few: what fires on the corpus, or all there are
+
+    @classmethod
+    def of(
+        cls, layer: int, neurons: Sequence[int], active: Int[np.ndarray, " _"], firing: Sequence[int], d_ffn: int
+    ) -> "_Pool":
+        """Beside some neurons of a layer, as many as these at least."""
+        first = np.setdiff1d(active, neurons)
+        for more in (np.array(firing, dtype=np.int64), np.arange(d_ffn)):
+            others = np.setdiff1d(more, [*neurons, *first])
+            if len(more) and len(first) + len(others) >= len(neurons):
+                return cls(first, others)
+        raise _no_other_neurons(layer)
+
+    def drawn(self, draw: np.random.Generator, n: int) -> list[int]:
+        """`n` of them, or all there are."""
+        first: list[int] = draw.choice(self.active, size=min(n, len(self.active)), replace=False).tolist()
+        n_more = min(n - len(first), len(self.others))
+        more: list[int] = draw.choice(self.others, size=n_more, replace=False).tolist() if n_more else []
+        return first + more
+
+
 def _random_sets(
-    chosen: Mapping[int, Sequence[int]], firing: Mapping[int, Sequence[int]], d_ffn: int, *, n_random: int, seed: int
+    chosen: Mapping[int, Sequence[int]], pools: Mapping[int, _Pool], *, n_random: int, seed: int
 ) -> list[dict[int, list[int]]]:
     """Sets of as many other neurons of each layer."""
-    sets: list[dict[int, list[int]]] = [{} for _ in range(n_random)]
-    for layer, neurons in chosen.items():
-        others = sorted({*firing.get(layer, ())} - {*neurons})
-        if len(others) < len(neurons):
-            others = sorted({*range(d_ffn)} - {*neurons})
-        if len(others) < len(neurons):
-            raise _no_other_neurons(layer)
-        draw = random_stream(seed, Purpose.SWITCH, layer, neurons[0])
-        for one in sets:
-            one[layer] = draw.choice(others, size=len(neurons), replace=False).tolist()
-    return sets
+    draws = {layer: random_stream(seed, Purpose.SWITCH, layer, neurons[0]) for layer, neurons in chosen.items()}
+    return [
+        {layer: pools[layer].drawn(draws[layer], len(neurons)) for layer, neurons in chosen.items()}
+        for _ in range(n_random)
+    ]
 
 
 def percentile_of(value: float, others: Sequence[float]) -> float | None:
@@ -308,20 +364,6 @@ def _no_other_neurons(layer: int) -> Unsupported:
         what="layer",
         name=layer,
     )
-
-
-def _candidates(ablation: Ablation, firing: Sequence[int], d_ffn: int) -> Int[np.ndarray, " others"]:
-    """The neurons of the layer among which the random ones are drawn, in ascending order."""
-    others = sorted({*firing} - {ablation.neuron}) or sorted({*range(d_ffn)} - {ablation.neuron})
-    if not others:
-        raise _no_other_neurons(ablation.layer)
-    return np.array(others, dtype=np.int64)
-
-
-def _drawn(candidates: Int[np.ndarray, " others"], ablation: Ablation, n_random: int, *, seed: int) -> list[int]:
-    draw = random_stream(seed, Purpose.SWITCH, ablation.layer, ablation.neuron)
-    drawn: list[int] = draw.choice(candidates, size=min(n_random, len(candidates)), replace=False).tolist()
-    return drawn
 
 
 @dataclass(frozen=True, eq=False)

@@ -290,8 +290,9 @@ def switch(
 ) -> "SwitchPage":
     """The next token of a prompt when one neuron is set to a value, compared with random neurons.
 
-    The random neurons are drawn from those of its layer that fire on the shown corpus (of a gated model: whose gate
-    opens there), or from all if activity was not measured.
+    The random neurons are drawn from those of its layer that are active somewhere on the prompt, up to the position (of
+    a gated model: whose gate opens there); where these are too few, the rest from those that fire on the shown corpus,
+    or from all if activity was not measured.
 
     Args:
         model: name of the model.

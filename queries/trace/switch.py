@@ -119,6 +119,22 @@ class SwitchPage(TabularAnswer):
         when = ", before the non-linearity" if self.switched.is_before else ""
         return f"set to {self.switched.value:g} at every position{when}"
 
+    @property
+    def drawn_from(self) -> str:
+        """How many random neurons there are, and which ones of the layer they were drawn from, in words."""
+        done, n = self.switched, self.neurons.height - 1
+        drawn = "1 neuron" if n == 1 else f"{n} neurons"
+        if n <= done.n_active:
+            return (
+                f"{drawn} drawn from the {done.n_active:,} others of layer {done.layer} that are active on the prompt"
+            )
+        n_others, n_more = done.n_candidates - done.n_active, n - done.n_active
+        if not done.n_active:
+            return f"{drawn} drawn from {n_others:,} of layer {done.layer}, of which none is active on the prompt"
+        few = "the other one" if done.n_active == 1 else f"all {done.n_active:,} others"
+        active = f"{few} of layer {done.layer} active on the prompt"
+        return f"{drawn}: {active}, and {n_more:,} drawn from {n_others:,} that are not"
+
     def sections(self) -> list[Section]:
         """What is predicted, then what changes most: the neuron, and the random one of median divergence."""
         title = f"random neuron of median divergence, {self.median_address}"
@@ -140,10 +156,9 @@ class SwitchPage(TabularAnswer):
         return pl.DataFrame(rows, schema=["changed", "token", "probability", "kl", "percentile"], orient="row")
 
     def _remark(self) -> str:
-        done = self.switched
         return (
-            f"random: the one of median divergence among {self.neurons.height - 1} neurons drawn from"
-            f" {done.n_candidates:,} of layer {done.layer}; percentile: percent of them whose divergence is smaller,"
+            f"random: the one of median divergence among {self.drawn_from}; percentile: percent of them"
+            " whose divergence is smaller,"
             f" equal ones counting half, empty for fewer than {LEAST_SETS}; kl: nats"
         )
 
@@ -167,6 +182,8 @@ class SwitchPage(TabularAnswer):
             "probability": done.probability,
             "percentile": done.percentile,
             "median_address": self.median_address,
+            "n_candidates": done.n_candidates,
+            "n_active": done.n_active,
         }
         return {"switch": facts, "neurons": self.neurons, "changes": self.changes, "texts": self.texts}
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -188,5 +189,7 @@ def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str)
 def test_random_neurons_that_change_nothing_are_counted() -> None:
     neurons = pl.DataFrame({"kl": [0.5, 0.0, 0.25, 0.0], "is_random": [False, True, True, True]})
     idle = " 2 of these 3 change nothing, as any does that has this value anyway."
-    assert ticks_caption(neurons).endswith(f"spot: this neuron.{idle}")
-    assert ticks_caption(neurons.filter(pl.col("kl") > 0)).endswith("spot: this neuron.")
+    page = Mock(neurons=neurons, drawn_from="3 neurons")
+    assert ticks_caption(page) == f"Ticks: 3 neurons, set likewise; spot: this neuron.{idle}"
+    page = Mock(neurons=neurons.filter(pl.col("kl") > 0), drawn_from="1 neuron")
+    assert ticks_caption(page).endswith("spot: this neuron.")

@@ -18,11 +18,20 @@ from neurothek.ingest.models.finding import Measured
 from neurothek.ingest.models.measured import open_measured
 from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
-from neurothek.ingest.trace.ablation import N_CHANGED, Ablation, ablated, ablated_together
+from neurothek.ingest.trace.ablation import (
+    N_CHANGED,
+    Ablation,
+    _Pool,
+    _random_sets,
+    ablated,
+    ablated_together,
+    active_on,
+)
+from neurothek.ingest.trace.open_models import ids_of
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import loaded
 from tests.support.events import PlainStreams
-from tests.support.models import CAUSAL_KINDS, build
+from tests.support.models import CAUSAL_KINDS, Kind, build, edit_tensors
 
 PROMPT = "the school is near the river and the old"
 LAYER, NEURON = 1, 5
@@ -202,18 +211,82 @@ def test_a_dead_neuron_turned_off_changes_nothing_to_the_bit(planted: Opened) ->
     assert changes_of(ablated(*planted, PROMPT, Ablation(1, DEAD, 3.0)), DEAD)
 
 
-def test_random_neurons_are_those_that_fire_and_the_same_for_a_seed(planted: Opened) -> None:
-    def drawn(**how: object) -> set[int]:
-        found = ablated(*planted, PROMPT, Ablation(1, NEURON, 0.0), **how)  # type: ignore[arg-type]  # options of the call
-        return set(found.neurons["neuron"].to_list()) - {NEURON}
+def active_by_hand(folder: Path, layer: int, position: int) -> set[int]:
+    """Neurons that are active at any position up to one, of the last layer at it: by gates, or by coefficients."""
+    model, heard = loaded(folder), list[Tensor]()
+    is_gated = (folder / "config.json").read_text().count('"llama"') > 0
+    name = f"layers.{layer}.mlp.gate_proj" if is_gated else f"layers.{layer}.fc2"
+    (module,) = [part for path, part in model.named_modules() if path.endswith(name)]
+    if is_gated:
+        module.register_forward_hook(lambda _, given, out: heard.append(out[0]))
+    else:
+        module.register_forward_pre_hook(lambda _, given: heard.append(given[0].view(-1, given[0].shape[-1])))
+    plain = PlainStreams(folder).plain
+    ids = [*plain.bos, *plain.tokenizer(PROMPT, add_special_tokens=False).input_ids][: position + 1]
+    with torch.no_grad():
+        model(torch.tensor([ids]))
+    rows = heard[0].tolist()
+    assert len(rows) == len(ids)
+    rows = rows[-1:] if layer == model.config.num_hidden_layers - 1 else rows
+    return {n for n in range(len(rows[0])) if any(row[n] > 0 if is_gated else row[n] != 0 for row in rows)}
 
-    assert drawn(firing=[1, 2, NEURON, 9]) == {1, 2, 9}
-    assert drawn(n_random=50) == set(range(D_FFN)) - {NEURON}
-    assert drawn(firing=[NEURON]) == drawn() == drawn(seed=0)
-    assert len(drawn(n_random=5)) == 5
-    assert drawn(n_random=5, seed=1) != drawn(n_random=5)
-    found = ablated(*planted, PROMPT, Ablation(1, NEURON, 0.0), firing=[1, 2, NEURON, 9])
-    assert found.n_candidates == 3
+
+@pytest.mark.parametrize("kind", ["opt", "llama"])
+def test_random_neurons_are_active_on_the_prompt_as_far_as_there_are_enough(tmp_path: Path, kind: Kind) -> None:
+    folder = build(tmp_path / kind, kind, n_layers=3, d_ffn=D_FFN, seed=5)
+    if kind == "opt":
+        # Of the neurons of layer 1 a third never fires.
+        edit_tensors(folder, lambda tensors: tensors["model.decoder.layers.1.fc1.bias"][::3].fill_(-1e4))
+    made = opened(folder)
+    for layer, position in ((1, 0), (1, 2), (2, 2)):
+        active = active_by_hand(folder, layer, position) - {NEURON}
+        assert 2 < len(active) <= D_FFN - 3
+        for n_random in (3, len(active)):
+            few = ablated(*made, PROMPT, Ablation(layer, NEURON, 0.0), position=position, n_random=n_random)
+            drawn = set(few.neurons["neuron"].to_list()) - {NEURON}
+            assert (len(drawn), few.n_candidates, few.n_active) == (n_random, len(active), len(active))
+            assert drawn <= active
+        silent = sorted(set(range(D_FFN)) - active - {NEURON})
+        # The rest are of those that fire on a corpus, where that is known.
+        firing = [*silent[:2], NEURON, min(active)]
+        more = ablated(*made, PROMPT, Ablation(layer, NEURON, 0.0), position=position, firing=firing, n_random=D_FFN)
+        assert set(more.neurons["neuron"].to_list()) - {NEURON} == active | set(silent[:2])
+        assert (more.n_candidates, more.n_active) == (len(active) + 2, len(active))
+        every = ablated(*made, PROMPT, Ablation(layer, NEURON, 0.0), position=position, n_random=D_FFN)
+        assert set(every.neurons["neuron"].to_list()) == set(range(D_FFN))
+        if kind == "opt":
+            # What is active nowhere is 0 as it is.
+            kl = dict(every.neurons.select("neuron", "kl").rows())
+            assert all(kl[neuron] == 0 for neuron in silent)
+            assert all(kl[neuron] > 0 for neuron in active)
+
+
+def test_random_neurons_are_the_same_for_a_seed(planted: Opened) -> None:
+    def drawn(**how: object) -> list[int]:
+        found = ablated(*planted, PROMPT, Ablation(1, NEURON, 0.0), **how)  # type: ignore[arg-type]  # options of the call
+        return found.neurons["neuron"].to_list()
+
+    assert drawn(n_random=5) == drawn(n_random=5, seed=0)
+    assert len(set(drawn(n_random=5))) == 6
+    assert set(drawn(n_random=5, seed=1)) != set(drawn(n_random=5))
+
+
+def test_random_sets_are_active_on_the_prompt_as_far_as_there_are_enough(tmp_path: Path) -> None:
+    folder = build(tmp_path / "opt", "opt", n_layers=2, d_ffn=D_FFN, seed=5)
+    edit_tensors(folder, lambda tensors: tensors["model.decoder.layers.1.fc1.bias"][3:].fill_(-1e4))
+    made = opened(folder)
+    active = active_by_hand(folder, 1, 2)
+    assert 2 <= len(active) <= 3
+    first, *rest = sorted(active)
+    pool = _Pool.of(1, [first, 9], np.array(sorted(active)), [4, 5, 9], D_FFN)
+    assert (pool.active.tolist(), pool.others.tolist()) == (rest, [4, 5])
+    assert active_on(made[0], ids_of(made[1], PROMPT, context_length=64)[:3], [1])[1].tolist() == sorted(active)
+    for seed in range(5):
+        for one in _random_sets({1: [first, 9]}, {1: pool}, n_random=4, seed=seed):
+            assert len(one[1]) == 2
+            # All that are active are taken before any other.
+            assert len(set(one[1]) & set(rest)) == min(2, len(rest))
+            assert set(one[1]) <= {*rest, 4, 5}
 
 
 def test_what_comes_after_the_position_changes_nothing_there(planted: Opened) -> None:

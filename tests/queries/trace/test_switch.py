@@ -60,15 +60,23 @@ def test_the_untouched_model_is_that_of_a_trace(door: Neurothek) -> None:
     assert (page.switched.position, page.switched.tokens) == (1, traced.traced.tokens)
 
 
-def test_random_neurons_fire_on_the_shown_corpus_where_that_is_known(door: Neurothek) -> None:
-    firing = door.sql("select address from neurons where model = 'tiny' and layer = 0 and n_active > 0")["address"]
-    assert firing.len() == D_FFN - 2
+def test_random_neurons_are_active_on_the_prompt_and_then_on_the_shown_corpus(door: Neurothek) -> None:
+    firing = set(door.sql("select address from neurons where model = 'tiny' and layer = 0 and n_active > 0")["address"])
+    assert len(firing) == D_FFN - 2
+    along = {f"tiny/L0N{n}": door.activations(f"tiny/L0N{n}", PROMPT).tokens["activation"] for n in range(1, D_FFN)}
+    active = {address for address, activations in along.items() if (activations != 0).any()}
     page = door.switch("tiny", PROMPT, "L0N0", n_random=D_FFN)
-    drawn = set(page.neurons["address"][1:])
-    assert drawn == set(firing) - {"tiny/L0N0"}
-    assert page.switched.n_candidates == len(drawn)
-    assert door.switch("other", PROMPT, "L0N0").switched.n_candidates == D_FFN - 1
-    assert door.switch("tiny", PROMPT, "L0N0", n_random=3).neurons.height == 4
+    assert set(page.neurons["address"][1:]) == active | (firing - {"tiny/L0N0"})
+    assert (page.switched.n_active, page.switched.n_candidates) == (len(active), page.neurons.height - 1)
+    n_more = page.neurons.height - 1 - len(active)
+    rest = f", and {n_more} drawn from {n_more} that are not" if n_more else ""
+    assert page.drawn_from.endswith(f"all {len(active)} others of layer 0 active on the prompt{rest}") or not n_more
+    few = door.switch("tiny", PROMPT, "L0N0", n_random=3)
+    assert set(few.neurons["address"][1:]) <= active
+    assert few.drawn_from == f"3 neurons drawn from the {len(active)} others of layer 0 that are active on the prompt"
+    assert few.drawn_from in repr(few)
+    assert few.data()["switch"]["n_active"] == few.data()["switch"]["n_candidates"] == len(active)
+    assert door.switch("other", PROMPT, "L0N0", n_random=D_FFN).switched.n_candidates == D_FFN - 1
 
 
 def test_no_result_is_shown_without_the_random_ones(door: Neurothek) -> None:
