@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 
 from neurothek.catalog.spelling import one_line, visible
+from neurothek.dashboards.live.switch import on_value
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.links import href, token_question
 from neurothek.dashboards.widgets.memory import cached_answer
@@ -23,9 +24,6 @@ WRITERS = ("Untouched", "With it switched", "With a random neuron switched")
 
 _BEFORE, _AFTER = 10, 5
 """Tokens of a context around its strongest."""
-
-ON = 3.0
-"""Geva et al. 2022 turn neurons on by 3."""
 
 
 def inspected_data(
@@ -50,7 +48,7 @@ def inspected_data(
             for title, tokens in _lists(page, coefficient)
         ],
         "contexts": _contexts(page, coefficient),
-        "switches": _switches(coefficient, is_switched=switched is not None),
+        "switches": _switches(coefficient, on_value(page.facts), is_switched=switched is not None),
         "switched": None
         if switched is None
         else {
@@ -64,11 +62,11 @@ def _page(connection: duckdb.DuckDBPyConnection, address: str, corpus: str | Non
     return neuron_page(connection, address, corpus=corpus)
 
 
-def _switches(coefficient: float, *, is_switched: bool) -> list[Sequence[object]]:
+def _switches(coefficient: float, on: float, *, is_switched: bool) -> list[Sequence[object]]:
     """What can be done to the neuron, and the value that does it; none leaves it as it is."""
     if is_switched:
         return [("Leave it as it is", None)]
-    return [("Switch it off", 0.0)] if coefficient else [(f"Switch it on ({ON:g})", ON)]
+    return [("Switch it off", 0.0)] if coefficient else [(f"Switch it on ({on:g})", on)]
 
 
 def _lists(page: NeuronPage, coefficient: float) -> list[tuple[str, list[str]]]:

@@ -2,48 +2,105 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
+import duckdb
 import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.live.answers import switch_of, switch_together_of, switched_grid_of
 from neurothek.dashboards.live.instrument import show_switched
+from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
+from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import Theme, show_errors, theme
+from neurothek.queries.ask.statements import records
+from neurothek.queries.names.models import find_neuron
 from neurothek.queries.trace.grid import GridPage
 from neurothek.queries.trace.switch import SwitchPage, TogetherPage
 
-OFF, ON, OTHER = "off", "on (3)", "another value"
-VALUES = {OFF: 0.0, ON: 3.0}
-"""Choices that stand for a number; Geva et al. 2022 turn neurons on by 3."""
+OFF, ON, OTHER = "off", "on", "another value"
+USUAL_ON = 3.0
+"""What turns a neuron on of which no activation is known: Geva et al. 2022 turn neurons on by 3."""
+
+_SIZES = """\
+-- The largest activations of one neuron of either sign, on the shown corpus, and the sign of the larger one.
+select activation_max, activation_min, pole
+from neurons
+where model = $model and layer = $layer and neuron = $neuron"""
 
 SOURCE = "Turning neurons off and on: Geva et al. 2022, section 6.1; one prompt and random neurons: this project."
 _PAPER_WIDTH = 480
 CHANGES = "The ten tokens whose probability changes most: before → after."
 
 
-def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: bool = False) -> float:
+def on_value(facts: Mapping[str, Any], along: Sequence[float] = ()) -> float:
+    """What turns a neuron on: its activation of largest size that is known, to three digits; else `USUAL_ON`.
+
+    Args:
+        facts: `activation_max`, `activation_min` and `pole` of the view `neurons`; null where nothing was measured.
+        along: its activations on a prompt, which tell where it was never active on the corpus.
+    """
+    is_gated = facts["pole"] is not None
+    measured = facts["activation_min"] if facts["pole"] == "negative" else facts["activation_max"]
+    for candidates in ([measured or 0.0], along):
+        # Without a gate what lies below 0 is the end of a non-linearity.
+        largest = max((m for m in candidates if m > 0 or is_gated), key=abs, default=0.0)
+        if largest:
+            return float(f"{largest:.3g}")
+    return USUAL_ON
+
+
+def on_value_of(address: str, grid: GridPage) -> float:
+    """The same of a neuron of a traced prompt; `USUAL_ON` where there is no such neuron."""
+    whole = address if "/" in address else f"{grid.model}/{address}"
+    with backend().warehouse.reader() as connection:
+        try:
+            facts = cached_answer(connection, _sizes, whole)
+        except NeurothekError:
+            # Below it is said of the form.
+            return USUAL_ON
+    return on_value(facts, grid.neurons.filter(address=whole).get_column("coefficient").to_list())
+
+
+def _sizes(connection: duckdb.DuckDBPyConnection, address: str) -> dict[str, Any]:
+    neuron = find_neuron(connection, address)
+    return records(connection, _SIZES, {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron})[0]
+
+
+def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, on: float, is_silent: bool = False) -> float:
     """What a neuron is to be set to: the choice, or the number beside it.
 
     Args:
         choice: where the choice stands.
         number: where the number stands.
+        on: what turns it on.
         is_silent: whether the neuron is known to be off anyway: turning it on is what is offered then.
     """
+    values = {OFF: 0.0, ON: on}
     value = asked_value()
     usual = (
         (ON if is_silent else OFF)
         if value is None
-        else {number_set: name for name, number_set in VALUES.items()}.get(value, OTHER)
+        else {number_set: name for name, number_set in values.items()}.get(value, OTHER)
     )
-    key = own_key("set")
-    chosen = choice.segmented_control("Set it to", [OFF, ON, OTHER], default=usual, key=key, width="stretch")
+    chosen = choice.segmented_control(
+        "Set it to",
+        [OFF, ON, OTHER],
+        default=usual,
+        # What turns another neuron on is another number.
+        key=own_key(f"set-{on:g}"),
+        format_func=lambda name: f"{name} ({on:g})" if name == ON else name,
+        width="stretch",
+        help="On: the largest activation of the neuron that is known, or 3.",
+    )
     other = number.number_input(
         "Other value",
         value=1.0 if value is None or usual != OTHER else value,
@@ -52,7 +109,7 @@ def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: boo
         key=own_key("value"),
         help="The activation, where another value is chosen.",
     )
-    return float(other) if chosen == OTHER else VALUES[chosen or OFF]
+    return float(other) if chosen == OTHER else values[chosen or OFF]
 
 
 def asked_value() -> float | None:
@@ -103,7 +160,7 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
             placeholder="no other neuron",
             help="Further neurons of the same model, which are set to the same value together with it.",
         )
-        value = pick_value(*choices)
+        value = pick_value(*choices, on=_on_value(options, chosen, grids))
         if last.form_submit_button("Run", type="primary"):
             others = ",".join(one for one in also if one != picked)
             remember(switch=picked, also=others or None, set=f"{value:g}" if picked else None)
@@ -124,6 +181,15 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
         show_switch(switch_of(model, neuron, prompt, value=value_asked, position=positions[model]))
         if grids[model].lens == "id":
             _show_grid(grids[model], switched_grid_of(model, neuron, prompt, value=value_asked))
+
+
+def _on_value(options: Sequence[str], chosen: str | None, grids: Mapping[str, GridPage]) -> float:
+    """What turns the neuron on that the form begins with."""
+    address = chosen or next(iter(options), None)
+    if address is None:
+        return USUAL_ON
+    grid = grids.get(address.partition("/")[0]) or next(iter(grids.values()))
+    return on_value_of(address, grid)
 
 
 def _also() -> list[str]:

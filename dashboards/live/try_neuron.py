@@ -55,12 +55,13 @@ def strongest_text(contexts: pl.DataFrame, special: Collection[str] = ()) -> str
 
 
 @st.fragment
-def try_neuron(address: str, text: str | None = None, *, is_silent: bool = False) -> None:
+def try_neuron(address: str, text: str | None = None, *, on: float, is_silent: bool = False) -> None:
     """Ask for a text and a value, and show what the neuron does; the address of the page holds both.
 
     Args:
         address: the neuron.
         text: what stands in the field unless the address asks for another: a text that the neuron fires on.
+        on: what turns it on.
         is_silent: whether it is known never to be active: turning it off would change nothing.
     """
     st.header("Try it", anchor=False, help=plain(SOURCE))
@@ -69,7 +70,7 @@ def try_neuron(address: str, text: str | None = None, *, is_silent: bool = False
         typed = wide.text_input(
             "Text", address_value("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}")
         )
-        value = pick_value(*choices, is_silent=is_silent)
+        value = pick_value(*choices, on=on, is_silent=is_silent)
         if last.form_submit_button("Run", type="primary"):
             remember(prompt=typed or None, set=f"{value:g}")
     say_no_value()

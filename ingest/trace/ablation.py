@@ -76,24 +76,17 @@ def ablated(
         prompt: the text; a BOS is put in front where the tokenizer does so.
         ablation: the neuron and its value.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
-        firing: neurons of the layer that fire on some text, among which random ones are drawn where too few are active
-            on the prompt; none: among all.
+        firing: neurons of the layer that random ones are drawn from where too few are active on the prompt; none: all.
         n_random: how many random neurons; fewer where there are fewer.
         seed: of their draw.
         continuation: how many tokens the model writes then, the most probable ones; 0: none.
     """
-    shape = transformer.shape
     require_possible(transformer, ablation)
-    ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
-    place = place_of(ids, position)
-    _require_room(place, continuation, shape.context_length)
+    ids, place = _read(transformer, tokenizer, prompt, position=position, continuation=continuation)
     # Attention looks back only: what comes after the position changes nothing there.
-    active = active_on(transformer, ids[: place + 1], [ablation.layer])[ablation.layer]
-    pool = _Pool.of(ablation.layer, [ablation.neuron], active, firing, shape.d_ffn)
-    neurons = [
-        ablation.neuron,
-        *pool.drawn(random_stream(seed, Purpose.SWITCH, ablation.layer, ablation.neuron), n_random),
-    ]
+    layer, draw = ablation.layer, random_stream(seed, Purpose.SWITCH, ablation.layer, ablation.neuron)
+    pool = _pools(transformer, ids[: place + 1], {layer: [ablation.neuron]}, {layer: firing})[layer]
+    neurons = [ablation.neuron, *pool.drawn(draw, n_random)]
     changes = [{ablation.layer: replace(ablation, neuron=neuron).change(transformer.device)} for neuron in neurons]
     streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
@@ -111,7 +104,7 @@ def ablated(
         is_before=ablation.is_before,
         token=int(lens.vocabulary.ids[top]),
         probability=float(log_probabilities[0][top].exp()),
-        n_candidates=len(pool.active) + (len(pool.others) if n_random > len(pool.active) else 0),
+        n_candidates=pool.n_candidates(n_random),
         n_active=len(pool.active),
         percentile=beside.percentile(),
         median_neuron=neurons[median],
@@ -141,27 +134,20 @@ def ablated_together(
         prompt: the text; a BOS is put in front where the tokenizer does so.
         ablations: the neurons, each once, all set to one value in one way.
         position: the position after which the next token is read, as `trace` takes it; None: the last.
-        firing: by layer neurons that fire on some text, among which random ones are drawn where too few are active on
-            the prompt; none: among all.
+        firing: by layer neurons that random ones are drawn from where too few are active on the prompt; none: all.
         n_random: how many random sets, each of as many neurons of each layer.
         seed: of their draw.
         continuation: how many tokens the model writes with all together changed; 0: none.
     """
-    shape, first = transformer.shape, ablations[0]
+    first = ablations[0]
     require_possible(transformer, first)
     chosen: dict[int, list[int]] = {}
     for one in ablations:
         chosen.setdefault(one.layer, []).append(one.neuron)
-    ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
-    place = place_of(ids, position)
-    _require_room(place, continuation, shape.context_length)
-    active = active_on(transformer, ids[: place + 1], list(chosen))
-    pools = {
-        layer: _Pool.of(layer, neurons, active[layer], firing.get(layer, ()), shape.d_ffn)
-        for layer, neurons in chosen.items()
-    }
-    drawn = _random_sets(chosen, pools, n_random=n_random, seed=seed)
-    sets = [*({one.layer: [one.neuron]} for one in ablations), chosen, *drawn]
+    ids, place = _read(transformer, tokenizer, prompt, position=position, continuation=continuation)
+    pools = _pools(transformer, ids[: place + 1], chosen, firing)
+    sets = [*({one.layer: [one.neuron]} for one in ablations), chosen]
+    sets += _random_sets(chosen, pools, n_random=n_random, seed=seed)
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
     streams = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
@@ -250,8 +236,13 @@ def _texts(
     return SWITCH_TEXTS.check(pl.DataFrame(rows, schema=dict(SWITCH_TEXTS.columns), orient="row"))
 
 
-def _require_room(place: int, continuation: int, context_length: int) -> None:
-    """Refuse to write more than the model's context holds after a position."""
+def _read(
+    transformer: Transformer, tokenizer: Tokenizer, prompt: str, *, position: int | None, continuation: int
+) -> tuple[Int[np.ndarray, " time"], int]:
+    """The ids of a prompt, and a position after which the model's context has room for so many tokens."""
+    context_length = transformer.shape.context_length
+    ids = ids_of(tokenizer, prompt, context_length=context_length)
+    place = place_of(ids, position)
     room = context_length - place - 1
     if continuation > room:
         raise LimitExceeded(
@@ -262,6 +253,7 @@ def _require_room(place: int, continuation: int, context_length: int) -> None:
             needed=continuation,
             limit=room,
         )
+    return ids, place
 
 
 @torch.inference_mode()
@@ -311,6 +303,24 @@ class _Pool:
         n_more = min(n - len(first), len(self.others))
         more: list[int] = draw.choice(self.others, size=n_more, replace=False).tolist() if n_more else []
         return first + more
+
+    def n_candidates(self, n: int) -> int:
+        """How many neurons `n` are drawn from."""
+        return len(self.active) + (len(self.others) if n > len(self.active) else 0)
+
+
+def _pools(
+    transformer: Transformer,
+    ids: Int[np.ndarray, " time"],
+    chosen: Mapping[int, Sequence[int]],
+    firing: Mapping[int, Sequence[int]],
+) -> dict[int, _Pool]:
+    """By layer the pool beside its chosen neurons."""
+    active, d_ffn = active_on(transformer, ids, chosen.keys()), transformer.shape.d_ffn
+    return {
+        layer: _Pool.of(layer, neurons, active[layer], firing.get(layer, ()), d_ffn)
+        for layer, neurons in chosen.items()
+    }
 
 
 def _random_sets(

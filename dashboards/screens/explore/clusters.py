@@ -144,13 +144,13 @@ def _show_null(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         return
     if row["n_several"]:
         sizes = data_of_query(connection, "clusterings_asked", _SIZES, {"model": model}).frame
-        asked = [word for (size,) in sizes.rows() for word in ("--clusters", str(size))]
+        options = [word for (size,) in sizes.rows() for word in ("--clusters", str(size))]
         with st.container(gap="xsmall"):
             st.caption(
                 "How tight clusters of random directions are was not measured, as an earlier release clustered this "
                 "model; so nobody can tell which of these clusters are beyond chance. This command measures it:"
             )
-            show_command(command_line("ingest", model, "--job", "clusters", *asked, "--force"))
+            show_command(command_line("ingest", model, "--job", "clusters", *options, "--force"))
 
 
 def _steps(model: str, ordered: list[int], chosen: int) -> None:

@@ -3,6 +3,7 @@
 import html
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from urllib.parse import parse_qsl
 
@@ -15,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog.spelling import marked_label
 from neurothek.dashboards.charts import tokens
 from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.live.switch import on_value
 from neurothek.dashboards.live.try_neuron import strongest_text, try_neuron
 from neurothek.dashboards.parts.muted import Muted, muted_of, pick_muted
 from neurothek.dashboards.parts.one_neuron.contexts import (
@@ -77,7 +79,18 @@ _JOBS = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
 
-def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str, str | None, bool]]) -> None:
+@dataclass(frozen=True)
+class Room:
+    """Where a neuron can be tried, and with what."""
+
+    place: DeltaGenerator
+    address: str
+    text: str | None  # a text that it fires on
+    on: float  # what turns it on
+    is_silent: bool  # whether it is never active
+
+
+def show(connection: duckdb.DuckDBPyConnection, room: list[Room]) -> None:
     """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
     address = address_value("neuron") or kept_neuron() or _first(connection)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="title"):
@@ -105,7 +118,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_histogram(page, neuron)
     text = strongest_text(page.contexts, page.special_tokens)
     is_silent = bool(page.facts["never_active"]) and neuron.of.has_exact_zeros and not neuron.of.is_signed
-    room.append((st.container(), page.address, text, is_silent))
+    room.append(Room(st.container(), page.address, text, on_value(page.facts), is_silent))
     if page.corpus is not None:
         with beside("second"):
             left, right = st.columns(2, gap="large")
@@ -303,11 +316,11 @@ def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
 
 def _whole() -> None:
     # The lease ends before the model runs, which takes longer than a publisher should wait.
-    room: list[tuple[DeltaGenerator, str, str | None, bool]] = []
+    room: list[Room] = []
     answer(partial(show, room=room))
-    for place, address, text, is_silent in room:
-        with place:
-            try_neuron(address, text, is_silent=is_silent)
+    for one in room:
+        with one.place:
+            try_neuron(one.address, one.text, on=one.on, is_silent=one.is_silent)
 
 
 _whole()

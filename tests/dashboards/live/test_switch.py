@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.dashboards.live.answers import CONTINUATION
-from neurothek.dashboards.live.switch import OFF, ticks_caption
+from neurothek.dashboards.live.switch import OFF, ON, OTHER, USUAL_ON, on_value, ticks_caption
 from tests.support import ingests
 from tests.support.models import build
 
@@ -183,7 +183,8 @@ def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str)
     opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N7", set=value)
     assert not opened.exception
     assert [one.value for one in opened.warning] == [rf"The address has an unknown value\: {value}\."]
-    assert opened.segmented_control(key="set").value == OFF
+    (control,) = opened.segmented_control
+    assert control.value == OFF
 
 
 def test_random_neurons_that_change_nothing_are_counted() -> None:
@@ -193,3 +194,39 @@ def test_random_neurons_that_change_nothing_are_counted() -> None:
     assert ticks_caption(page) == f"Ticks: 3 neurons, set likewise; spot: this neuron.{idle}"
     page = Mock(neurons=neurons.filter(pl.col("kl") > 0), drawn_from="1 neuron")
     assert ticks_caption(page).endswith("spot: this neuron.")
+
+
+@pytest.mark.parametrize(
+    ("largest", "least", "pole", "along", "value"),
+    [
+        (2.3456, -0.17, None, (), 2.35),
+        (0.0, 0.0, None, (1.5, 4.0), 4.0),
+        # Without a gate what lies below 0 is the end of a non-linearity.
+        (-0.01, -0.17, None, (-0.1,), USUAL_ON),
+        (12.0, -34.56, "negative", (50.0,), -34.6),
+        (12.0, -3.0, "positive", (), 12.0),
+        (None, None, "positive", (0.5, -2.0), -2.0),
+        (None, None, None, (), USUAL_ON),
+    ],
+)
+def test_a_neuron_is_turned_on_by_its_own_size(
+    largest: float | None, least: float | None, pole: str | None, along: tuple[float, ...], value: float
+) -> None:
+    assert on_value({"activation_max": largest, "activation_min": least, "pole": pole}, along) == value
+
+
+def test_the_form_and_the_pane_offer_that_value_in_their_labels(page: Opener, path: Path) -> None:
+    # What was measured of these neurons is their weights alone: the prompt tells how large they are.
+    grid = neurothek.open(path).trace_grid("tiny", PROMPT, dominant=10)
+    address = grid.neurons.filter(pl.col("coefficient") > 0).row(0, named=True)["address"]
+    expected: float = max(grid.neurons.filter(address=address)["coefficient"].to_list())
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch=address, set="3")
+    assert not opened.exception
+    (control,) = opened.segmented_control
+    assert f"on ({expected:.3g})" in control.options
+    # An address that was sent before the value was the neuron's own still sets it to 3.
+    assert control.value == OTHER
+    assert opened.number_input(key="value").value == 3
+    assert f"{address} set to 3 at every position" in said(opened)
+    own = page(path, "trace", model="tiny", prompt=PROMPT, switch=address, set=f"{expected:.3g}")
+    assert own.segmented_control[0].value == ON

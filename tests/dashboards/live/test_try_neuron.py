@@ -67,7 +67,7 @@ def test_nothing_is_run_before_somebody_asks(page: Opener, path: Path) -> None:
 def test_a_neuron_is_turned_on_and_the_address_tells_of_it(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron=NEURON)
     opened.text_input(key=f"prompt-{NEURON}").set_value(PROMPT)
-    opened.segmented_control(key="set").set_value(ON)
+    opened.segmented_control(key="set-3").set_value(ON)
     press(opened)
     assert not opened.exception
     assert not opened.error
@@ -83,19 +83,19 @@ def test_a_neuron_is_turned_on_and_the_address_tells_of_it(page: Opener, path: P
         assert f"(position {row['position']}): {row['activation']:.4g}" in shaded
     again = page(path, "neuron", neuron=NEURON, prompt=PROMPT, set="3")
     assert plain(expected.summary) in said(again)
-    assert again.segmented_control(key="set").value == ON
+    assert again.segmented_control(key="set-3").value == ON
 
 
 def test_another_value_is_the_number_beside_the_choice(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron=NEURON, prompt=PROMPT, set="1.5")
-    assert opened.segmented_control(key="set").value == OTHER
+    assert opened.segmented_control(key="set-3").value == OTHER
     assert opened.number_input(key="value").value == 1.5
     assert f"{NEURON} set to 1.5 at every position" in said(opened)
     opened.number_input(key="value").set_value(-2.0)
     press(opened)
     assert opened.query_params["set"] == "-2"
     assert f"{NEURON} set to -2 at every position" in said(opened)
-    opened.segmented_control(key="set").set_value(OFF)
+    opened.segmented_control(key="set-3").set_value(OFF)
     press(opened)
     assert opened.query_params["set"] == "0"
     assert f"{NEURON} set to 0 at every position" in said(opened)
@@ -123,7 +123,7 @@ def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str)
     opened = page(path, "neuron", neuron=NEURON, prompt=PROMPT, set=value)
     assert not opened.exception
     assert [one.value for one in opened.warning] == [rf"The address has an unknown value\: {value}\."]
-    assert opened.segmented_control(key="set").value == OFF
+    assert opened.segmented_control(key="set-3").value == OFF
 
 
 def test_of_a_neuron_that_there_is_not_nothing_can_be_tried(page: Opener, path: Path) -> None:
