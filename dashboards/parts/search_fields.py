@@ -153,7 +153,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             fields["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
             fields["triggered_by"] = _text("Fires on", "triggered_by", placeholder='"of the"')
             fields["without"] = _text("Does not list", "without")
-            fields["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
+            fields["like"] = _text("Like the neuron", "like", placeholder=f"{models[-1] if models else 'model'}/L3N17")
             fields["patterns"] = _text("Tokens that match", "patterns", placeholder="^[0-9]+$")
         with middle:
             fields["models"] = _models(models)

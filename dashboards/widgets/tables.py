@@ -105,9 +105,14 @@ def chosen_row(selection: Mapping[str, Any]) -> int | None:
 
 
 def readable_columns(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
-    """The frame without columns that are all unknown (except `keep`), its tokens with their white space marked."""
-    names = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
+    """The frame without columns that say nothing in any row (but for `keep`), tokens with their white space marked."""
+    names = [name for name in frame.columns if name in keep or not _is_empty(frame.get_column(name))]
     return frame.select(marked(name, frame.schema[name]) for name in names)
+
+
+def _is_empty(column: pl.Series) -> bool:
+    n_empty = int((column == "").sum()) if column.dtype == pl.String else 0
+    return column.null_count() + n_empty == len(column)
 
 
 def with_words(frame: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from neurothek.dashboards.widgets.address import address_value, keep_asked, reme
 from neurothek.dashboards.widgets.figures import download_data
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html, question_here
-from neurothek.dashboards.widgets.page import heading, show_errors, theme
+from neurothek.dashboards.widgets.page import all_models, heading, show_errors, theme
 from neurothek.queries.ask.statements import records
 from neurothek.queries.explain.pages import explanations_page
 from neurothek.queries.names.models import choose_models, sizes_of
@@ -75,10 +75,11 @@ EXAMPLES = ("school", "river", "London", "music", "return", "red", "never", "bec
 
 _MOST_EXAMPLES = 5
 
+IN_EACH_SIZE = "in each size: one column per model; "
 KINDS = (
     "Promote, suppress: neurons with the word among their tokens of largest or smallest score; near words: also those "
-    "nearest to it in the unembedding; in each size: one column per model; fires on: neurons that fire on the token "
-    "and on little else; like a neuron: those whose lists overlap most with its own."
+    f"nearest to it in the unembedding; {IN_EACH_SIZE}fires on: neurons that fire on the token and on little else; "
+    "like a neuron: those whose lists overlap most with its own."
 )
 """What each kind of search does."""
 
@@ -135,18 +136,20 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
     """What a person may ask, to click on."""
     rows = records(connection, _WORDS_THAT_ARE_TOKENS, {"words": list(EXAMPLES)})
     words = [row["word"] for row in rows][:_MOST_EXAMPLES]
+    # A column a model says nothing of one.
+    has_sizes = len(all_models()) > 1
     questions = [(word, {"words": word}) for word in words]
     if words:
         first, last = words[0], words[-1]
         questions += [
             (f"{last}, suppressed", {"words": last, "side": "suppressed"}),
             (f"{first} and words near it", {"words": first, "concept": "yes"}),
-            (f"{first} in each size", {"words": first, "beside": "yes"}),
+            *([(f"{first} in each size", {"words": first, "beside": "yes"})] if has_sizes else []),
             (f"what fires on {last}", {"triggered_by": last}),
         ]
     links = "".join(f"<span>{link_html(label, 'search', **parameters)}</span>" for label, parameters in questions)
     st.html(f'{SHEET}<div class="nt-flow">{"<span>Try:</span>" if questions else ""}{links}</div>')
-    st.caption(KINDS)
+    st.caption(KINDS if has_sizes else KINDS.replace(IN_EACH_SIZE, ""))
     st.caption(
         "A word stands for every token that reads the same, whatever its case and white space; quote a "
         'word that contains a space: "new york". In results · is a space and ↵ a line end.'

@@ -14,6 +14,12 @@ def test_shares_are_shown_in_percent_under_names_that_say_so() -> None:
     assert shown.drop("dead_share_percent").equals(frame.drop("dead_share"))
 
 
+def test_a_column_that_says_nothing_in_any_row_is_left_out() -> None:
+    rows = pl.DataFrame({"kind": ["", None], "label": ["", "a"], "frequency": [None, None], "n": [0, 0]})
+    assert tables.readable_columns(rows).columns == ["label", "n"]
+    assert tables.readable_columns(rows, keep=("kind",)).columns == ["kind", "label", "n"]
+
+
 def test_what_is_true_or_not_is_a_word_and_what_is_unknown_stays_so() -> None:
     frame = pl.DataFrame({"is_dead": [True, False, None], "n_dead": [3, 0, None]})
     shown = tables.with_words(frame)

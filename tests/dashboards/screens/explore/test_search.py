@@ -198,6 +198,25 @@ def test_the_usual_name_of_words_is_read(page: Opener, full_path: Path) -> None:
     assert addresses(opened) == addresses(page(full_path, "search", words="school")) != []
 
 
+def test_of_one_model_nothing_is_offered_in_each_size(page: Opener, full_path: Path, tmp_path: Path) -> None:
+    def offered(shown: AppTest) -> str:
+        texts = [one.proto.body for one in shown.get("html")] + [one.value for one in shown.caption]
+        assert not shown.exception
+        return "\n".join(texts)
+
+    assert offered(page(full_path, "search")).count("in each size") == 2
+    path = tmp_path / "one.duckdb"
+    shutil.copyfile(full_path, path)
+    door = neurothek.open(path)
+    *others, name = door.models()["model"].to_list()
+    for other in others:
+        door.remove(other)
+    alone = page(path, "search")
+    assert "in each size" not in offered(alone)
+    (like,) = [field for field in alone.text_input if field.label == "Like the neuron"]
+    assert like.placeholder == f"{name}/L3N17"
+
+
 def test_the_empty_page_says_what_each_kind_of_search_does(page: Opener, full_path: Path) -> None:
     told = [caption.value for caption in page(full_path, "search").caption]
     (kinds,) = [caption for caption in told if "near words" in caption]
