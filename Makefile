@@ -16,13 +16,13 @@ INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
-LOCAL := not slow and not crash and not fuzz and not cuda and not browser and not spark and not ray and not real
+LOCAL := not series and not slow and not crash and not fuzz and not cuda and not browser and not spark and not ray and not real
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
+.PHONY: demo test test-all test-series test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
 .PHONY: real real-catalog bench
 .PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
@@ -57,6 +57,10 @@ test: $(INSTALLED)
 # the weights.
 test-all: $(INSTALLED)
 	$(PYTEST) -m "$(LOCAL)"
+
+# In full what test-all does in samples: every text, field, page and command on each hostile file, and a model trained.
+test-series: $(INSTALLED)
+	$(PYTEST) -m series
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)

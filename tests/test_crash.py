@@ -20,7 +20,7 @@ from tests.support.models import build
 # One worker makes the references and keeps the server that the children are forked from.
 pytestmark = pytest.mark.xdist_group("crash")
 
-N_KILLS, N_MANY_KILLS = 20, 34
+N_KILLS, N_MANY_KILLS = 8, 46
 PATIENCE = 10
 
 # Half of the moments are taken from the clock, between the first staged shard and the end; the others are a call that

@@ -150,7 +150,7 @@ def test_what_measures_says_it_and_publishes_nothing(
     assert path.read_bytes() == measured.read_bytes()
 
 
-FLIPS, N_PARTS = 50, 6
+FLIPS, N_PARTS = 15, 20
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from tests.support.models import build
 
 pytestmark = pytest.mark.long
 
-FLIPS, N_PARTS = 100, 3
+FLIPS, N_PARTS = 30, 10
 JOBS = ("projections", "activity")
 TEXT = "one two three four five six seven eight nine ten . "
 

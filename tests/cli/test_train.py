@@ -19,14 +19,13 @@ from neurothek.ingest.training.text import divide
 from tests.support.advice import advised, run
 from tests.support.texts import write_text
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return write_text(tmp_path_factory.mktemp("text") / "words.txt", 9_000)
 
 
+@pytest.mark.series
 def test_the_command_trains_the_smallest_model_below_the_unigram_entropy(words: Source, tmp_path: Path) -> None:
     output = tmp_path / "model"
     arguments = ["--size", "0.7m", "--steps", "80", "--corpus", f"words={words.location}", "--device", "cpu"]

@@ -352,9 +352,12 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("walk", "job", "corpus", "query"),
     [
-        (ARCHITECTURE, "projections", "news=rows.psv", "from store.projections"),
+        pytest.param(ARCHITECTURE, "projections", "news=rows.psv", "from store.projections", marks=pytest.mark.series),
         (JOB, "value_norms", "news=rows.psv", "from store.value_norms"),
-        (TEXT_SOURCE, "activity", "news=rows.psv:body", "from store.activity where domain = 'news'"),
+        pytest.param(
+            *(TEXT_SOURCE, "activity", "news=rows.psv:body", "from store.activity where domain = 'news'"),
+            marks=pytest.mark.series,
+        ),
     ],
     ids=[walk.title for walk in MEASURED],
 )

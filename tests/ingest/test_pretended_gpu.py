@@ -16,7 +16,7 @@ from tests.support.two_devices import build_both, change_neurons, measure_one, m
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize("kind", ["opt", "llama", "bert"])
+@pytest.mark.parametrize("kind", [pytest.param("opt", marks=pytest.mark.series), "llama", "bert"])
 def test_what_every_job_measures_on_another_device_the_processor_measures_too(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,7 +175,7 @@ def test_parts_have_the_ids_of_the_whole(sort: str, text: str, every: int, chose
     assert_same(sort, text, every, chosen)
 
 
-@pytest.mark.long
+@pytest.mark.series
 @pytest.mark.parametrize("sort", SORTS)
 def test_parts_of_many_texts_have_the_ids_of_the_whole(sort: str) -> None:
     chosen = Random(sort)

@@ -278,7 +278,7 @@ def test_no_field_is_ignored_in_silence(base: Base) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.long
+@pytest.mark.series
 def test_no_field_of_any_library_is_ignored_in_silence(base: Base) -> None:
     found = faults(base, is_thorough=True)
     assert not found, "\n".join(found)

@@ -90,7 +90,10 @@ def test_weights_alone_within_the_least_budget(tmp_path: Path) -> None:
     assert peak_bytes(tmp_path / "w.duckdb", model, asked) <= 1.1 * needed
 
 
-@pytest.mark.parametrize("sort", ["one line", "jsonl", "parquet", "short documents"])
+@pytest.mark.parametrize(
+    "sort",
+    ["jsonl", "parquet", *(pytest.param(sort, marks=pytest.mark.series) for sort in ("one line", "short documents"))],
+)
 def test_reading_texts_stays_within_the_budget(sort: str, tmp_path: Path) -> None:
     """Thirty megabytes of text, of which a few thousand tokens are asked for."""
     text = "the old school near the river " * 1_000_000

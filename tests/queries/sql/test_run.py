@@ -176,7 +176,7 @@ def seconds_of(warehouse: Warehouse, query: str, limits: Limits) -> float:
 
 
 @pytest.mark.parametrize(
-    "greedy", [hostile.GREEDY[::4], pytest.param(hostile.GREEDY, marks=pytest.mark.long)], ids=["some", "all"]
+    "greedy", [hostile.GREEDY[::4], pytest.param(hostile.GREEDY, marks=pytest.mark.series)], ids=["some", "all"]
 )
 def test_the_greedy_are_bounded(warehouse: Warehouse, greedy: Sequence[str]) -> None:
     limits = replace(TIGHT, seconds=0.2)
