@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, Position, expect
+from playwright.sync_api import BrowserContext, Download, Locator, Page, Playwright, Position, expect
 
 from neurothek.dashboards.addresses import MENU
 
@@ -232,10 +232,16 @@ class Visitor:
 
 
 @contextmanager
-def windows(browser: Browser, *, width: int = 1440, dark: bool = False) -> Iterator[BrowserContext]:
-    """Windows of a width on a light or a dark screen, which load a server's scripts once for all of them."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
+def windows(playwright: Playwright, profile: Path) -> Iterator[BrowserContext]:
+    """Windows of a browser that keeps a server's scripts, compiled, in a folder for all of them."""
+    context = playwright.chromium.launch_persistent_context(
+        profile,
+        executable_path=chromium(),
+        # Where tests run as root, as in a container, Chromium has no sandbox to offer.
+        args=["--no-sandbox"],
+        viewport={"width": 1440, "height": 1000},
+        color_scheme="light",
+        accept_downloads=True,
     )
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)

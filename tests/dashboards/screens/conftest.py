@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, sync_playwright
 
 import neurothek
 from neurothek.ingest.request import DEFAULT_JOBS, TextRequest
-from tests.support.browser import Visitor, chromium, served, visitor, windows
+from tests.support.browser import Visitor, served, visitor, windows
 from tests.support.ingests import small_library
 from tests.support.templates import made_once
 
@@ -17,7 +17,7 @@ SMALL, LARGE = "mini-opt-0.7m", "mini-opt-2m"
 NEURON = f"{LARGE}/L3N170"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo_like() -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
     return made_once("demo-like", measure) / "demo.duckdb"
@@ -50,34 +50,19 @@ def change_neurons(door: neurothek.Neurothek, folder: Path) -> None:
     door.run_intervention(door.plan_intervention(SMALL, where=few, one_by_one=True, tokens=500))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Where tests run as root, as in a container, Chromium has no sandbox to offer.
-        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def base(demo_like: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served(demo_like, tmp_path_factory.mktemp("server") / "server.log") as address:
         yield address
 
 
-@pytest.fixture(scope="module")
-def light(browser: Browser) -> Iterator[BrowserContext]:
-    with windows(browser) as context:
-        yield context
-
-
-@pytest.fixture(scope="module")
-def dark(browser: Browser) -> Iterator[BrowserContext]:
-    with windows(browser, dark=True) as context:
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    with sync_playwright() as playwright, windows(playwright, tmp_path_factory.mktemp("profile")) as context:
         yield context
 
 
 @pytest.fixture
-def person(light: BrowserContext, base: str) -> Iterator[Visitor]:
-    with visitor(light, base) as looking:
+def person(browser: BrowserContext, base: str) -> Iterator[Visitor]:
+    with visitor(browser, base) as looking:
         yield looking

@@ -38,8 +38,8 @@ def alone(demo_like: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield address
 
 
-def test_one_model_alone_is_landed_on_and_told_of_a_second(light: BrowserContext, alone: str) -> None:
-    with visitor(light, alone) as looking:
+def test_one_model_alone_is_landed_on_and_told_of_a_second(browser: BrowserContext, alone: str) -> None:
+    with visitor(browser, alone) as looking:
         looking.open()
         expect(looking.page.get_by_text(f"In {LARGE}")).to_be_visible()
         expect(looking.page.get_by_text("A word finds neurons; a prompt is run through a model")).to_be_visible()

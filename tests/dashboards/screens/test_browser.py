@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: the way of a person from the first page to SQL, and every page in every dress."""
+"""The dashboard in a real browser: the way of a person from the first page to SQL."""
 
 import io
 import re
@@ -15,7 +15,6 @@ import pytest
 from playwright.sync_api import BrowserContext, FrameLocator, expect
 
 import neurothek
-from neurothek.dashboards.addresses import PAGES as ADDRESSES
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor, served, visitor
 
@@ -23,42 +22,6 @@ pytestmark = pytest.mark.browser
 
 WITH_COUNTERPARTS = f"{LARGE}/L0N404"
 """It has some in the smaller model, which depends on the weights alone."""
-PAGES = {
-    "ask": ("", {}),
-    "compare": ("compare", {}),
-    "search": ("search", {"words": "school university"}),
-    "alike": ("search", {"like": NEURON, "models": SMALL}),
-    "neuron": ("neuron", {"neuron": NEURON}),
-    "layer": ("layer", {"model": LARGE, "layer": "3"}),
-    "model": ("model", {"model": LARGE}),
-    "position": ("position", {"model": LARGE}),
-    "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
-    "events": ("events", {"word": "the"}),
-    "shortcuts": ("shortcuts", {"model": SMALL}),
-    "interventions": ("interventions", {"model": SMALL, "intervention": "few"}),
-    "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
-    "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
-    "sql": ("sql", {"query": "from scaling_long limit 20"}),
-}
-TITLES = {**ADDRESSES, "ask": "Ask", "compare": "Compare sizes", "alike": "Search", "neuron": NEURON}
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("screen", ["light", "dark"])
-def test_every_page_opens_by_its_address(request: pytest.FixtureRequest, base: str, name: str, screen: str) -> None:
-    path, parameters = PAGES[name]
-    with visitor(request.getfixturevalue(screen), base) as looking:
-        looking.open(path, **parameters)
-        assert looking.title() == TITLES[name]
-        assert looking.page.get_by_test_id("stException").count() == 0
-        for width in (1440, 800):
-            looking.page.set_viewport_size({"width": width, "height": 1000})
-            looking.shoot(f"{name}-{screen}-{width}")
-            # No table hides rows of its own: what is kept free for it is as high as it is.
-            assert looking.hidden_rows() == []
-            # Nothing is wider than the window.
-            assert looking.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-            assert looking.wide_texts() == []
 
 
 def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> None:
@@ -123,7 +86,7 @@ def test_the_first_click_counts_after_another_layer_was_chosen(person: Visitor) 
 def test_an_address_in_a_table_is_a_link(person: Visitor) -> None:
     """A click on it stays in this window, one with Control opens another; beside it the row opens as well."""
     person.open("layer", model=LARGE, layer="2")
-    here = person.page.url
+    here, n_windows = person.page.url, len(person.page.context.pages)
     with person.page.context.expect_page() as opened:
         person.click_row("neurons", 3, modifiers=["Control"])
     assert parse_qs(urlsplit(opened.value.url).query)["neuron"] == [f"{LARGE}/L2N3"]
@@ -132,13 +95,13 @@ def test_an_address_in_a_table_is_a_link(person: Visitor) -> None:
     for across in (90, 330):
         person.click_row("neurons", 3, across=across)
         person.arrive(f"{LARGE}/L2N3")
-        assert len(person.page.context.pages) == 1
+        assert len(person.page.context.pages) == n_windows
         person.page.go_back()
         person.arrive("Layer")
         assert person.page.url == here
     # What is no address is not opened, whatever a table holds.
     assert person.page.evaluate("window.open('javascript:alert(1)', '_blank')") is None
-    assert len(person.page.context.pages) == 1
+    assert len(person.page.context.pages) == n_windows
 
 
 def test_a_cluster_chosen_in_one_model_is_not_chosen_in_another(person: Visitor) -> None:
@@ -300,11 +263,11 @@ def test_a_neuron_that_nobody_listed_is_switched_in_a_trace(person: Visitor) -> 
 
 
 @pytest.fixture
-def annotated(light: BrowserContext, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
+def annotated(browser: BrowserContext, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
     """A window on a warehouse of its own, which is written to."""
     path = tmp_path / "annotated.duckdb"
     shutil.copy(demo_like, path)
-    with served(path, tmp_path / "server.log") as base, visitor(light, base) as looking:
+    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
         yield looking, path
 
 
@@ -413,11 +376,11 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
 
 
 def test_a_model_published_meanwhile_is_there_after_a_reload(
-    light: BrowserContext, demo_like: Path, tmp_path: Path
+    browser: BrowserContext, demo_like: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "growing.duckdb"
     shutil.copy(demo_like, path)
-    with served(path, tmp_path / "server.log") as base, visitor(light, base) as looking:
+    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
         looking.open()
         with ThreadPoolExecutor() as workers:
             # Only the weights are read: it is the publishing that meets the clicks.
@@ -525,8 +488,8 @@ def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
     expect(person.page.get_by_text("2 rows in")).to_be_visible()
 
 
-def test_a_script_token_shows_as_itself(light: BrowserContext, full_path: Path, tmp_path: Path) -> None:
-    with served(full_path, tmp_path / "server.log") as base, visitor(light, base) as looking:
+def test_a_script_token_shows_as_itself(browser: BrowserContext, full_path: Path, tmp_path: Path) -> None:
+    with served(full_path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
         found = neurothek.open(full_path).sql("select address from contexts_text where token = ' <script>' limit 1")
         looking.open("neuron", neuron=found.item())
         expect(looking.page.get_by_text("·<script>").first).to_be_visible()

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from neurothek.dashboards.addresses import OTHER_NAMES, PAGES
+from neurothek.dashboards.addresses import MENU, PAGES
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor
 
@@ -109,28 +109,25 @@ def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
     expect(person.page.get_by_text(CELL)).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("typed", "path", "heading"),
-    [
+def test_the_box_takes_a_word_or_an_address(person: Visitor) -> None:
+    person.open("sql", query="from models")
+    before = person.page.url
+    for typed, path, heading in (
         ("school", "/search", "Search"),
         (NEURON, "/neuron", NEURON),
         (f"{LARGE}/L2", "/layer", "Layer"),
         (LARGE, "/model", "Model"),
-    ],
-)
-def test_the_box_takes_a_word_or_an_address(person: Visitor, typed: str, path: str, heading: str) -> None:
-    person.open("sql", query="from models")
-    before = person.page.url
-    person.page.locator("h1").first.click()
-    person.page.keyboard.press("/")
-    person.page.keyboard.type(typed)
-    person.page.keyboard.press("Enter")
-    person.arrive(heading)
-    assert path_of(person) == path
-    assert typed.partition("/")[0] in unquote(person.page.url)
-    person.page.go_back()
-    person.arrive("SQL")
-    assert person.page.url == before
+    ):
+        person.page.locator("h1").first.click()
+        person.page.keyboard.press("/")
+        person.page.keyboard.type(typed)
+        person.page.keyboard.press("Enter")
+        person.arrive(heading)
+        assert path_of(person) == path
+        assert typed.partition("/")[0] in unquote(person.page.url)
+        person.page.go_back()
+        person.arrive("SQL")
+        assert person.page.url == before
 
 
 def test_the_box_leads_afresh_to_the_page_it_stands_on(person: Visitor) -> None:
@@ -176,12 +173,10 @@ def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
     assert asked_of(person) | {"model": [LARGE], "layer": ["3"]} == asked_of(person)
 
 
-@pytest.mark.parametrize("name", OTHER_NAMES)
-def test_another_name_of_a_page_finds_it(person: Visitor, name: str) -> None:
-    person.open(name, model=LARGE)
-    assert path_of(person) == f"/{OTHER_NAMES[name]}"
-    titles = {**PAGES, "": "Ask", "compare": "Compare sizes", "neuron": f"{LARGE}/L"}
-    assert person.title().startswith(titles[OTHER_NAMES[name]])
+def test_another_name_of_a_page_finds_it(person: Visitor) -> None:
+    person.open("neurons", model=LARGE)
+    assert path_of(person) == "/neuron"
+    assert person.title().startswith(f"{LARGE}/L")
 
 
 def choose(person: Visitor, label: str, option: str) -> None:
@@ -339,14 +334,12 @@ def test_a_page_that_moves_is_found(person: Visitor) -> None:
     person.page.wait_for_function("window.shifts.reduce((sum, [share]) => sum + share, 0) > 0.05")
 
 
-@pytest.mark.parametrize(
-    ("name", "place"), [("neuron", "Look"), ("trace", "Ask"), ("shortcuts", "Compare"), ("sql", "Tools")]
-)
-def test_the_navigation_marks_the_place_of_a_page(person: Visitor, name: str, place: str) -> None:
-    person.open(name)
+def test_the_navigation_marks_the_place_of_a_page(person: Visitor) -> None:
+    person.open("neuron")
     marked = person.page.locator("[data-testid=stTopNav] [aria-current]")
-    expect(marked).to_have_text(place)
+    expect(marked).to_have_text("Look")
     # The mark goes with the place.
-    person.page.get_by_role("link", name="Ask", exact=True).first.click()
-    person.arrive("Ask")
-    expect(marked).to_have_text("Ask")
+    for place, title in (("Ask", "Trace"), ("Compare", "Shortcuts"), (MENU, "SQL"), ("Ask", "Ask")):
+        person.go(place, title)
+        person.arrive(title)
+        expect(marked).to_have_text(place)
