@@ -54,7 +54,7 @@
   // A figure's own address: the page is drawn piece by piece, so its place is waited for, and sought again while what
   // is drawn above moves it, unless the person scrolls by then. However long the page takes, steps are counted once it
   // has been drawn; on the way to it Streamlit may write the address of the page before once more.
-  const STEP = 200, SETTLED = 25, MOST = 300, LAST = 1500; // milliseconds; steps
+  const STEP = 200, MOST = 300, LAST = 1500; // milliseconds; steps
   const isDrawn = () =>
     document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" &&
     !document.querySelector("[data-testid=stMain] [data-testid^=stSkeleton]");
@@ -62,14 +62,13 @@
   const seek = (place) => {
     if (!/^[a-z0-9-]+$/.test(place)) return;
     const page = location.pathname;
-    let steps = 0, all = 0, still = 0, last = null;
+    let steps = 0, all = 0, last = null;
     const looking = setInterval(() => {
       const figure = document.querySelector(`.st-key-at-${place}`);
       const top = figure?.getBoundingClientRect().top ?? null;
-      const counts = location.pathname === page && isDrawn();
-      still = counts && top !== null && top === last ? still + 1 : 0;
-      steps += counts ? 1 : 0;
-      if (still > SETTLED || steps > MOST || ++all > LAST) return stop();
+      steps += location.pathname === page && isDrawn() ? 1 : 0;
+      if (steps > MOST || ++all > LAST) return stop();
+      if (top === last) return;
       figure?.scrollIntoView({ block: "start" });
       last = figure?.getBoundingClientRect().top ?? null;
     }, STEP);
