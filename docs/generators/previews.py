@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import BrowserContext, sync_playwright
 
 from neurothek.dashboards.shell.navigation import NEEDS
 from neurothek.dashboards.widgets.page import FOLDER
-from tests.support.browser import chromium, served, visitor, windows
+from tests.support.browser import served, visitor, windows
 
 MODEL = "mini-opt-5m"
 HEIGHT = 900
@@ -28,15 +28,14 @@ def take(warehouse: Path) -> None:
     """Take the picture of every page that may lack data."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        with served(warehouse, Path(folder) / "server.log") as address:
+        at, log = Path(folder) / "profile", Path(folder) / "server.log"
+        with served(warehouse, log) as address, windows(playwright, at) as browser:
             for name in NEEDS:
                 (FOLDER / f"{name}.webp").write_bytes(_picture(browser, address, name))
-        browser.close()
 
 
-def _picture(browser: Browser, address: str, name: str) -> bytes:
-    with windows(browser) as context, visitor(context, address) as looking:
+def _picture(browser: BrowserContext, address: str, name: str) -> bytes:
+    with visitor(browser, address) as looking:
         looking.page.set_viewport_size({"width": 1440, "height": HEIGHT})
         looking.open(name, model=MODEL)
         looking.page.wait_for_timeout(2_000)

@@ -1,6 +1,6 @@
 """Every page by its address in a real browser: whole, and as axe-core judges it for pale eyes and screen readers."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
@@ -52,7 +52,8 @@ def violations(looking: Visitor, rules: dict[str, Any]) -> list[tuple[str, str]]
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_and_read_by_everybody(person: Visitor, name: str) -> None:
     path, parameters = PAGES[name]
-    for screen, rules in (("light", RULES), ("dark", COLOURS)):
+    screens: tuple[tuple[Literal["light", "dark"], dict[str, Any]], ...] = (("light", RULES), ("dark", COLOURS))
+    for screen, rules in screens:
         person.page.emulate_media(color_scheme=screen)
         person.open(path, **parameters)
         assert person.title() == TITLES[name]
