@@ -71,7 +71,7 @@ def exported_views(dialects: Sequence[str] = ()) -> dict[str, str]:
 @cache
 def _views_in(dialect: str) -> Mapping[str, str]:
     return {
-        f"views/{dialect}/{number:02d}-{view.name}.sql": in_dialect(view, dialect)
+        f"views/{dialect}/{number:03d}-{view.name}.sql": in_dialect(view, dialect)
         for number, view in enumerate(all_views().values(), start=1)
     }
 
