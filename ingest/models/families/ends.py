@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from neurothek.ingest.models.families.few_rows import linear
 from neurothek.ingest.models.families.norms import Norm
 from neurothek.ingest.models.families.parameters import Loader
 
@@ -87,7 +88,7 @@ class Head:
         for module in (self.final_norm, self.project_out, self._transform):
             if module is not None:
                 stream = module(stream)
-        logits = functional.linear(stream, self._loader.read(f"{self._loader.family.head}.weight"), self._bias)
+        logits = linear(stream, self._loader.read(f"{self._loader.family.head}.weight"), self._bias)
         logits = logits / self._divisor
         return logits if self._cap is None else torch.tanh(logits / self._cap) * self._cap
 

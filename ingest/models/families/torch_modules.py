@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from neurothek.ingest.models.families.family import Config
+from neurothek.ingest.models.families.few_rows import linear
 
 _LARGEST = 2**31 - 1
 _MANY_LAYERS = 1000
@@ -112,6 +113,10 @@ class _Linear(nn.Linear):
 
     def reset_parameters(self) -> None:
         """Leave them as they are."""
+
+    def forward(self, stream: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_out"]:
+        """[*at d_out] the map of every vector."""
+        return linear(stream, self.weight, self.bias)
 
 
 class _Embedding(nn.Embedding):
