@@ -155,7 +155,7 @@ def chance_text(cluster: Mapping[str, Any]) -> str:
     """Whether it is tighter than 95% of clusters of random directions; nothing where nobody knows."""
     if cluster["is_beyond_null"] is None:
         return ""
-    return "beyond 95% of random clusters" if cluster["is_beyond_null"] else "within chance"
+    return "beyond chance" if cluster["is_beyond_null"] else "within chance"
 
 
 def null_text(clustering: Mapping[str, Any]) -> str:

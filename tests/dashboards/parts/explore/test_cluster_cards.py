@@ -277,7 +277,7 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     first, second, third, last = drawn.split('<div class="nt-card">')[1:]
     assert 'href="/clusters?model=m&amp;cluster=0"' in first
     assert "4 neurons, layers 0 to 1" in first
-    assert "cohesion\xa00.250, beyond 95% of random clusters; 1 of 4 list “tea”" in first
+    assert "cohesion\xa00.250, beyond chance; 1 of 4 list “tea”" in first
     assert "cohesion\xa00.500, within chance; 2 of 2 list “tea”" in second
     assert "cohesion\xa00.125; 3 of 9 list “tea”" in third
     assert 'title="3 of 4 neurons; 1.0% of all"' in first

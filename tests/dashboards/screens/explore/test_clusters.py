@@ -51,7 +51,7 @@ def test_clusters_stand_beside_those_of_random_directions(page: Opener, full_pat
     assert f"{n_beyond} of the model's {n_several} clusters of several neurons are beyond these 95%" in text(shown)
     assert not [one for one in shown.code if "ingest" in one.value]
     told = "".join(cards(shown))
-    assert told.count("beyond 95% of random clusters") == n_beyond
+    assert told.count("beyond chance") == n_beyond
     assert told.count("within chance") == n_several - n_beyond
 
 
