@@ -102,7 +102,7 @@ def template() -> Path:
     """Models, texts, and warehouses of them, made once for all tests; to be copied.
 
     `mine` was measured on text, `weights` and `clustered` not, of `bare` nothing is left; `linear`, whose tokens are
-    others, has shortcuts.
+    others, has shortcuts. Without controls is what an earlier release clustered.
     """
     return made_once("advice", _make)
 
@@ -139,6 +139,9 @@ def _make(folder: Path) -> None:
     with warehouse.writer() as connection:
         connection.execute("update store.corpora set recipe = replace(recipe, ?, ?)", [str(folder), str(final)])
     shutil.copyfile(folder / "known.duckdb", folder / "with blank.duckdb")
+    shutil.copyfile(folder / "known.duckdb", folder / "without controls.duckdb")
+    with ingests.open_warehouse(folder / "without controls.duckdb").writer() as connection:
+        connection.execute("delete from store.cluster_controls")
     export(warehouse, folder / "saved")
     with ingests.open_warehouse(folder / "empty.duckdb").writer():
         pass

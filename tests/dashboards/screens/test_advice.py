@@ -37,6 +37,7 @@ SITUATIONS: Mapping[str, tuple[str, str, dict[str, str]]] = {
     "compare on one text": ("compare", BLANK, {"models": "mine,linear", "corpus": "words"}),
     "compare on another text": ("compare", "known.duckdb", {"models": "mine,linear", "corpus": "prose"}),
     "position on a text": ("position", BLANK, {"model": "mine", "corpus": "words"}),
+    "clusters of an earlier release": ("clusters", "without controls.duckdb", {"model": "clustered"}),
     "events on a text": ("events", BLANK, {"models": "mine", "corpus": "words"}),
     "shortcuts on a text": ("shortcuts", BLANK, {"model": "mine", "corpus": "words"}),
     "interventions on a text": ("interventions", BLANK, {"models": "mine", "corpus": "words"}),
