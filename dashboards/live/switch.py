@@ -17,7 +17,7 @@ from neurothek.dashboards.live.answers import switch_of, switch_together_of, swi
 from neurothek.dashboards.live.instrument import show_switched
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.address import address_value, own_key, remember
-from neurothek.dashboards.widgets.figures import show_files, title_row
+from neurothek.dashboards.widgets.figures import show_drawing, show_files, title_row
 from neurothek.dashboards.widgets.html import plain, table_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import Theme, show_errors, theme
@@ -239,8 +239,8 @@ def show_switch(page: SwitchPage) -> None:
         with title_row("switch_neurons"):
             st.markdown(f"**{plain(f'Among {page.neurons.height - 1} random neurons')}**", help=plain(SOURCE))
             show_files("switch_neurons", page.neurons)
-        chart = divergence_chart(page.neurons, CONTRAST[theme()], on=theme())
-        st.altair_chart(chart, width="stretch", key="divergence")
+        title = f"Divergence of the next token with {page.address} and with the random neurons"
+        show_drawing(title, divergence_chart(page.neurons, CONTRAST[theme()], on=theme()), "switch_neurons")
         st.caption(plain(ticks_caption(page)))
     _changes(page)
     _texts(page.texts)
@@ -292,7 +292,7 @@ def _changed(name: str, rows: pl.DataFrame, title: str, largest: float) -> None:
     if rows.is_empty():
         st.caption("Nothing changes.")
         return
-    st.altair_chart(draw(theme()), width="stretch", key=name, alt=title)
+    show_drawing(title, draw(theme()), name)
     st.caption(CHANGES)
 
 

@@ -21,7 +21,6 @@ from neurothek.ingest.models.tokenizer import Tokenizer
 from neurothek.ingest.models.transformer import Transformer
 from neurothek.ingest.trace.ablation import Ablation, overflowing_value, require_possible
 from neurothek.ingest.trace.open_models import ids_of
-from neurothek.ingest.trace.trace import centre_of
 
 
 def trace_grid(
@@ -121,7 +120,7 @@ def _dominant_rows(
 ) -> pl.DataFrame:
     """Rows of TRACE_CELL_NEURONS."""
     # What is added to every token alike moves none of them.
-    centred = lens.vocabulary.rows[final] - centre_of(lens)
+    centred = lens.vocabulary.rows[final] - lens.vocabulary.centre()
     readers = {"centred_final": centred, "direct_final": lens.readers(centred, passed[-1].after)}
     frames = [pl.DataFrame(schema=dict(TRACE_CELL_NEURONS.columns))]
     for layer, largest in enumerate(block.dominant for block in passed):

@@ -113,7 +113,7 @@ def _traced(
     embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
     raised = readings.final if chosen is None else chosen
-    centre = centre_of(lens)
+    centre = lens.vocabulary.centre()
     raising = raising_rows(
         lens, transformer, layers, everywhere, raised=raised, centre=centre, limit=n_raising, sort=sort
     )
@@ -303,11 +303,6 @@ def _direct_readers(
 
 # Scores of so many neurons for the whole vocabulary are held at once: 50 MB for the 50,265 tokens of OPT.
 _BLOCK = 256
-
-
-def centre_of(lens: Lens) -> Float[Tensor, " d_model"]:
-    """[d_model] the mean of the tokens' embeddings: times a vector it is the mean of the vector's scores."""
-    return lens.vocabulary.rows.mean(0, dtype=torch.float64).float()
 
 
 def written_ranks(

@@ -50,8 +50,8 @@ class Coherence:
     def __init__(self, transformer: Transformer, tokenizer: Tokenizer, corpus: Corpus) -> None:
         unembedding = transformer.unembedding()
         ids = torch.from_numpy(_eligible(tokenizer, corpus)).to(unembedding.device)
-        chosen, centre = unembedding[ids], Vocabulary.of(unembedding, tokenizer.ids).rows.mean(0, dtype=torch.float64)
-        self._units = unit_rows(chosen - centre.float())
+        chosen, centre = unembedding[ids], Vocabulary.of(unembedding, tokenizer.ids).centre()
+        self._units = unit_rows(chosen - centre)
         self._n_tokens = min(N_TOKENS, len(ids))
         self._scorer = Scorer(chosen, keep=ScorerOptions(largest=self._n_tokens)) if len(ids) > 1 else None
 
