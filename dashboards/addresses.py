@@ -20,6 +20,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
     "Compare": {
         "compare": "Sizes",
         "shortcuts": "Shortcuts",
+        "claims": "Claims",
     },
     "Tools": {
         "sql": "SQL",
@@ -43,6 +44,7 @@ PAGES = {name: title for pages in PLACES.values() for name, title in pages.items
 
 OTHER_NAMES = {
     "ask": "",
+    "claim": "claims",
     "cluster": "clusters",
     "event": "events",
     "intervention": "interventions",

@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
+from neurothek.queries.papers.findings import OUTCOMES, Outcome
+
 # Five points of viridis (Smith and van der Walt 2015), whose lightness rises evenly in every colour vision.
 _ANCHORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 # The stretch of the scale that can be seen on the background, from the smallest model to the largest: the larger a
 # model, the further its colour is from the background.
 _STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
+
+
+def _verdicts(*, yes: str, no: str, open_: str, apart: str) -> Mapping[Outcome, str]:
+    return {**dict.fromkeys(OUTCOMES, open_), "holds": yes, "does not hold": no, "does not apply": apart}
+
 
 ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 """The one colour of what belongs to no model."""
@@ -24,6 +31,12 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 }
 """Kinds of positional neurons: the paper's purple, red, green and yellow, in shades that any colour vision tells apart
 (after Tol 2021), and the same lighter, to be read on black."""
+
+VERDICTS: Mapping[str, Mapping[Outcome, str]] = {
+    "light": _verdicts(yes="#1a7f4b", no="#c0392b", open_="#8a6d1a", apart="#666666"),
+    "dark": _verdicts(yes="#57c98c", no="#ef8a80", open_="#d8b655", apart="#a0a0a0"),
+}
+"""Of what is found of a claim, as words are read on either background; the words say it, too."""
 
 DOMAINS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a0a0a0")
 """Thin lines beside the accent, told apart with any colour vision (Okabe and Ito 2008)."""

@@ -133,8 +133,8 @@ _STYLE = (
     ".st-key-shell > :nth-child(2) { flex: 0 20 280px !important; min-width: 11rem !important; }"
     # Beside a field, as high as it is: the words above both stand on one line.
     "[data-testid=stButtonGroup] [data-variant=segmented_control] { min-height: 2.5rem !important; }"
-    # What moves takes a fifth of two cores from the model where no graphics card draws it: words say what runs, and what
-    # waits for it turns pale at once.
+    # What moves takes a fifth of two cores from the model where no graphics card draws it: words say what runs, and
+    # what waits for it turns pale at once.
     "[data-testid=stSpinnerIcon] { display: none !important; }"
     "[data-testid=stElementContainer] { transition-duration: 0s !important; }"
 )

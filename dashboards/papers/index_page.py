@@ -8,21 +8,13 @@ import polars as pl
 from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.terminal.cells import columns_of
 from neurothek.dashboards.charts.pictures import Drawing
+from neurothek.dashboards.colours import VERDICTS
 from neurothek.dashboards.papers.reproduced import Reproduced, ReproducedExhibit, Table
+from neurothek.queries.papers.findings import Outcome
 from neurothek.queries.papers.verdicts import JudgedClaim, tally
 
 MOST_ROWS = 12
 """Of a table on the page; its files hold all."""
-
-_MARKS = {
-    "holds": "yes",
-    "does not hold": "no",
-    "undecided": "open",
-    "needs more text": "more",
-    "needs larger models": "larger",
-    "does not apply": "apart",
-    "not measured": "unmeasured",
-}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #222; --soft: #666; --line: #ddd; --paper: #fff; }
@@ -41,11 +33,19 @@ th { border-bottom: 1px solid var(--line); white-space: nowrap; } td.number, th.
 td.exact { white-space: pre; font-family: ui-monospace, monospace; }
 pre { overflow-x: auto; padding: 0.7rem; border: 1px solid var(--line); font-size: 12px; }
 .verdict { display: inline-block; min-width: 9.5em; font-weight: 600; }
-.yes { color: #1a7f4b; } .no { color: #c0392b; } .open, .more, .larger, .unmeasured { color: #8a6d1a; }
-.apart { color: var(--soft); }
-@media (prefers-color-scheme: dark) { .yes { color: #57c98c; } .no { color: #ef8a80; }
-  .open, .more, .larger, .unmeasured { color: #d8b655; } }
 """
+
+
+def _verdict_style() -> str:
+    light, dark = (
+        " ".join(f".{_mark(one)} {{ color: {colour}; }}" for one, colour in VERDICTS[theme].items())
+        for theme in ("light", "dark")
+    )
+    return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n"
+
+
+def _mark(outcome: Outcome) -> str:
+    return outcome.replace(" ", "-")
 
 
 def index_html(reproduced: Reproduced) -> str:
@@ -54,7 +54,7 @@ def index_html(reproduced: Reproduced) -> str:
         (
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-            f"<title>{escape(reproduced.paper.source)}</title><style>{_STYLE}</style></head><body>",
+            f"<title>{escape(reproduced.paper.source)}</title><style>{_STYLE}{_verdict_style()}</style></head><body>",
             *_head(reproduced),
             *(line for one in reproduced.exhibits for line in _exhibit(one)),
             "</body></html>",
@@ -93,7 +93,7 @@ def _exhibit(one: ReproducedExhibit) -> Iterator[str]:
 
 def _claim(judged: JudgedClaim) -> Iterator[str]:
     claim, finding = judged.claim, judged.finding
-    yield f'<p><span class="verdict {_MARKS[finding.outcome]}">{escape(finding.verdict)}</span>'
+    yield f'<p><span class="verdict {_mark(finding.outcome)}">{escape(finding.verdict)}</span>'
     yield f' {escape(claim.text)} <span title="{escape(claim.rule)}">(section {escape(claim.section)})</span><br>'
     yield f"<small>{escape(claim.rule)}: {escape(finding.numbers)}</small></p>"
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from neurothek.queries.papers.intervals import Interval, Verdict, over, pooled, share
 
@@ -19,6 +19,9 @@ does not apply: no text and no measurement would help, since these models lack w
 against: neurons that are exactly 0, a second size, an untrained model of the same shape.
 not measured: a job has not been run, or nobody has judged; the numbers name the command.
 """
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""All of them, in this order."""
 
 LEAST_OBJECTS = 10
 """Of fewer detectors or positional neurons nothing is said: larger models are needed, or more text [ours]."""

@@ -23,6 +23,7 @@ PAGES = {
     "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
     "events": ("events", {"word": "the"}),
     "shortcuts": ("shortcuts", {"model": SMALL}),
+    "claims": ("claims", {}),
     "interventions": ("interventions", {"model": SMALL, "intervention": "few"}),
     "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
     "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),

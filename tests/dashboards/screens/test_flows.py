@@ -214,6 +214,10 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
     ),
     "events": ({"word": "the"}, lambda person: fill(person, "Word", "of")),
     "shortcuts": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
+    "claims": (
+        {},
+        lambda person: person.page.get_by_role("radio", name="Din et al. 2023").click(),
+    ),
     "interventions": (
         {"model": SMALL, "intervention": "few"},
         lambda person: choose_another(person, "Intervention"),

@@ -1,14 +1,12 @@
 """Claims about several places at once, and outcomes that are no verdicts."""
 
-from typing import get_args
-
-from neurothek.dashboards.papers.index_page import _MARKS
+from neurothek.dashboards.colours import VERDICTS
 from neurothek.queries.papers.exhibit import Claim
 from neurothek.queries.papers.family import Family
 from neurothek.queries.papers.findings import (
+    OUTCOMES,
     Finding,
     NotApplicable,
-    Outcome,
     above_half,
     difference,
     in_all,
@@ -58,7 +56,7 @@ def test_above_half() -> None:
 
 
 def test_every_outcome_is_counted_and_drawn() -> None:
-    assert set(_PLURAL) == set(_MARKS) == set(get_args(Outcome))
+    assert set(_PLURAL) == set(VERDICTS["light"]) == set(VERDICTS["dark"]) == set(OUTCOMES)
 
 
 def test_who_cannot_be_asked_says_why() -> None:
