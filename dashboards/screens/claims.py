@@ -110,7 +110,8 @@ def _rests_on(judged: JudgedClaims) -> str:
 
 
 def _pick_paper() -> PaperName:
-    chosen = asked_among("paper", PAPER_NAMES) or PAPER_NAMES[0]
+    named = asked_among("paper", PAPER_NAMES)
+    chosen = next((name for name in PAPER_NAMES if name == named), PAPER_NAMES[0])
     picked = st.segmented_control(
         "Paper",
         PAPER_NAMES,

@@ -159,6 +159,14 @@
     }
   });
 
+  // Dusk: colours that the server chose are those of the scheme that it was told of. When a person's scheme changes, the
+  // page runs again, as Streamlit's own key r has it, once Streamlit knows of the change.
+  const HEARD = 300; // milliseconds
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTimeout(() => {
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "r", code: "KeyR", keyCode: 82, which: 82 }));
+    isByHand = false;
+  }, HEARD));
+
   // The navigation lists the first page of each place and marks it there alone: on the other pages of a place it is
   // marked, too, by the place that the tabs name.
   const PLACES = "[data-testid=stTopNavLink], [data-testid=stTopNavSection]";

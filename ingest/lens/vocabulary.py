@@ -32,7 +32,7 @@ class Vocabulary:
     def centre(self) -> Float[Tensor, " d_model"]:
         """[d_model] the mean of the rows, summed in float64: times a vector it is the mean of the vector's scores."""
         # Over all rows at once torch sums ten times as long.
-        sums = [block.sum(0, dtype=torch.float64) for block in self.rows.split(_BLOCK)]
+        sums = [block.sum(0, dtype=torch.float64) for block in torch.split(self.rows, _BLOCK)]
         return (torch.stack(sums).sum(0) / len(self.rows)).float()
 
 

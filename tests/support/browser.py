@@ -132,6 +132,24 @@ class Visitor:
         # A field whose script is still on its way is drawn as a grey box, after the page has run.
         self.page.wait_for_function("() => !document.querySelector('[data-testid=stMain] [data-testid^=stSkeleton]')")
 
+    @contextmanager
+    def runs_again(self) -> Iterator[None]:
+        """What is done in the block has the page run once more, which is waited for."""
+        state = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState"
+        self.page.evaluate(
+            f"""() => {{
+                window.ranAgain = false;
+                const looking = setInterval(() => {{
+                    if ({state} !== "running") return;
+                    window.ranAgain = true;
+                    clearInterval(looking);
+                }}, 5);
+            }}"""
+        )
+        yield
+        self.page.wait_for_function("() => window.ranAgain")
+        self.settle()
+
     def arrive(self, heading: str) -> None:
         """Wait for a page with this in its heading; what follows the heading is still the page before's for a while."""
         expect(self.page.locator("h1").first).to_contain_text(heading)

@@ -1,6 +1,6 @@
 """Every page by its address in a real browser: whole, and as axe-core judges it for pale eyes and screen readers."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
@@ -53,21 +53,29 @@ def violations(looking: Visitor, rules: dict[str, Any]) -> list[tuple[str, str]]
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_and_read_by_everybody(person: Visitor, name: str) -> None:
     path, parameters = PAGES[name]
-    screens: tuple[tuple[Literal["light", "dark"], dict[str, Any]], ...] = (("light", RULES), ("dark", COLOURS))
-    for screen, rules in screens:
-        person.page.emulate_media(color_scheme=screen)
-        person.open(path, **parameters)
-        assert person.title() == TITLES[name]
-        assert person.page.get_by_test_id("stException").count() == 0
-        assert violations(person, rules) == []
-        for width in (800, 1440):
-            person.page.set_viewport_size({"width": width, "height": 1000})
-            person.shoot(f"{name}-{screen}-{width}")
-            # No table hides rows of its own: what is kept free for it is as high as it is.
-            assert person.hidden_rows() == []
-            # Nothing is wider than the window.
-            assert person.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-            assert person.wide_texts() == []
+    person.page.emulate_media(color_scheme="light")
+    person.open(path, **parameters)
+    assert person.title() == TITLES[name]
+    assert violations(person, RULES) == []
+    look(person, f"{name}-light")
+    # At dusk the page that stands there turns dark, with all that the server coloured.
+    with person.runs_again():
+        person.page.emulate_media(color_scheme="dark")
+    assert violations(person, COLOURS) == []
+    look(person, f"{name}-dark")
+
+
+def look(person: Visitor, name: str) -> None:
+    """Look at the page, narrow and wide: nothing is cut off."""
+    assert person.page.get_by_test_id("stException").count() == 0
+    for width in (800, 1440):
+        person.page.set_viewport_size({"width": width, "height": 1000})
+        person.shoot(f"{name}-{width}")
+        # No table hides rows of its own: what is kept free for it is as high as it is.
+        assert person.hidden_rows() == []
+        # Nothing is wider than the window.
+        assert person.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert person.wide_texts() == []
 
 
 def test_what_is_too_pale_is_found(person: Visitor) -> None:
