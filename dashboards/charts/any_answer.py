@@ -94,7 +94,7 @@ def answer_chart(answer: pl.DataFrame, fit: Fit, number: str, *, accent: str, mo
 def _marked(chart: alt.Chart, fit: Fit, accent: str) -> alt.Chart:
     marked: alt.Chart
     if fit.mark == "line":
-        marked = chart.mark_line(point=alt.OverlayMarkDef(size=36), strokeWidth=2, color=accent)
+        marked = chart.mark_line(point=alt.OverlayMarkDef(size=36, color=accent), strokeWidth=2, color=accent)
     elif fit.mark == "bar":
         marked = chart.mark_bar(color=accent)
     else:

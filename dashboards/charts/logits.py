@@ -20,6 +20,9 @@ _LOWEST = 0.5
 _LEAST_REACH = TAIL_Z + 1.0
 """Standard deviations that are drawn on either side at least, so that neurons can be compared at a glance."""
 
+_LAST_TICK = 20
+"""Standard deviations beyond which no bin is drawn."""
+
 MOST_NAMES = 3
 _NAME_WIDTH = 0.75
 """Standard deviations at the right that are left for the name of the last token."""
@@ -43,12 +46,11 @@ def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "li
     """
     bins = drawn_bins(logits)
     ends = named_ends(bins, tokens)
-    # A token of an open bin may lie beyond what is drawn of it.
-    outermost = ends.get_column("z_score").to_list()
-    reach = [min(-_LEAST_REACH, *bins["low"], *outermost), max(_LEAST_REACH, *bins["high"], *outermost) + _NAME_WIDTH]
+    reach = [min(-_LEAST_REACH, *bins["low"]), max(_LEAST_REACH, *bins["high"]) + _NAME_WIDTH]
     most = max(float(bins.get_column("n_tokens").cast(pl.Float64).to_numpy().max()), 1.0)
     colours = {"suppressed tail": CONTRAST[theme], "body": _BODY[theme], "promoted tail": ACCENT[theme]}
-    x = alt.X("low:Q", title="standard deviations from the mean score", scale=alt.Scale(domain=reach, nice=False))
+    scale = alt.Scale(domain=reach, nice=False)
+    x = alt.X("low:Q", title="standard deviations from the mean score", scale=scale, axis=_axis(bins))
     y = alt.Scale(type="log", domain=[_LOWEST, most * 12], nice=False)
     axis = alt.Axis(grid=False, format="~s", values=[10**power for power in range(7) if 10**power <= most])
     bars = (
@@ -110,13 +112,28 @@ def drawn_bins(logits: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("n_tokens") > 0)
 
 
+def _axis(bins: pl.DataFrame) -> alt.Axis:
+    """The axis along the bins, whose open ends say that they hold all that lies beyond."""
+    lower, upper = (bins.filter(pl.col(name).is_null()) for name in ("z_from", "z_to"))
+    last = "datum.label"
+    if upper.height:
+        last = f"datum.value === {upper['z_from'][0]:g} ? '≥ ' + datum.label : {last}"
+    if lower.height:
+        last = f"datum.value === {lower['z_to'][0]:g} ? '≤ ' + datum.label : {last}"
+    return alt.Axis(values=list(range(-_LAST_TICK, _LAST_TICK + 1, 2)), labelExpr=last)
+
+
 def named_ends(bins: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
-    """The outermost tokens of either side, as many as have room: token, z_score, and the tokens of their bin."""
+    """The outermost tokens of either side, as many as have room: token, where it stands, and the tokens of its bin.
+
+    A token of an open bin stands in the middle of what is drawn of it.
+    """
     rows = []
+    first, last = (float(bins.get_column("middle").sort()[place]) for place in (0, -1))
     for _, side in tokens.drop_nulls("z_score").sort("rank").group_by("side", maintain_order=True):
         placed: list[float] = []
         for row in side.to_dicts():
-            z_score = row["z_score"]
+            z_score = min(max(row["z_score"], first), last)
             if len(placed) < MOST_NAMES and all(abs(z_score - other) >= _APART for other in placed):
                 placed.append(z_score)
                 rows.append({"token": visible(row["token"]), "z_score": z_score, "n_tokens": _height(bins, z_score)})

@@ -32,7 +32,8 @@ _PROPS = {"enableBasicAutocompletion": True, "enableSnippets": False, "tabSize":
 _LOOKS = {
     "globalCSS": """
 .ace_editor, .ace_editor .ace_gutter { background: var(--secondary-background-color) !important; }
-button span, button svg { color: #fff !important; opacity: 1 !important; font-size: 0.95rem; }
+button span { font: 400 0.875rem "Source Sans", sans-serif; }
+button span, button svg { color: #fff !important; stroke: #fff; opacity: 1 !important; }
 .ace_editor.ace_autocomplete, .ace_tooltip { background: var(--background-color) !important; color: var(--text-color); }
 """
 }

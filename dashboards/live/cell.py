@@ -92,13 +92,13 @@ def added_little(neurons: pl.DataFrame, token: str) -> str:
 
 def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: float | None) -> str:
     """What is predicted in a cell, what that is to the prediction in the end, and how much the ten neurons hold."""
-    final = f"{quoted(cell['final'])} ({100 * final_probability:.1f}%)"
+    final = f"{quoted(cell['final'])}, predicted in the end ({100 * final_probability:.1f}%)"
     prediction = f"Predicts {quoted(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
-    end = ", as the whole model does" if cell["final_rank"] == 1 else f"; {final}, predicted in the end, has rank "
-    rank = "" if cell["final_rank"] == 1 else f"{cell['final_rank']:,}"
+    end = ", as the whole model does" if cell["final_rank"] == 1 else f"; {final}, has rank "
+    rank = "" if cell["final_rank"] == 1 else f"{cell['final_rank']:,} here"
     changed = cell["before"] is not None and cell["before"] != cell["predicted"]
     ffn = f" Before the FFN it was {quoted(cell['before'])}." if changed else ""
-    held = "" if share is None else f" These ten neurons hold {share:.1%} of the FFN's summed update."
+    held = "" if share is None else f" These ten neurons hold {share:.1%} of the layer's summed |m|·‖v‖."
     return f"{prediction}{end}{rank}.{ffn}{held}"
 
 

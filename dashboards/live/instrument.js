@@ -73,7 +73,9 @@ function buttonOf(data, i, j) {
   button.append(make("span", cell.shown));
   const opaque = Math.round(100 * cell.probability);
   button.style.background = `color-mix(in srgb, ${data.shade} ${opaque}%, transparent)`;
-  button.classList.toggle("dark", cell.probability > 0.5);
+  // Of black and white the one that is read better on this shade.
+  button.classList.toggle("middle", cell.probability > 0.4);
+  button.classList.toggle("dark", cell.probability > 0.83);
   button.classList.toggle("final", cell.is_final);
   button.classList.toggle("changed", cell.is_changed);
   button.classList.toggle("other", cell.is_other);
@@ -125,6 +127,7 @@ function drawGrid(bench, data) {
   bench.room.style.setProperty("--layers", data.rows.length);
   bench.room.style.setProperty("--contrast", data.contrast);
   bench.room.style.setProperty("--shade", data.shade);
+  bench.room.style.setProperty("--ink", data.ink);
   bench.scroll = scroll;
   listen(bench);
   fit(bench);

@@ -17,26 +17,28 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from neurothek.catalog.spelling import visible
-from neurothek.dashboards.colours import ACCENT, CONTRAST
+from neurothek.dashboards.colours import CONTRAST, FILLED
 from neurothek.dashboards.widgets.address import remember
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import Theme, theme
 from neurothek.queries.trace.grid import GridPage
 
 LEGEND = (
-    "Each cell: the likeliest next token after the layer's FFN, coloured by its probability. Bold or underlined: the "
-    "token that the whole model predicts there. Corner: this FFN changed the first token. Hover over a cell for its "
-    "neurons, click it for their contexts; arrows move, Enter chooses."
+    "The likeliest next token after each layer. Bold: the one that the model predicts in the end. Corner: this FFN "
+    "changed it."
 )
 THROUGH = (
-    "Each cell: the likeliest next token of the state after the layer, through its map to the last one, coloured by "
-    "its probability. Bold or underlined: the token that the whole model predicts there. Hover over a cell for its "
-    "neurons, click it for their contexts; arrows move, Enter chooses."
+    "The likeliest next token of the state after each layer, through its map to the last one. Bold: the one that the "
+    "model predicts in the end."
 )
 SOURCE = (
-    "Streams after every block read through the final norm and the unembedding: the logit lens (nostalgebraist 2020; "
-    "Geva et al. 2022, section 5)."
+    "Hover over a cell for its neurons, click it for their contexts; arrows move, Enter chooses. A token that has no "
+    "room is underlined where others are bold. Streams after every block are read through the final norm and the "
+    "unembedding: the logit lens (nostalgebraist 2020; Geva et al. 2022, section 5)."
 )
+
+_INK = {"light": "#000000", "dark": "#ffffff"}
+"""Of words on a shade of middling strength."""
 
 ROOM = """
 <style>
@@ -141,8 +143,9 @@ def grid_data(
     is_there = layer in layers and position in positions
     drawn = {
         "label": f"{page.model}: predictions by layer and position",
-        "shade": ACCENT[on],
+        "shade": FILLED[on],
         "contrast": CONTRAST[on],
+        "ink": _INK[on],
         "rows": [{"number": number, "cells": cells} for number, cells in _rows(page, without).items()],
         "columns": [{"position": number, "token": visible(page.tokens[number])} for number in positions],
         "writes": _writes(page),

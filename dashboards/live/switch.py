@@ -46,10 +46,14 @@ def on_value(facts: Mapping[str, Any], along: Sequence[float] = ()) -> float:
 
     Args:
         facts: `activation_max`, `activation_min` and `pole` of the view `neurons`; null where nothing was measured.
-        along: its activations on a prompt, which tell where it was never active on the corpus.
+        along: its activations on a prompt: of a gated model they tell the sign, and of all what is known where it was
+            never active on the corpus.
     """
     is_gated = facts["pole"] is not None
-    measured = facts["activation_min"] if facts["pole"] == "negative" else facts["activation_max"]
+    here = max(along, key=abs, default=0.0)
+    # At the other sign a neuron of a gated model writes the other end of its list.
+    is_below = here < 0 if is_gated and here else facts["pole"] == "negative"
+    measured = facts["activation_min" if is_below else "activation_max"]
     for candidates in ([measured or 0.0], along):
         # Without a gate what lies below 0 is the end of a non-linearity.
         largest = max((m for m in candidates if m > 0 or is_gated), key=abs, default=0.0)

@@ -66,7 +66,7 @@ def try_neuron(address: str, text: str | None = None, *, on: float, is_silent: b
     """
     st.header("Try it", anchor=False, help=plain(SOURCE))
     with st.form("switch", border=False):
-        wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
+        wide, *choices, last = st.columns([4.2, 3.6, 1.4, 0.8], vertical_alignment="bottom")
         typed = wide.text_input(
             "Text", address_value("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}")
         )

@@ -94,7 +94,7 @@ def show_chance(connection: duckdb.DuckDBPyConnection, result: SearchResult) -> 
     tokens = sorted({token for term in terms for token in term.tokens})
     rows = random_lists(connection, models, tokens, side=result.question.side)
     if sentences := [beyond(row, result.neurons) for row in rows.to_dicts()]:
-        st.caption(plain(" ".join(sentences)), help=plain(LIKE))
+        st.caption("  \n".join(map(plain, ("Chance. " + sentences[0], *sentences[1:]))), help=plain(LIKE))
 
 
 def random_lists(
@@ -126,15 +126,12 @@ def beyond(row: Mapping[str, Any], neurons: pl.DataFrame) -> str:
         neurons: those that were found, of all models.
     """
     model, n_vectors, n_listing = row["model"], row["n_vectors"], row["n_listing"]
-    of = f"random vectors like those of {model}"
+    of = f"{n_vectors:,} random vectors"
     if not n_listing:
-        return f"None of {n_vectors:,} {of} lists it."
+        return f"{model}: none of {of} lists it."
     largest = row["largest_z"]
     mine = neurons.filter(model=model)
     n_beyond = mine.filter(pl.col("z_sum") > largest).height
-    lists = "lists" if n_listing == 1 else "list"
-    go = "goes" if n_beyond == 1 else "go"
-    return (
-        f"Of {n_vectors:,} {of} {n_listing:,} ({percent(n_listing / n_vectors)}) {lists} it, with a z-score of up to "
-        f"{largest:.2f}: of its {mine.height:,} neurons shown {n_beyond:,} {go} beyond that."
-    )
+    list_it = f"list{'s' if n_listing == 1 else ''} it, up to z {largest:.2f}"
+    share = percent(n_listing / n_vectors)
+    return f"{model}: {n_listing:,} of {of} ({share}) {list_it}; {n_beyond:,} of its {mine.height:,} shown are beyond."

@@ -67,7 +67,7 @@ def draw_box(*, is_wide: bool = False) -> None:
         key=BOX,
         placeholder="A word, a prompt of three words or more, or an address such as model/L3N17 · press /"
         if is_wide
-        else "word, prompt or model/L3N17 · press /",
+        else "word, prompt, L3N17 · press /",
         label_visibility="collapsed",
         width="stretch" if is_wide else 280,
         on_change=_typed,

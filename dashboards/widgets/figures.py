@@ -149,8 +149,7 @@ def show_figure(
         show_source(data, partial(on_paper, title, draw))
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
-    chart.padding = _PADDING
-    _leave_unchecked(chart)
+    _dress(chart)
     key = f"chart-{data.name}-{title}"
     height = height_of(chart)
     selected: Mapping[str, Any] = {}
@@ -168,8 +167,7 @@ def show_figure(
 
 def show_drawing(title: str, drawing: Drawing, name: str) -> None:
     """Draw a chart alone, which has its own legend or needs none; whoever shows it says what it is."""
-    drawing.padding = _PADDING
-    _leave_unchecked(drawing)
+    _dress(drawing)
     st.altair_chart(drawing, width="stretch", height=height_of(drawing), key=f"chart-{name}", alt=title)
 
 
@@ -187,6 +185,23 @@ def title_row(name: str) -> DeltaGenerator:
 def anchor_of(name: str) -> str:
     """What comes after `#` in the address of a figure."""
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
+
+
+_QUIET = {"light": "#636160", "dark": "#b7b5b3"}
+"""Of the words on axes and in legends: as loud as a caption."""
+
+
+def _dress(chart: Drawing) -> None:
+    """The chart as pages show it: words of its axes at their ticks, as loud as a caption, and room for the last one."""
+    chart.padding = _PADDING
+    quiet = _QUIET[theme()]
+    words = {"labelColor": quiet, "titleColor": quiet}
+    config = alt.Config() if chart.config is alt.Undefined else chart.config
+    for name, more in (("axis", {"labelFlush": False, **words}), ("legend", words)):
+        before = config[name]
+        config[name] = {**({} if before is alt.Undefined else before.to_dict()), **more}
+    chart.config = config
+    _leave_unchecked(chart)
 
 
 def _leave_unchecked(chart: Drawing) -> None:

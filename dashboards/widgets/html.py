@@ -24,10 +24,10 @@ SHEET = """
 .nt-tabs [aria-current] { font-weight: 600; border-bottom: 2px solid currentColor; }
 .nt-trail { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; min-height: 2rem; }
 .nt-step { opacity: 0.7; }
-a.nt-link, a.nt-link:visited { color: inherit; text-decoration: none; border-bottom: 1px solid #8a8a8a66; }
-a.nt-link:hover { border-bottom-color: currentcolor; }
-.nt-t { font-family: monospace; font-size: 0.88rem; }
-a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
+a.nt-link, a.nt-link:visited { color: inherit; text-decoration: underline 1px #8a8a8a88; text-underline-offset: 3px; }
+a.nt-link:hover { text-decoration-color: currentcolor; }
+.nt-t { font-family: "Source Code Pro", monospace; font-size: 0.85rem; }
+a.nt-t.nt-link { text-decoration: none; padding: 0 0.2rem; border-radius: 0.2rem; }
 a.nt-t.nt-link:hover { background: #8a8a8a33; }
 .nt-muted { opacity: 0.7; }
 a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }

@@ -49,6 +49,10 @@ _STYLE = """
 [class*="st-key-at-"] > :first-child { min-width: 0; flex: 1 1 auto; }
 [class*="st-key-at-"] > :last-child { flex: none; }
 .stTextArea textarea { font-family: monospace; }
+.stMainBlockContainer .stButton button[kind="tertiary"] p,
+.stMainBlockContainer .stDownloadButton button[kind="tertiary"] p { text-decoration: underline 1px #8a8a8a88;
+  text-underline-offset: 3px; }
+.st-key-preview img { border: 1px solid #8a8a8a77; border-radius: 4px; }
 @media (max-width: 1000px) {
   [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }
   [class*="st-key-beside"] .stColumn { min-width: 100%; }
@@ -67,6 +71,7 @@ _DARK_STYLE = """
 <style>
 .stMainBlockContainer [role="radio"][data-selected="true"] p { color: #fafafa; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-legend) { background: #171614; }
+.st-key-preview img { filter: invert(0.9) hue-rotate(180deg); }
 </style>
 """
 
@@ -205,8 +210,9 @@ def show_preview(page: str) -> None:
     """
     picture = FOLDER / f"{page}.webp"
     if picture.is_file():
-        st.caption(CAPTION)
-        st.image(picture, width=900, alt=f"The page {PAGES[page]} of the demo's small models")
+        with st.container(key="preview"):
+            st.caption(CAPTION)
+            st.image(picture, width=900, alt=f"The page {PAGES[page]} of the demo's small models")
 
 
 def all_models() -> list[KnownModel]:

@@ -110,11 +110,15 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[Room]) -> None:
             left, right = st.columns([3, 2], gap="large")
         with left:
             show_contexts(connection, page, corpus)
-            show_signs(page)
-            show_domains(page)
         with right:
             _tokens(page, words)
             show_logits(page)
+        with beside("how-often"):
+            left, right = st.columns([3, 2], gap="large")
+        with left:
+            show_signs(page)
+            show_domains(page)
+        with right:
             show_histogram(page, neuron)
     text = strongest_text(page.contexts, page.special_tokens)
     is_silent = bool(page.facts["never_active"]) and neuron.of.has_exact_zeros and not neuron.of.is_signed

@@ -148,7 +148,8 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
             (f"what fires on {last}", {"triggered_by": last}),
         ]
     links = "".join(f"<span>{link_html(label, 'search', **parameters)}</span>" for label, parameters in questions)
-    st.html(f'{SHEET}<div class="nt-flow">{"<span>Try:</span>" if questions else ""}{links}</div>')
+    if questions:
+        st.html(f'{SHEET}<div class="nt-examples"><span>Try</span><div>{links}</div></div>')
     st.caption(KINDS if has_sizes else KINDS.replace(IN_EACH_SIZE, ""))
     st.caption(
         "A word stands for every token that reads the same, whatever its case and white space; quote a "

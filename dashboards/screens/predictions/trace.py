@@ -347,11 +347,14 @@ def _show_dominant(one: Seen) -> None:
         title = f"{one.choice.model}: {quoted(cell['final'])} ({percent}) at position {position}"
         st.markdown(f"**{plain(title)}**", help=plain(f"Writes: {WRITES}."))
         show_files(f"trace_raising{side}", rows)
+    everywhere = one.grid.neurons.filter(position=position).get_column("direct_final")
+    above, below = (float(everywhere.filter(sign).sum()) for sign in (everywhere > 0, everywhere < 0))
+    dominant = f"The ten dominant neurons of each layer, {everywhere.len()} in all, add {above:+.2f} and {below:+.2f}"
+    st.caption(plain(f"{dominant} to its logit; below are those that raise it."))
     if rows.is_empty():
         st.caption("No dominant neuron adds more to it than to the mean token.")
         return
     tables.link_to_neurons(rows, DOMINANT, key=f"raising{side}", height=420, frequency=_frequency(one.choice.model))
-    st.caption("Among the ten dominant neurons of each layer.")
 
 
 def _traced(one: Seen, token: str | None, *, effects: bool = False) -> TracePage:

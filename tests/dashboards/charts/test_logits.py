@@ -51,7 +51,7 @@ def test_the_ends_are_named_where_there_is_room() -> None:
     names = named_ends(drawn_bins(LOGITS), TOKENS).rows()
     # " schools" stands too near " school", "teach" too near "pupil".
     assert [name for name, _, _ in names] == ["·school", "pupil↵", "<x>"]
-    assert [(z, n) for _, z, n in names] == [(8.1, 1), (4.3, 3), (-9.5, 2)]
+    assert [(z, n) for _, z, n in names] == [(8.1, 1), (4.3, 3), (-8.125, 2)]
     assert all(len(side) <= MOST_NAMES for side in (names[:2], names[2:]))
 
 
@@ -61,10 +61,15 @@ def test_a_histogram_is_drawn_on_a_logarithmic_axis(theme: str) -> None:
     bars = drawn["layer"][0]
     assert bars["encoding"]["y"]["scale"]["type"] == "log"
     assert bars["encoding"]["color"]["scale"]["domain"] == ["suppressed tail", "body", "promoted tail"]
-    assert bars["encoding"]["x"]["scale"]["domain"] == [-9.5, 9.0]
+    assert bars["encoding"]["x"]["scale"]["domain"] == [-8.25, 9.0]
+    # Where a bin is open its edge says so, and no name stands where there is no bar.
+    assert bars["encoding"]["x"]["axis"]["labelExpr"] == (
+        "datum.value === -8 ? '≤ ' + datum.label : datum.value === 8 ? '≥ ' + datum.label : datum.label"
+    )
 
 
 def test_a_flat_neuron_and_one_without_names_can_be_drawn() -> None:
     flat = logits_frame([{"logit_counts": [0] * 33 + [70] + [0] * 32}])
     drawn = logit_histogram(flat, TOKENS.clear()).to_dict()
     assert drawn["layer"][0]["encoding"]["x"]["scale"]["domain"] == [-5.0, 5.75]
+    assert drawn["layer"][0]["encoding"]["x"]["axis"]["labelExpr"] == "datum.label"

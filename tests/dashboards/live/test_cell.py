@@ -47,11 +47,12 @@ def page(rows: pl.DataFrame) -> GridPage:
 
 
 def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
-    held = " These ten neurons hold 27.0% of the FFN's summed update."
+    held = " These ten neurons hold 27.0% of the layer's summed |m|·‖v‖."
     assert cell_sentence(CELL, 0.5, 0.27) == f"Predicts “·yes” (25.0%), as the whole model does.{held}"
     other = {**CELL, "predicted": " no", "final_rank": 1234}
     assert cell_sentence(other, 0.5, 0.27) == (
-        "Predicts “·no” (25.0%); “·yes” (50.0%), predicted in the end, has rank 1,234. Before the FFN it was “·yes”."
+        "Predicts “·no” (25.0%); “·yes”, predicted in the end (50.0%), has rank 1,234 here. "
+        "Before the FFN it was “·yes”."
         f"{held}"
     )
     assert cell_sentence({**CELL, "before": None}, 0.5, None) == "Predicts “·yes” (25.0%), as the whole model does."
@@ -60,7 +61,7 @@ def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
 def test_a_neuron_has_its_numbers_and_its_tokens_lead_to_the_search() -> None:
     found = cell_data(page(neurons()), 0, 0, pale=["\n"])
     assert found["title"] == "Layer 0, position 0, after “<i>”"
-    assert "“·yes” (50.0%), predicted in the end, has rank 1,234" in found["sentence"]
+    assert "“·yes”, predicted in the end (50.0%), has rank 1,234 here" in found["sentence"]
     (row,) = found["rows"]
     numbers = {"neuron": 3, "share": 0.125, "coefficient": 1.25, "added": -0.375, "kind": "token detector"}
     assert numbers.items() <= row.items()

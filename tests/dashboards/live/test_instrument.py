@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.colours import FILLED
 from neurothek.dashboards.live.instrument import grid_data
 from neurothek.queries.trace.grid import CELL_COLUMNS, CELL_NEURON_COLUMNS, GridPage
 
@@ -60,7 +60,7 @@ def test_the_last_layer_is_on_top_and_the_prompt_at_the_foot() -> None:
         {"position": 1, "token": "one"},
         {"position": 2, "token": "·two"},
     ]
-    assert found["shade"] == ACCENT["dark"]
+    assert found["shade"] == FILLED["dark"]
     assert found["selected"] == [0, 2]
     assert grid_data(page(), (0, 1), "light")["selected"] == [1, 1]
 

@@ -203,7 +203,11 @@ def test_random_neurons_that_change_nothing_are_counted() -> None:
         (0.0, 0.0, None, (1.5, 4.0), 4.0),
         # Without a gate what lies below 0 is the end of a non-linearity.
         (-0.01, -0.17, None, (-0.1,), USUAL_ON),
-        (12.0, -34.56, "negative", (50.0,), -34.6),
+        (12.0, -34.56, "negative", (), -34.6),
+        # On a prompt the sign is the one that it has there.
+        (52.0, -70.4, "negative", (24.58, -3.0), 52.0),
+        (52.0, -70.4, "positive", (-24.58, 3.0), -70.4),
+        (52.0, -70.4, "negative", (0.0,), -70.4),
         (12.0, -3.0, "positive", (), 12.0),
         (None, None, "positive", (0.5, -2.0), -2.0),
         (None, None, None, (), USUAL_ON),

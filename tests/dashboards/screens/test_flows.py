@@ -236,7 +236,8 @@ _SEEN = """
     .map(field => `${field.getAttribute("aria-label")}: ${field.value}`),
   ...[...document.querySelectorAll("[data-testid=stMain] [aria-label^=Remove], .nt-legend")].map(
     tag => tag.getAttribute("aria-label") ?? tag.innerText),
-  ...[...document.querySelectorAll("[data-testid=stMain] .nt-row")].map(row => row.innerText)].join("\\n")
+  ...[...document.querySelectorAll("[data-testid=stMain] .nt-row, [data-testid=stMain] .nt-claims b")]
+    .map(row => row.innerText)].join("\\n")
 """
 """What a person sees in the fields of a page, and the rows under them."""
 
