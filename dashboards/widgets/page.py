@@ -58,6 +58,8 @@ _STYLE = """
   [class*="st-key-beside"] .stColumn { min-width: 100%; }
   [class*="st-key-beside"] .stColumn .stHorizontalBlock { flex-wrap: nowrap; }
   [class*="st-key-beside"] .stColumn .stColumn { min-width: 0; }
+  .st-key-beside-last-first .stColumn:last-child { order: -1; }
+  .st-key-beside-last-first .stColumn .stColumn:last-child { order: 0; }
 }
 [data-testid="stLayoutWrapper"]:has(> .st-key-legend) { position: sticky; top: 3.7rem; z-index: 9; padding: 0.35rem 0;
   background: white; }

@@ -106,19 +106,16 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[Room]) -> None:
         missing(connection, "What it fires on is unknown: no text has been run through the model yet.", [neuron.model])
         _of_weights(page, words)
     else:
-        with beside("first"):
+        # In a narrow window the tokens come first: the texts are long.
+        with beside("last-first"):
             left, right = st.columns([3, 2], gap="large")
         with left:
             show_contexts(connection, page, corpus)
-        with right:
-            _tokens(page, words)
-            show_logits(page)
-        with beside("how-often"):
-            left, right = st.columns([3, 2], gap="large")
-        with left:
             show_signs(page)
             show_domains(page)
         with right:
+            _tokens(page, words)
+            show_logits(page)
             show_histogram(page, neuron)
     text = strongest_text(page.contexts, page.special_tokens)
     is_silent = bool(page.facts["never_active"]) and neuron.of.has_exact_zeros and not neuron.of.is_signed

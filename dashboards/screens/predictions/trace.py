@@ -354,7 +354,8 @@ def _show_dominant(one: Seen) -> None:
     if rows.is_empty():
         st.caption("No dominant neuron adds more to it than to the mean token.")
         return
-    tables.link_to_neurons(rows, DOMINANT, key=f"raising{side}", height=420, frequency=_frequency(one.choice.model))
+    columns = [name for name in DOMINANT if rows.get_column(name).null_count() < rows.height]
+    tables.link_to_neurons(rows, columns, key=f"raising{side}", height=420, frequency=_frequency(one.choice.model))
 
 
 def _traced(one: Seen, token: str | None, *, effects: bool = False) -> TracePage:
