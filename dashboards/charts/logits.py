@@ -120,7 +120,7 @@ def _axis(bins: pl.DataFrame) -> alt.Axis:
         last = f"datum.value === {upper['z_from'][0]:g} ? '≥ ' + datum.label : {last}"
     if lower.height:
         last = f"datum.value === {lower['z_to'][0]:g} ? '≤ ' + datum.label : {last}"
-    return alt.Axis(values=list(range(-_LAST_TICK, _LAST_TICK + 1, 2)), labelExpr=last)
+    return alt.Axis(values=list(range(-_LAST_TICK, _LAST_TICK + 1, 2)), format="d", labelExpr=last)
 
 
 def named_ends(bins: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
