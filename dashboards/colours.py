@@ -2,19 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from neurothek.queries.papers.findings import OUTCOMES, Outcome
-
 # Five points of viridis (Smith and van der Walt 2015), whose lightness rises evenly in every colour vision.
 _ANCHORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 # The stretch of the scale that can be seen on the background, from the smallest model to the largest: the larger a
 # model, the further its colour is from the background.
 _STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
-
-
-def _verdicts(*, yes: str, no: str, open_: str, apart: str) -> Mapping[Outcome, str]:
-    return {**dict.fromkeys(OUTCOMES, open_), "holds": yes, "does not hold": no, "does not apply": apart}
-
 
 ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 """The one colour of what belongs to no model."""
@@ -32,14 +25,24 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 """Kinds of positional neurons: the paper's purple, red, green and yellow, in shades that any colour vision tells apart
 (after Tol 2021), and the same lighter, to be read on black."""
 
-VERDICTS: Mapping[str, Mapping[Outcome, str]] = {
-    "light": _verdicts(yes="#1a7f4b", no="#c0392b", open_="#8a6d1a", apart="#666666"),
-    "dark": _verdicts(yes="#57c98c", no="#ef8a80", open_="#d8b655", apart="#a0a0a0"),
+_VERDICTS: Mapping[str, Mapping[str, str]] = {
+    "light": {"holds": "#1a7f4b", "does not hold": "#c0392b", "does not apply": "#666666", "open": "#8a6d1a"},
+    "dark": {"holds": "#57c98c", "does not hold": "#ef8a80", "does not apply": "#a0a0a0", "open": "#d8b655"},
 }
-"""Of what is found of a claim, as words are read on either background; the words say it, too."""
 
 DOMAINS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a0a0a0")
 """Thin lines beside the accent, told apart with any colour vision (Okabe and Ito 2008)."""
+
+
+def verdict_colour(outcome: str, *, theme: str = "light") -> str:
+    """The colour of the words that say what was found of a claim, read on either background.
+
+    Args:
+        outcome: one of `neurothek.queries.papers.findings.OUTCOMES`; what says neither yes nor no has one colour.
+        theme: "light" or "dark".
+    """
+    colours = _VERDICTS[theme]
+    return colours.get(outcome, colours["open"])
 
 
 def model_colours(models: Sequence[str], *, theme: str = "light") -> Mapping[str, str]:

@@ -8,9 +8,9 @@ import polars as pl
 from neurothek.catalog.spelling import spoken_corpus
 from neurothek.catalog.terminal.cells import columns_of
 from neurothek.dashboards.charts.pictures import Drawing
-from neurothek.dashboards.colours import VERDICTS
+from neurothek.dashboards.colours import verdict_colour
 from neurothek.dashboards.papers.reproduced import Reproduced, ReproducedExhibit, Table
-from neurothek.queries.papers.findings import Outcome
+from neurothek.queries.papers.findings import OUTCOMES, Outcome
 from neurothek.queries.papers.verdicts import JudgedClaim, tally
 
 MOST_ROWS = 12
@@ -38,7 +38,7 @@ pre { overflow-x: auto; padding: 0.7rem; border: 1px solid var(--line); font-siz
 
 def _verdict_style() -> str:
     light, dark = (
-        " ".join(f".{_mark(one)} {{ color: {colour}; }}" for one, colour in VERDICTS[theme].items())
+        " ".join(f".{_mark(one)} {{ color: {verdict_colour(one, theme=theme)}; }}" for one in OUTCOMES)
         for theme in ("light", "dark")
     )
     return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n"

@@ -9,7 +9,7 @@ import duckdb
 import streamlit as st
 
 from neurothek.catalog import advice
-from neurothek.dashboards.colours import VERDICTS
+from neurothek.dashboards.colours import verdict_colour
 from neurothek.dashboards.widgets.address import address_value, asked_among, own_key, remember
 from neurothek.dashboards.widgets.figures import show_files, title_row
 from neurothek.dashboards.widgets.html import SHEET, plain
@@ -88,7 +88,7 @@ def _claim(one: JudgedClaim) -> str:
     place = html.escape(section if shown.lower() == section else f"{section}: {shown}")
     found = "".join(f"<span>{part}</span>" for part in _parts(finding.numbers))
     return (
-        f'<b style="color: {VERDICTS[theme()][finding.outcome]}">{html.escape(finding.outcome)}</b>'
+        f'<b style="color: {verdict_colour(finding.outcome, theme=theme())}">{html.escape(finding.outcome)}</b>'
         f'<div>{html.escape(claim.text)} <span class="nt-muted">({place})</span><div class="nt-found">{found}</div>'
         f'<div class="nt-rule">Judged by: {html.escape(claim.rule)}{_rests_on_n(finding.n)}</div></div>'
     )

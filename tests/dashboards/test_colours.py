@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.dashboards.colours import ACCENT, CONTRAST, DOMAINS, FILLED, KINDS, _colour, model_colours
+from neurothek.dashboards.colours import (
+    ACCENT,
+    CONTRAST,
+    DOMAINS,
+    FILLED,
+    KINDS,
+    _colour,
+    model_colours,
+    verdict_colour,
+)
+from neurothek.queries.papers.findings import OUTCOMES
 from tests.support.colours import contrast, luminance
 
 BACKGROUNDS = {"light": 1.0, "dark": luminance("#171714")}
@@ -81,3 +91,10 @@ def test_domains_are_told_apart_and_none_is_the_accent() -> None:
     for one, other in combinations((*DOMAINS, ACCENT["light"], ACCENT["dark"]), 2):
         distance = sum(abs(int(one[i : i + 2], 16) - int(other[i : i + 2], 16)) for i in (1, 3, 5))
         assert distance > 40, (one, other)
+
+
+@pytest.mark.parametrize(("theme", "background"), [("light", "#ffffff"), ("dark", "#171614")])
+def test_verdicts_are_read_and_told_apart(theme: str, background: str) -> None:
+    colours = {outcome: verdict_colour(outcome, theme=theme) for outcome in OUTCOMES}
+    assert len({colours["holds"], colours["does not hold"], colours["undecided"]}) == 3
+    assert all(contrast(colour, background) >= 4.5 for colour in colours.values())
