@@ -58,13 +58,14 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(PYTEST) -m "$(LOCAL)"
 
-# In full what test-all does in samples: every text, field, page and command on each hostile file, and a model trained.
+# In full what test-all and test-browser do in samples: every text, field, page and command on each hostile file, the way
+# back on every page, and a model trained. Needs Chromium.
 test-series: $(INSTALLED)
 	$(PYTEST) -m series
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(PYTEST) -m browser tests/dashboards/screens
+	$(PYTEST) -m "browser and not series" tests/dashboards/screens
 
 # Needs a CUDA device, and a PyTorch that was built for it.
 test-cuda: $(INSTALLED)

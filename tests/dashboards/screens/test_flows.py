@@ -247,7 +247,13 @@ def test_every_page_has_something_to_go_back_from() -> None:
     assert set(CHANGES) == {*PAGES}
 
 
-@pytest.mark.parametrize("name", CHANGES)
+IN_SAMPLES = ("compare", "search", "trace", "events", "claims", "sql")
+"""Pages of which something else is changed each: a list of models, words, a prompt, a row of buttons, a query."""
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in IN_SAMPLES else pytest.param(name, marks=pytest.mark.series) for name in CHANGES]
+)
 def test_back_and_forward_lead_to_what_was_seen(person: Visitor, name: str) -> None:
     parameters, change = CHANGES[name]
     person.open(name, **parameters)
