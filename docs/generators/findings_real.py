@@ -78,6 +78,11 @@ select count(*) as n, max(size) as largest, median(size) as middle,
 from clusters_summary
 where is_shown
 """
+_CHANCE = """
+select median_cohesion, null_median, null_95, n_beyond_null, share_beyond_null
+from clusterings
+where is_shown
+"""
 _SHORTCUTS = """
 select method, state, n, precision_1, precision_1_low, precision_1_high, surprisal
 from shortcut_quality
@@ -198,11 +203,16 @@ def clusters(warehouse: Neurothek) -> str:
     shuffled = list(lists)
     random.Random(0).shuffle(shuffled)  # noqa: S311 - no secret
     (summary,) = warehouse.sql(_COHESION).to_dicts()
+    (chance,) = warehouse.sql(_CHANCE).to_dicts()
     ids = [row["cluster_id"] for row in members]
     rows = [
         ["clusters", f"{summary['n']:,}"],
         ["neurons of the median cluster, of the largest", f"{summary['middle']:.0f}, {summary['largest']:,}"],
         ["mean cosine within clusters of several neurons", f"{summary['cohesion']:.3f}"],
+        ["median cohesion of clusters", f"{chance['median_cohesion']:.3f}"],
+        ["the same of as many random directions, linked alike", f"{chance['null_median']:.3f}"],
+        ["what 95% of these stay below", f"{chance['null_95']:.3f}"],
+        ["clusters beyond that", f"{chance['n_beyond_null']:,}, {chance['share_beyond_null']:.0%}"],
         ["neurons that list their cluster's most common token", f"{_shared(ids, lists):.1%}"],
         ["the same with members shuffled", f"{_shared(ids, shuffled):.1%}"],
     ]

@@ -19,6 +19,9 @@ class Made(Neurothek):
     def sql(self, query: str, *_: object, **__: object) -> pl.DataFrame:
         if "clusters_summary" in query:
             return pl.DataFrame({"n": [N_CLUSTERS], "largest": [N_MEMBERS], "middle": [6.0], "cohesion": [0.5]})
+        if "from clusterings" in query:
+            names = ("median_cohesion", "null_median", "null_95", "n_beyond_null", "share_beyond_null")
+            return pl.DataFrame(dict(zip(names, ([0.4], [0.1], [0.2], [15], [0.75]), strict=True)))
         draw = random.Random(1)
         rows = [
             {
@@ -47,6 +50,11 @@ def test_a_planted_token_is_shared_and_with_members_shuffled_it_is_not() -> None
     own, shuffled = shares(findings_real.clusters(made(planted=True)))
     assert own == 100.0
     assert shuffled < 40.0
+
+
+def test_clusters_stand_beside_random_ones() -> None:
+    block = findings_real.clusters(made(planted=True))
+    assert "| what 95% of these stay below | 0.200 |\n| clusters beyond that | 15, 75% |" in block
 
 
 def test_where_nothing_is_shared_shuffling_changes_nothing() -> None:
