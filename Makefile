@@ -65,7 +65,7 @@ test-series: $(INSTALLED)
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(PYTEST) -m "browser and not series" tests/dashboards/screens
+	$(PYTEST) --jaxtyping-packages= -m "browser and not series" tests/dashboards/screens
 
 # Needs a CUDA device, and a PyTorch that was built for it.
 test-cuda: $(INSTALLED)

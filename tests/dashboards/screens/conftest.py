@@ -24,7 +24,7 @@ def demo_like() -> Path:
 
 
 def measure(folder: Path) -> None:
-    text = TextRequest(tokens_per_domain=4_000)
+    text = TextRequest(tokens_per_domain=2_000)
     jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
     door = neurothek.open(folder / "demo.duckdb")
     (folder / "library").mkdir()
