@@ -97,6 +97,20 @@ def variant_order(variant: str | None) -> tuple[bool, str, int]:
     return (variant is not None, kind, number)
 
 
+def weights_told(name: str, variant: str | None, source: str) -> str:
+    """Which weights a model has, as far as its name does not say it; empty where the name says all.
+
+    Args:
+        name: of the model.
+        variant: what sets it apart; only a quantization is of the weights.
+        source: where they came from: a folder or a file, the name of a shipped model, or a hub id.
+    """
+    said, last = name.casefold(), source.rstrip("/").rpartition("/")[2]
+    quantization = variant if variant and is_quantization(variant) and variant.casefold() not in said else None
+    origin = f"from {last}" if last and last.casefold() not in said else None
+    return f"weights {', '.join(filter(None, (quantization, origin)))}" if quantization or origin else ""
+
+
 def described(family: str, variant: str | None) -> str:
     """A model's place among others, as a sentence goes on after its name and "is"."""
     if variant is None:

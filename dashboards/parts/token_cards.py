@@ -42,7 +42,7 @@ a.nt-link.nt-tok { border-bottom: 0; }
   max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; box-sizing: border-box; }
 .nt-tok:hover { background: #8a8a8a40; }
 .nt-asked { outline: 1.5px solid #8a8a8a; }
-.nt-muted { opacity: 0.7; }
+.nt-muted, .nt-pole { opacity: 0.7; }
 .nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
 .nt-cards.nt-wide { grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); }
 @media (min-width: 1200px) { .nt-cards[style] { grid-template-columns: repeat(var(--n), minmax(0, 1fr)); } }

@@ -5,6 +5,7 @@ import shlex
 import duckdb
 import streamlit as st
 
+from neurothek.catalog.variants import weights_told
 from neurothek.dashboards.addresses import script_of
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.live.answers import grid_of
@@ -120,7 +121,9 @@ def described(models: list[KnownModel]) -> str:
         models: its models, at least one.
     """
     n_neurons = sum(model.n_layers * model.d_ffn for model in models)
-    several = f"{len(models)} models" if len(models) > 1 else models[0].name
+    first = models[0]
+    weights = weights_told(first.name, first.variant, first.source)
+    several = f"{len(models)} models" if len(models) > 1 else f"{first.name}{f' ({weights})' if weights else ''}"
     return f"{several}: {n_neurons:,} neurons. A word finds neurons; a prompt is run through a model, layer by layer."
 
 

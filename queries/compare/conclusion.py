@@ -54,7 +54,8 @@ class Conclusion:
                 return f"From {first} to {last}, {_together(map(self._clause, self.headlines))}."
             case "one size":
                 numbers = _together(trend.clause for trend in self.headlines)
-                return f"{self.models[0]} has {numbers}. One size shows no trend{_advice(self.models[0])}."
+                advice = _advice(self.models[0], self.variant)
+                return f"{self.models[0]} has {numbers}. One size shows no trend{advice}."
             case "not comparable":
                 return f"The sizes of {self.family} are not comparable, so no trend is given: {self._reasons()}."
             case "no size":
@@ -118,9 +119,10 @@ class Conclusion:
         return f"Training tokens per parameter {clause}."
 
 
-def _advice(model: str) -> str:
+def _advice(model: str, variant: str | None) -> str:
     other = other_size(model)
-    return "" if other is None else f": measure another of its family, such as {other}"
+    alike = "" if variant is None else f", in the same quantization ({variant})"
+    return "" if other is None else f": measure another of its family, such as {other}{alike}"
 
 
 _MANY = 100

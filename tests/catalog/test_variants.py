@@ -13,6 +13,7 @@ from neurothek.catalog.variants import (
     variant_of,
     variant_of_sizes,
     variant_order,
+    weights_told,
 )
 
 
@@ -103,3 +104,23 @@ def test_a_quantized_model_is_not_called_a_variant(subtests: pytest.Subtests) ->
     ]:
         with subtests.test(variant=variant):
             assert described("smollm2", variant) == words
+
+
+def test_weights_are_told_as_far_as_a_name_does_not_say_them(subtests: pytest.Subtests) -> None:
+    for name, variant, source, words in [
+        (
+            "smollm2-135m",
+            "Q4_1",
+            "/models/SmolLM2-135M-Instruct.Q4_1.gguf",
+            "weights Q4_1, from SmolLM2-135M-Instruct.Q4_1.gguf",
+        ),
+        ("opt-125m", None, "facebook/opt-125m", ""),
+        ("smollm2-135m", None, "HuggingFaceTB/SmolLM2-135M", ""),
+        ("pythia-14m-step1000", "step 1000", "EleutherAI/pythia-14m", ""),
+        ("mini-opt-2m", None, "mini-opt-2m", ""),
+        ("mine", None, "/models/checkpoint-400/", "weights from checkpoint-400"),
+        ("mine-q8_0.gguf", "Q8_0", "/models/mine-Q8_0.gguf", ""),
+        ("mine", "Q8_0", "mine", "weights Q8_0"),
+    ]:
+        with subtests.test(name=name, source=source):
+            assert weights_told(name, variant, source) == words

@@ -32,6 +32,7 @@ order by overlap desc, neuron, other_model, rank
 limit 1"""
 
 MOST_TOKENS = 6
+SIGN_OF_POLE = {"positive": "+", "negative": "\N{MINUS SIGN}"}
 FEWEST_BESIDE, MOST_BESIDE = 4, 6
 """Cards in a row."""
 
@@ -45,7 +46,7 @@ NAMES = {
     "rare": "rarest",
     "sparse": "sparsest",
     "domain": "most of one domain",
-    "entropy": "entropy neuron",
+    "entropy": "hardly read by the unembedding",
     "counts": "frequency neuron",
     "massive": "super weight",
     "reader": "reads what it promotes",
@@ -107,17 +108,23 @@ def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
     return card_html(
         neuron_html(row["address"], short=True),
         NAMES[row["what"]],
-        distinction(row, examples) + (f"; promotes at its {row['pole']} pole" if is_at_pole else ""),
-        tokens_html((tokens or [])[:MOST_TOKENS], muted=muted),
+        distinction(row, examples),
+        _pole(row["pole"] if is_at_pole else None) + tokens_html((tokens or [])[:MOST_TOKENS], muted=muted),
     )
 
 
 def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
     sentence = f"Overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
-    sentence += f"; promotes at its {row['other_pole']} pole" if row["other_pole"] else ""
     tokens = tokens_html((row["other_top_tokens"] or [])[:MOST_TOKENS], muted=muted)
-    links = f"{neuron_html(row['other_address'])} {tokens}"
+    links = f"{neuron_html(row['other_address'])} {_pole(row['other_pole'])}{tokens}"
     return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)
+
+
+def _pole(pole: str | None) -> str:
+    """At which sign of its coefficient a neuron promotes the tokens after it."""
+    if pole is None:
+        return ""
+    return f'<small class="nt-pole" title="promotes at its {pole} pole">{SIGN_OF_POLE[pole]} pole</small> '
 
 
 _DISTINCTIONS = {
@@ -133,7 +140,8 @@ _DISTINCTIONS = {
     "entropy": "{number:.1%} of its squared length lies where the unembedding hardly reads, more than of any random "
     "vector",
     "counts": "its scores follow token counts: correlation {number:.2f}, stronger than in any random vector",
-    "massive": "its largest coefficient is {number:,.0f} times its layer's mean, and one weight writes most of it",
+    "massive": "its largest coefficient is {number:,.0f} times its layer's mean{at_first_token}, and one weight writes "
+    "most of it",
     "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes; "
     "{input_other_score:.1%} are at those of another neuron of the layer",
     "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than "
@@ -152,5 +160,7 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     fires = "is strong" if row["lacks_zeros"] else "fires"
     # What is 0 has no sign.
     number = row["number"] or 0.0
-    sentence = _DISTINCTIONS[row["what"]].format_map({**row, "number": number, "of": of, "fires": fires})
+    at_first_token = ", at the first token" if row.get("is_at_first_tokens") else ""
+    words = {"number": number, "of": of, "fires": fires, "at_first_token": at_first_token}
+    sentence = _DISTINCTIONS[row["what"]].format_map({**row, **words})
     return f"{sentence[:1].upper()}{sentence[1:]}"

@@ -283,12 +283,29 @@ def verdict(triggers: Triggers) -> str:
     """What its triggers make of it, in a sentence."""
     detectors = triggers.detection.filter(pl.col("status").is_in(["detector", "strict detector"])).to_dicts()
     if not detectors:
-        reasons = "; ".join(triggers.reasons())
-        return f"Not a detector of tokens, bigrams or trigrams ({reasons})." if reasons else "Not judged as a detector."
+        clauses = "; ".join(_no_detector(triggers.detection, status) for status in _distinct(triggers.detection))
+        return f"{clauses[:1].upper()}{clauses[1:]}."
     parts = [f"{row['status']} of {row['n_detected']:,} {called(row['n'])}" for row in detectors]
     sentence = f"It is a {', and a '.join(parts)}."
     return f"{sentence} {triggers.sentence()}".strip()
 
 
-def _how_many(number: int, names: str) -> str:
-    return f"{number:,} {names.removesuffix('s') if number == 1 else names}"
+_NO_DETECTOR: Mapping[str, str] = {
+    "not": "not a detector of {}",
+    "cannot be labelled": "{} cannot be labelled",
+    "too few activations": "too few activations to judge {}",
+    "not judged": "{} were not judged",
+}
+"""Status of a length of n-grams -> what is said of it: only what was judged is no detector."""
+
+
+def _distinct(detection: pl.DataFrame) -> list[str]:
+    return detection.get_column("status").unique(maintain_order=True).to_list()
+
+
+def _no_detector(detection: pl.DataFrame, status: str) -> str:
+    """The lengths of one status, with their reasons."""
+    rows = detection.filter(status=status).to_dicts()
+    names = ", ".join(called(row["n"]) for row in rows)
+    reasons = "; ".join(dict.fromkeys(row["why"] for row in rows))
+    return f"{_NO_DETECTOR[status].format(names)} ({reasons})"

@@ -1,9 +1,25 @@
 -- What stands out among the neurons of one model, or of one of its layers: a neuron for each way of standing out.
--- What writes massive activations moves few logits too, and is no entropy neuron for that.
-with chosen as (
+-- What writes massive activations moves few logits too, and is no entropy neuron for that. What is strongest at first
+-- tokens alone is neither sparse nor of a domain: many neurons of models with massive activations are large there.
+-- Peaked scores count where the tail is that of the tokens that the neuron promotes (of a gated model at its pole).
+with at_first_tokens as (
+    select contexts.layer, contexts.neuron,
+    from store.contexts as contexts
+    inner join measured_corpora
+        on measured_corpora.model_id = contexts.set_id and measured_corpora.corpus_id = contexts.corpus_id
+    where
+        measured_corpora.model = $model
+        and measured_corpora.is_shown
+        and ($layer is null or contexts.layer = $layer)
+    group by contexts.layer, contexts.neuron
+    having max(contexts.position) = 0
+),
+chosen as (
     select
-        layer,
-        neuron,
+        neurons.layer,
+        neurons.neuron,
+        at_first_tokens.neuron is not null as is_at_first_tokens,
+        case when pole = 'negative' then -skewness else skewness end > 0 as promotes_peak,
         times_dominant,
         position_kind,
         mutual_information_corrected,
@@ -28,7 +44,9 @@ with chosen as (
         output_score,
         output_percentile,
     from neurons
-    where model = $model and ($layer is null or layer = $layer)
+    left join at_first_tokens
+        on at_first_tokens.layer = neurons.layer and at_first_tokens.neuron = neurons.neuron
+    where neurons.model = $model and ($layer is null or neurons.layer = $layer)
 ),
 found as (
     (
@@ -107,7 +125,7 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where kurtosis is not null and not hardly_matters
+        where kurtosis is not null and promotes_peak and not hardly_matters
         order by kurtosis desc, layer, neuron
         limit $n
     )
@@ -139,7 +157,12 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where lacks_zeros and effective_frequency is not null and n_tokens_seen is not null and not hardly_matters
+        where
+            lacks_zeros
+            and effective_frequency is not null
+            and n_tokens_seen is not null
+            and not hardly_matters
+            and not is_at_first_tokens
         order by effective_frequency, layer, neuron
         limit $n
     )
@@ -155,7 +178,11 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where selective_domain is not null and domain_entropy is not null and not hardly_matters
+        where
+            selective_domain is not null
+            and domain_entropy is not null
+            and not hardly_matters
+            and not is_at_first_tokens
         order by domain_entropy, layer, neuron
         limit $n
     )
@@ -171,7 +198,11 @@ found as (
             n_tokens_seen,
             null as detected_tokens,
         from chosen
-        where is_entropy_neuron and null_share is not null and not coalesce(has_super_weight, false)
+        where
+            is_entropy_neuron
+            and null_share is not null
+            and not coalesce(has_super_weight, false)
+            and not is_at_first_tokens
         order by null_share desc, layer, neuron
         limit $n
     )
@@ -253,6 +284,7 @@ select
     chosen.n_strongest_contexts,
     chosen.input_other_score,
     chosen.output_percentile,
+    chosen.is_at_first_tokens,
     (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
 inner join chosen on chosen.layer = found.layer and chosen.neuron = found.neuron

@@ -5,6 +5,7 @@ import polars as pl
 import streamlit as st
 
 from neurothek.catalog.spelling import spoken_corpus
+from neurothek.catalog.variants import weights_told
 from neurothek.dashboards.charts import spread
 from neurothek.dashboards.colours import ACCENT
 from neurothek.dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter, within
@@ -85,10 +86,12 @@ def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     rows = contents.models_frame(connection).to_dicts()
     (row,) = [row for row in rows if row["model"] == name]
     tokens = "" if row["training_tokens"] is None else f", trained on {row['training_tokens']:,} tokens"
+    weights = weights_told(name, row["variant"], row["source"])
     return (
         f"{row['architecture']}: {row['n_layers']} layers of {row['d_ffn']:,} neurons, width {row['d_model']:,}, "
         f"{row['activation']}, {row['norm_position']}-norm, {row['position_encoding']} positions, "
-        f"{row['n_parameters']:,} parameters ({row['size']:,} without embeddings){tokens}."
+        f"{row['n_parameters']:,} parameters ({row['size']:,} without embeddings){tokens}"
+        f"{f', {weights}' if weights else ''}."
     )
 
 

@@ -48,11 +48,16 @@ from neurothek.queries.neuron.relatives import MOST_LISTED
 from neurothek.queries.views.scored_texts import SCORES_OF_WORDS, in_one_line, titled
 
 _FIRST_NEURON = """\
--- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act.
+-- The first neuron to show: the one of the smallest model whose scores stand out most, of those that act
+-- and whose scores stand out among the tokens that they promote (of a gated model at its pole).
 select neurons.address,
 from neurons
 where neurons.model = $model
-order by coalesce(neurons.never_active, false), neurons.kurtosis desc nulls last, neurons.address
+order by
+    coalesce(neurons.never_active, false),
+    coalesce(case when neurons.pole = 'negative' then -neurons.skewness else neurons.skewness end > 0, false) desc,
+    neurons.kurtosis desc nulls last,
+    neurons.address
 limit 1"""
 
 _NEURON_TOKENS = """\

@@ -343,3 +343,11 @@ def test_large_numbers_are_short(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(number=number, said=said):
             assert short(number) == said
+
+
+def test_one_size_is_advised_another_in_the_same_quantization(compared: Comparer) -> None:
+    other = ": measure another of its family, such as HuggingFaceTB/SmolLM2-360M"
+    (one,) = compared(ONE).conclusions
+    for variant, advice in ((None, ""), ("Q4_1", ", in the same quantization (Q4_1)")):
+        smollm2 = replace(one, models=("smollm2-135m",), variant=variant)
+        assert smollm2.sentence.endswith(f"One size shows no trend{other}{advice}.")

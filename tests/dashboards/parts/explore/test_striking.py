@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
 from neurothek.dashboards.parts.explore.striking import (
@@ -28,11 +29,13 @@ def ways(row: Row) -> Row:
         "detector": row["least_recall"],
         "positional": row["mutual_information_corrected"] if is_positional else None,
         "effect": row["effect_on_loss"] if (row["effect_on_loss"] or 0) > 0 else None,
-        "sharp": None if row["is_dead"] or row["is_negligible"] else row["kurtosis"],
+        "sharp": None if row["is_dead"] or row["is_negligible"] or not _peaks_where_listed(row) else row["kurtosis"],
         "rare": -row["n_active"] if row["n_active"] and row["is_dead"] is not None else None,
         "sparse": _sparseness(row),
-        "domain": -row["domain_entropy"] if row["selective_domain"] and not _is_idle(row) else None,
-        "entropy": row["null_share"] if row["is_entropy_neuron"] and not row["has_super_weight"] else None,
+        "domain": -row["domain_entropy"] if row["selective_domain"] and _is_general(row) else None,
+        "entropy": row["null_share"]
+        if row["is_entropy_neuron"] and not row["has_super_weight"] and not row["is_first_only"]
+        else None,
         "counts": abs(row["count_correlation"]) if row["is_frequency_neuron"] else None,
         "massive": row["massive_ratio"] if row["has_super_weight"] else None,
         "reader": row["input_score"]
@@ -46,9 +49,20 @@ def _is_idle(row: Row) -> bool:
     return bool(row["is_negligible"] if row["is_dead"] is None else row["is_dead"])
 
 
+def _is_general(row: Row) -> bool:
+    """Whether it acts, and elsewhere than at first tokens."""
+    return not _is_idle(row) and not row["is_first_only"]
+
+
+def _peaks_where_listed(row: Row) -> bool:
+    """Whether the longer tail of its scores is that of the tokens it is listed with: at its pole, if it has one."""
+    sign = -1 if row["pole"] == "negative" else 1
+    return row["skewness"] is not None and sign * row["skewness"] > 0
+
+
 def _sparseness(row: Row) -> float | None:
     """Of models without exact zeros, whose neurons are never dead: as far as they do not count as such."""
-    if row["is_dead"] is not None or row["is_negligible"] or row["effective_frequency"] is None:
+    if row["is_dead"] is not None or not _is_general(row) or row["effective_frequency"] is None:
         return None
     return -float(row["effective_frequency"])
 
@@ -65,8 +79,10 @@ def with_traits(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
             " selective_domain = case when neuron % 2 = 1 then 'code' end, domain_entropy = (neuron % 4) / 8,"
             " massive_ratio = neuron * 100, has_super_weight = neuron % 2 = 1, input_score = (neuron % 4) / 8,"
             " input_other_score = (neuron % 3) / 8, output_score = (neuron % 7) / 16,"
-            " output_percentile = 98 - neuron % 5, n_strongest_contexts = 4 + (neuron + 1) % 3"
+            " output_percentile = 98 - neuron % 5, n_strongest_contexts = 4 + (neuron + 1) % 3,"
+            " score_skewness = (neuron % 4 - 1.5) / 2"
         )
+        connection.execute("update store.contexts set position = 0 where neuron % 5 in (0, 1, 2) or rank = 1")
     return path
 
 
@@ -79,9 +95,16 @@ def test_the_first_of_each_kind_is_that_of_a_loop(
     with duckdb.connect(str(path), read_only=True) as connection:
         neurons = connection.sql("from neurons").pl().to_dicts()
         detected = connection.sql("from token_detectors").pl().to_dicts()
+        places = connection.sql("select address, position from contexts_text").pl()
+        elsewhere = set(places.filter(pl.col("position") > 0).get_column("address"))
+        first_only = set(places.get_column("address")) - elsewhere
+        if warehouse == "with_traits":
+            assert first_only
+            assert elsewhere
         least = {row["address"]: min(row["recall_lows"]) for row in detected}
         for row in neurons:
             row["least_recall"] = least.get(row["address"])
+            row["is_first_only"] = row["address"] in first_only
             assert bool(row["is_token_detector"]) == (row["least_recall"] is not None)
         seen = set()
         for model in sorted({row["model"] for row in neurons}):
@@ -129,6 +152,11 @@ def test_each_is_told_with_its_number() -> None:
     writer = {"what": "writer", "number": 0.97, "output_percentile": 98.0, **row}
     assert distinction(writer, None).endswith("0.97, more than 98% of the layer's other lists")
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
+    massive = {"what": "massive", "number": 3000.0, **row}
+    assert distinction({**massive, "is_at_first_tokens": True}, None) == (
+        "Its largest coefficient is 3,000 times its layer's mean, at the first token, and one weight writes most of it"
+    )
+    assert "first token" not in distinction({**massive, "is_at_first_tokens": False}, None)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
