@@ -92,9 +92,8 @@ def pick_scatter(data: Data, columns: Sequence[str]) -> pl.DataFrame:
     neurons = data.frame
     left, right = st.columns(2)
     x = _number(left.selectbox("Horizontal axis", columns, format_func=axes.spoken, key="across"))
-    y = _number(
-        right.selectbox("Vertical axis", columns, index=min(1, len(columns) - 1), format_func=axes.spoken, key="up")
-    )
+    usual = columns.index(usual_up(neurons, columns))
+    y = _number(right.selectbox("Vertical axis", columns, index=usual, format_func=axes.spoken, key="up"))
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = spread.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
     part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn at random."
@@ -109,6 +108,19 @@ def pick_scatter(data: Data, columns: Sequence[str]) -> pl.DataFrame:
     )
     rectangle = selected.get("chosen") or {}
     return within(usable, rectangle) if rectangle else neurons
+
+
+def usual_up(neurons: pl.DataFrame, columns: Sequence[str]) -> str:
+    """What stands on the vertical axis at first: not how sparse neurons are over how often they fire, nearly the same.
+
+    Args:
+        neurons: rows with is_dead, which those without exact zeros lack.
+        columns: the numbers to pick from; at least one.
+    """
+    has_zeros = "is_dead" in neurons.columns and neurons.get_column("is_dead").is_not_null().any()
+    if has_zeros and "kurtosis" in columns:
+        return "kurtosis"
+    return columns[min(1, len(columns) - 1)]
 
 
 def within(neurons: pl.DataFrame, rectangle: dict[str, list[float]]) -> pl.DataFrame:

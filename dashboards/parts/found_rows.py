@@ -4,14 +4,19 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import duckdb
 import polars as pl
 
 from neurothek.dashboards.parts.muted import Muted, muted_at, reasons_caption
+from neurothek.dashboards.parts.token_cards import SIGN_OF_POLE
 from neurothek.dashboards.widgets.html import SHEET
 from neurothek.dashboards.widgets.links import link_html, token_link
+from neurothek.dashboards.widgets.reading import Reading
+from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.poles import listed_side
+from neurothek.queries.views.rows import with_facts
 
-MEASURES: Mapping[str, str] = {"z_sum": "score", "strength": "strength", "overlap": "overlap", "score": "score"}
+MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
 
 _DIGITS: Mapping[str, int] = {"z_sum": 2, "strength": 3, "overlap": 3, "score": 3}
@@ -28,6 +33,7 @@ _SHEET = """
 .nt-found .nt-head > span { opacity: 0.7; }
 .nt-found .nt-bar { display: inline-block; height: 0.6rem; border-radius: 0.15rem; }
 .nt-found .nt-value { display: inline-block; min-width: 2.8rem; font-weight: 400; font-variant-numeric: tabular-nums; }
+.nt-found .nt-fires { text-align: right; }
 .nt-why { margin-right: 0.9rem; }
 .nt-why small, .nt-faint { opacity: 0.7; font-variant-numeric: tabular-nums; }
 .nt-grid { overflow-x: auto; }
@@ -73,6 +79,31 @@ def search_rows_html(
     return f'{SHEET}{_SHEET}<div class="nt-found"><div class="nt-head">{head}</div>{rows}</div>'
 
 
+def with_most_of_ffn(connection: duckdb.DuckDBPyConnection, neurons: pl.DataFrame, corpus: str | None) -> pl.DataFrame:
+    """The neurons of an answer, those of gated models with `contribution_max` and `effective_frequency`.
+
+    Args:
+        connection: a reader.
+        neurons: rows of an answer, with model, layer and neuron.
+        corpus: name of the corpus that the answer tells of; None: the shown ones.
+    """
+    if "pole" not in neurons.columns or neurons.get_column("pole").null_count() == neurons.height:
+        return neurons
+    models = {model.name: model for model in choose_models(connection)}
+    places = ("model", "layer", "neuron")
+    rows = neurons.filter(pl.col("pole").is_not_null()).select(places).unique(maintain_order=True).to_dicts()
+    asked = [{**row, "model_id": models[row["model"]].model_id} for row in rows]
+    with Reading(connection, sorted({row["model"] for row in rows}), corpus) as reader:
+        facts = with_facts(reader.connection(), asked, list(_OF_GATED), is_elsewhere=corpus is not None)
+    schema = {**{name: neurons.schema[name] for name in places}, **_OF_GATED}
+    columns = pl.DataFrame([{name: row[name] for name in schema} for row in facts], schema=schema)
+    return neurons.join(columns, on=places, how="left", maintain_order="left")
+
+
+_OF_GATED: Mapping[str, type[pl.DataType]] = {"contribution_max": pl.Float64, "effective_frequency": pl.Float64}
+"""What says how active a neuron is whose gate is open or not, and large or small either way."""
+
+
 def grid_html(answers: Mapping[str, pl.DataFrame], parameters: Mapping[str, str], *, most: int) -> str:
     """The first neurons of several models beside each other: a column a model.
 
@@ -89,10 +120,17 @@ def grid_html(answers: Mapping[str, pl.DataFrame], parameters: Mapping[str, str]
     return f'{SHEET}{_SHEET}<div class="nt-grid">{table}</div>'
 
 
-def reason_html(row: Mapping[str, Any]) -> str:
-    """Why a neuron was found: its tokens with their rank and z-score, what it fires on, or how much it shares."""
+def reason_html(row: Mapping[str, Any], *, has_score_beside: bool = False) -> str:
+    """Why a neuron was found: its tokens with their rank and z-score, what it fires on, or how much it shares.
+
+    Args:
+        row: of an answer.
+        has_score_beside: whether the row shows its score, which is the z-score of a single token.
+    """
     if "matched_ranks" in row:
-        return "".join(map(_word, row["matched"], row["matched_sides"], row["matched_ranks"], row["matched_z_scores"]))
+        is_said = has_score_beside and len(row["matched"]) == 1
+        z_scores = [None] if is_said else row["matched_z_scores"]
+        return "".join(map(_word, row["matched"], row["matched_sides"], row["matched_ranks"], z_scores))
     if "recalls" in row:
         return "".join(map(_trigger, row["matched"], row["recalls"], row["shares"]))
     if "overlap" in row:
@@ -109,7 +147,7 @@ def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
         (MEASURES[measure], ""),
         (heading, ""),
         (beside, "nt-beside"),
-        ("frequency", "nt-fires"),
+        ("activity" if "contribution_max" in columns else "frequency", "nt-fires"),
     ]
 
 
@@ -139,7 +177,8 @@ def _pole(row: Mapping[str, Any]) -> str:
     if row.get("pole") is None:
         return ""
     strongest = row.get("pole_activation")
-    return _why("", f"at its {row['pole']} pole{'' if strongest is None else f', up to {strongest:.3g}'}")
+    sign = SIGN_OF_POLE[row["pole"]]
+    return _why("", f"{sign} pole{'' if strongest is None else f', to {strongest:.3g}'}")
 
 
 def _row(
@@ -157,7 +196,7 @@ def _row(
     return (
         f'<div><span class="nt-faint">{row["place"]}</span>'
         f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **link_parameters)}</span>"
-        f"<span>{bar}</span><span>{reason_html(row)}{_pole(row)}</span>"
+        f"<span>{bar}</span><span>{reason_html(row, has_score_beside=True)}{_pole(row)}</span>"
         f'<span class="nt-beside">{beside}</span>'
         f'<span class="nt-fires nt-faint">{_firing(row)}</span></div>'
     )
@@ -172,8 +211,9 @@ def _cell(rows: Sequence[Mapping[str, Any]], place: int, parameters: Mapping[str
     return f"<td>{link} &ensp;{reason_html(row)}</td>"
 
 
-def _word(token: str, side: str, rank: int, z_score: float) -> str:
-    place = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}, z {z_score:.2f}"
+def _word(token: str, side: str, rank: int, z_score: float | None) -> str:
+    place = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}"
+    place += "" if z_score is None else f", z {z_score:.2f}"
     return _why(token_link(token), place)
 
 
@@ -196,11 +236,17 @@ def _why(what: str, text: str) -> str:
     return f'<span class="nt-why">{what} <small>{html.escape(text)}</small></span>'
 
 
+_MOST_OF_FFN = "The largest length of what it adds, over the length of its FFN's output at the token."
+
+
 def _firing(row: Mapping[str, Any]) -> str:
-    frequency = row.get("frequency")
     if row.get("pole") is not None:
-        # Of a gated neuron it says how often the gate is open; one that never is may do much all the same.
-        return "" if frequency is None else f"open {frequency:.0%}"
+        # How often its gate is open says little of a neuron: one whose gate never is may do much all the same.
+        share, effective = row.get("contribution_max"), row.get("effective_frequency")
+        if share is not None:
+            return f'<span title="{_MOST_OF_FFN}">at most {share:.2g} of its FFN</span>'
+        return "" if effective is None else f"effective {effective:.0%}"
+    frequency = row.get("frequency")
     if row.get("never_active"):
         return "never"
     return "" if frequency is None else f"{frequency:.2%}"

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from neurothek.dashboards.parts.muted import Muted
 from neurothek.dashboards.widgets.links import link_html, token_link
 
+SIGN_OF_POLE: Mapping[str, str] = {"positive": "+", "negative": "\N{MINUS SIGN}"}
+"""How short lines call the poles of a neuron."""
+
 
 def tokens_html(tokens: Iterable[str], *, titles: Mapping[str, str] | None = None, muted: Muted | None = None) -> str:
     """Tokens in a row, each a link to a search for it.

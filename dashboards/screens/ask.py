@@ -12,7 +12,7 @@ from neurothek.dashboards.live.answers import grid_of
 from neurothek.dashboards.live.instrument import say_legend, show_instrument
 from neurothek.dashboards.live.try_neuron import EXAMPLES
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
-from neurothek.dashboards.parts.found_rows import search_rows_html
+from neurothek.dashboards.parts.found_rows import search_rows_html, with_most_of_ffn
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.address import address_value, last_asked
 from neurothek.dashboards.widgets.box import draw_box
@@ -167,7 +167,9 @@ def _last_words() -> None:
         result = backend().answer(question)
         st.html(f"{SHEET}{link_html(result.title, 'search', **parameters)}")
         if not result.neurons.is_empty():
-            st.html(search_rows_html(result.neurons, {"word": parameters["words"]}, colour=ACCENT[theme()]))
+            with backend().warehouse.reader() as connection:
+                neurons = with_most_of_ffn(connection, result.neurons, None)
+            st.html(search_rows_html(neurons, {"word": parameters["words"]}, colour=ACCENT[theme()]))
 
 
 if address_value("models") is not None:

@@ -80,7 +80,7 @@ class SignedActivity:
             parts.append(f"strong at {100 * self.strong_frequency:.2g}% of the tokens")
         most = self.strength.get("contribution_max")
         if most is not None:
-            share = f"at most {100 * most:.2g}% of its FFN's output"
+            share = f"at most {most:.2g} of the length of its FFN's output"
             parts.append(
                 f"negligible: {share}" if most < thresholds("neuron_activity")["negligible_contribution"] else share
             )

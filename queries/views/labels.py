@@ -127,7 +127,7 @@ def _extent(row: Mapping[str, Any]) -> Iterator[str | None]:
             "effective frequency under 0.01%" if is_rare else _clause("effective frequency {}", _percent(frequency, 2))
         )
     if size is not None and size > 1:
-        yield _clause("in cluster {} of {} neurons", row["cluster_id"], size)
+        yield _clause("in cluster {} ({} neurons)", row["cluster_id"], size)
 
 
 def _clause(template: str, *values: object) -> str | None:

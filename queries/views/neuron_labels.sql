@@ -88,8 +88,8 @@ described as (
         ) as writing,
         case
             when neurons.cluster_size > 1
-                then 'in cluster ' || cast(neurons.cluster_id as varchar) || ' of ' || cast(neurons.cluster_size as varchar)
-                    || ' neurons'
+                then 'in cluster ' || cast(neurons.cluster_id as varchar) || ' (' || cast(neurons.cluster_size as varchar)
+                    || ' neurons)'
         end as cluster,
     from neurons
     cross join thresholds

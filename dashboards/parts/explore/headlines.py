@@ -163,6 +163,9 @@ def _layers(layers: list[int]) -> str:
 
 
 _KINDS = (("n_positional", "positional"), ("n_detectors", "a token detector"))
+_KINDS_COUNTED = (("n_positional", "positional neurons"), ("n_detectors", "token detectors"))
+_WRITTEN = {0: "none", 1: "one"}
+"""Small numbers in sentences: a figure after a full stop reads as a part of the number before it."""
 
 
 _DEAD = ("dead", "n_dead", "dead_share")
@@ -219,7 +222,7 @@ def _frequency(rows: list[dict[str, Any]]) -> str:
 
 def _counted(rows: list[dict[str, Any]]) -> str:
     clauses = []
-    for column, what in _KINDS:
+    for column, what in _KINDS_COUNTED:
         if all(row.get(column) is None for row in rows):
             continue
         total = sum(row[column] or 0 for row in rows)
@@ -229,7 +232,7 @@ def _counted(rows: list[dict[str, Any]]) -> str:
             held = most[column]
             where = f", {held:,} of them in layer {most['layer']}" if held >= _MOST * total and held < total else ""
             where = f", all in layer {most['layer']}" if held == total and total > 1 else where
-        clauses.append(f"{_counted_as(total, what)}{where}")
+        clauses.append(f"{what}: {_WRITTEN.get(total, f'{total:,}')}{where}")
     return f"{_capital('; '.join(clauses))}." if clauses else ""
 
 
@@ -237,16 +240,22 @@ def _settled(rows: list[dict[str, Any]]) -> str:
     measured = [row for row in rows if row.get("saturated_share") is not None]
     if not measured:
         return ""
-    most = max(measured, key=lambda row: row["saturated_share"])
-    of = f"{most['n_examples']:,} predictions" if most.get("n_examples") else "the predictions"
-    place = f"layer {most['layer']}, where most do" if len(measured) > 1 else f"layer {most['layer']}"
-    return f"{most['saturated_share']:.0%} of {of} settle in {place}."
+    *before, last = sorted(measured, key=lambda row: int(row["layer"]))
+    of = f"{last['n_examples']:,} predictions" if last.get("n_examples") else "the predictions"
+    if not before:
+        return f"{last['saturated_share']:.0%} of {of} settle in layer {last['layer']}."
+    early = sum(row["saturated_share"] for row in before)
+    most = max(before, key=lambda row: row["saturated_share"])
+    place = (
+        f", most of these in layer {most['layer']} ({most['saturated_share']:.0%} of all)" if len(before) > 1 else ""
+    )
+    return f"{early:.0%} of {of} settle before the last layer{place if early else ''}."
 
 
 def _counted_as(number: int, what: str) -> str:
     """How many are something: "none is positional", "one is positional", "47 are positional"."""
-    if number in {0, 1}:
-        return f"{('none', 'one')[number]} is {what}"
+    if number in _WRITTEN:
+        return f"{_WRITTEN[number]} is {what}"
     return f"{number:,} are {what.removeprefix('a ')}{'s' if what.startswith('a ') else ''}"
 
 

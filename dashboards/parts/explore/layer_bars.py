@@ -48,7 +48,7 @@ BARS = (
     Bar("never_active_share", "never active", True, "Never active on the tokens seen."),
     Bar("negligible_share", "negligible", True, "Never 1% of the output of their FFN."),
     Bar("median_frequency", "median frequency", True, "Median frequency of the neurons that fired."),
-    Bar("median_effective_frequency", "effective frequency", True, "Half of the neurons have at most this."),
+    Bar("median_effective_frequency", "median effective frequency", True, "Half of the neurons have at most this."),
     Bar("n_detectors", "token detectors", False, "Respond to few tokens, and nearly always there."),
     Bar("n_positional", "positional", False, "Respond to the position, whatever the token."),
     Bar("saturated_share", "settled here", True, "Examples whose prediction settles in this layer."),
@@ -63,8 +63,9 @@ _STYLE = """
 .nt-layers .nt-bar { display: grid; grid-template-columns: 1fr 3.6rem; gap: 0.4rem; align-items: center; }
 .nt-layers .nt-bar i { display: block; height: 0.7rem; min-width: 1px; border-radius: 1px; background: var(--nt-bar); }
 .nt-layers .nt-bar b { font-weight: 400; text-align: right; }
-.nt-layers .nt-spark { display: flex; align-items: flex-end; gap: 1px; height: 1.25rem; }
-.nt-layers .nt-spark i { flex: 1; background: var(--nt-bar); min-height: 1px; }
+.nt-layers .nt-spark { display: flex; align-items: flex-end; gap: 1px; height: 1.25rem;
+  border-bottom: 1px solid #8a8a8a66; }
+.nt-layers .nt-spark i { flex: 1; background: var(--nt-bar); }
 @media (max-width: 900px) { .nt-layers { gap: 0.1rem 0.7rem; font-size: 0.8rem; }
   .nt-layers .nt-bar { grid-template-columns: 1fr 3rem; } }
 </style>
@@ -72,10 +73,20 @@ _STYLE = """
 
 
 def shown_bars(layers: pl.DataFrame) -> list[Bar]:
-    """The numbers that any layer has, and that are not 0 in all of them."""
-    bars = [bar for bar in BARS if bar.column in layers.columns and _largest(layers.get_column(bar.column)) > 0]
+    """The numbers that any layer has, and that are not 0, or shares below 1%, in all of them."""
+    bars = [
+        bar for bar in BARS if bar.column in layers.columns and _is_seen(_largest(layers.get_column(bar.column)), bar)
+    ]
     left_out = _of_others(layers)
     return [bar for bar in bars if bar.column not in left_out]
+
+
+def _is_seen(largest: float, bar: Bar) -> bool:
+    """Whether it is worth a bar: the longest of a share of 0.1% would be as long as one of 100%."""
+    return largest >= _LEAST_SHARE if bar.is_share else largest > 0
+
+
+_LEAST_SHARE = 0.01
 
 
 def lacks_zeros(layers: pl.DataFrame) -> bool:

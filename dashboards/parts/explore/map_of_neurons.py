@@ -76,7 +76,8 @@ def is_known(cells: pl.DataFrame) -> bool:
 def pick_colour(model: KnownModel) -> By:
     """Let the person choose what colours and orders the map of a model; it stands in the address."""
     labels: dict[str, str] = {} if model.has_exact_zeros else {"first firing": "first active"}
-    options: tuple[By, ...] = get_args(By)
+    # A gate opens somewhere for nearly every neuron: when it first did tells none apart.
+    options: tuple[By, ...] = tuple(by for by in get_args(By) if not (model.is_signed and by == "first firing"))
     usual = usual_colour(model)
     colour = cast("By", asked_among("colour", options, is_silent=True) or usual)
     picked = st.segmented_control(

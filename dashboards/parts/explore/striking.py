@@ -9,7 +9,7 @@ import streamlit as st
 
 from neurothek.dashboards.parts.explore.promoted import with_promoted_at_pole
 from neurothek.dashboards.parts.muted import Muted, muted_at, muted_of
-from neurothek.dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
+from neurothek.dashboards.parts.token_cards import SIGN_OF_POLE, STYLE, card_html, neuron_html, tokens_html
 from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, show_source, title_row
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.reading import Reader, Reading
@@ -32,7 +32,6 @@ order by overlap desc, neuron, other_model, rank
 limit 1"""
 
 MOST_TOKENS = 6
-SIGN_OF_POLE = {"positive": "+", "negative": "\N{MINUS SIGN}"}
 FEWEST_BESIDE, MOST_BESIDE = 4, 6
 """Cards in a row."""
 
@@ -144,9 +143,19 @@ _DISTINCTIONS = {
     "most of it",
     "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes; "
     "{input_other_score:.1%} are at those of another neuron of the layer",
-    "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than "
-    "{output_percentile:.0f}% of the layer's other lists",
+    "writer": "turned up, the tokens that it promotes have output score {number:.2g}, more than {beaten} other lists",
 }
+
+
+def _beaten(row: Mapping[str, Any]) -> str:
+    """Which of the layer's other lists have a smaller output score: their share, or all so many."""
+    percentile, n_others = row.get("output_percentile"), row.get("n_others")
+    if percentile is None or percentile < _ALL:
+        return "" if percentile is None else f"{percentile:.0f}% of the layer's"
+    return "all of the layer's" if n_others is None else f"all {n_others:,}"
+
+
+_ALL = 100.0
 
 
 def distinction(row: Mapping[str, Any], examples: int | None) -> str:
@@ -161,6 +170,6 @@ def distinction(row: Mapping[str, Any], examples: int | None) -> str:
     # What is 0 has no sign.
     number = row["number"] or 0.0
     at_first_token = ", at the first token" if row.get("is_at_first_tokens") else ""
-    words = {"number": number, "of": of, "fires": fires, "at_first_token": at_first_token}
+    words = {"number": number, "of": of, "fires": fires, "at_first_token": at_first_token, "beaten": _beaten(row)}
     sentence = _DISTINCTIONS[row["what"]].format_map({**row, **words})
     return f"{sentence[:1].upper()}{sentence[1:]}"

@@ -232,7 +232,9 @@ _MOST_TRIGGERS = 5
 def show_domains(page: NeuronPage) -> None:
     """How it fires on each domain."""
     st.markdown("**Activity by domain**", help=plain("Frequency as in Voita et al. 2023, section 3."))
-    tables.show_table(page.domains, key="domains", frequency=tables.GATE_OPEN if page.is_signed else "frequency")
+    # A gate opens somewhere for nearly every neuron: when it first did says nothing.
+    domains = page.domains.drop("first_active") if page.is_signed else page.domains
+    tables.show_table(domains, key="domains", frequency=tables.GATE_OPEN if page.is_signed else "frequency")
     st.caption(plain(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
 
 

@@ -148,7 +148,7 @@ MOST_CARDS = 12
 _MOST_TOKENS = 8
 VECTORS = (
     "Neurons of the same model whose value vectors have the largest cosine with its own, of either sign. The nearest "
-    "of {n_others:,} random directions in {width:,} dimensions stays below {chance:.2f} 99 times of 100. Source: this "
+    "of {n_others:,} random directions in {width:,} dimensions is below {chance:.2f} in 99 of 100 draws. Source: this "
     "project."
 )
 CLUSTER = "Neurons of its cluster, nearest to the sum of the cluster's directions first. Geva et al. 2022, section 5.2."

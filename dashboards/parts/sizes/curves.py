@@ -88,11 +88,14 @@ class Curve:
     number: charts.OfLayer  # the column that is drawn
     caption: str  # what one sees, in a line
     source: str  # whose figure or definition it is
-    nothing: str  # what is said instead where all of it is 0, or a single detector
+    nothing: str  # what is said instead where all of it is 0, a single detector, or a share of few neurons
+    n_neurons: int | None = None  # how many neurons the shares are of in all; None: they are no shares of neurons
 
     @property
     def is_sparse(self) -> bool:
         """Whether there is next to nothing to see."""
+        if self.n_neurons is not None and self.n_neurons < _FEW:
+            return True
         numbers = self.data.frame.get_column(self.number).drop_nulls()
         return not numbers.sum() or (not numbers.dtype.is_float() and numbers.sum() == 1)
 
@@ -102,9 +105,35 @@ def draw(sizes: Sizes, cards: Sequence[Card]) -> None:
     fill(sizes, cards)
     st.header("By depth", anchor=False)
     _draw_curves(sizes, [*_of_activity(sizes), *_of_detectors(sizes), *_of_positions(sizes), *_of_predictions(sizes)])
-    st.header("Distribution of frequencies", anchor=False)
-    _spread(sizes)
-    _kinds(sizes)
+    _frequencies_and_kinds(sizes)
+    if not sizes.typology("detectors").frame.is_empty():
+        _detected(sizes)
+
+
+_FREQUENCIES, _RESPONSES = "Distribution of frequencies", "Tokens that neurons respond to"
+
+
+def _frequencies_and_kinds(sizes: Sizes) -> None:
+    """Two sections; where each has a single figure beside each other, as each would leave half of a row empty."""
+    dead_by_tokens = sizes.data("dead_by_tokens", DEAD_BY_TOKENS)
+    frequencies: list[Callable[[], None]] = [partial(_spread, sizes)]
+    if _is_known(dead_by_tokens.frame, "dead_share"):
+        frequencies.append(partial(_dead_by_tokens, sizes, dead_by_tokens))
+    kinds = _figures_of_kinds(sizes)
+    if len(frequencies) == len(kinds) == 1:
+        for column, title, figure in zip(
+            st.columns(2, gap="medium"), (_FREQUENCIES, _RESPONSES), (*frequencies, *kinds), strict=True
+        ):
+            with column:
+                st.header(title, anchor=False)
+                figure()
+        return
+    for title, figures in ((_FREQUENCIES, frequencies), (_RESPONSES, kinds)):
+        if figures:
+            st.header(title, anchor=False)
+        for column, figure in zip(st.columns(2, gap="medium"), figures, strict=False):
+            with column:
+                figure()
 
 
 def fill(sizes: Sizes, cards: Sequence[Card]) -> None:
@@ -157,7 +186,8 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
             "dead_share",
             f"Never active {sizes.on_text}.",
             f"Figure 1 of {VOITA}, dead neurons by layer. A prepended BOS does not count, a choice of this project.",
-            f"No neuron of {with_zeros} is dead {sizes.on_text}.",
+            few_of_kind(dead.frame, "n_dead", "dead", f"of {with_zeros}", sizes.on_text),
+            int(dead.frame.get_column("n_dead").sum()),
         )
         yield Curve(
             "Activation frequency",
@@ -192,8 +222,32 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
             "negligible_share",
             f"Never 1% of the output of their FFN {sizes.on_text}: what dead neurons are where no activation is 0.",
             "Source: this project.",
-            f"No neuron of {without} is negligible {sizes.on_text}.",
+            few_of_kind(sparse.frame, "n_negligible", "negligible", f"of {without}", sizes.on_text),
+            int(sparse.frame.get_column("n_negligible").sum()),
         )
+
+
+def few_of_kind(rows: pl.DataFrame, count: str, kind: str, whose: str, on_text: str) -> str:
+    """How few neurons are dead or negligible, and where these are: shares of so few would be an axis for nothing.
+
+    Args:
+        rows: rows with model, layer and the count.
+        count: the column that says how many neurons of the layer are.
+        kind: what they are.
+        whose: of which models.
+        on_text: on which tokens.
+    """
+    held = rows.filter(pl.col(count) > 0).sort(count, descending=True, maintain_order=True)
+    total = int(held.get_column(count).sum())
+    if not total:
+        return f"No neuron {whose} is {kind} {on_text}."
+    places = ", ".join(f"{row[count]} in layer {row['layer']} of {row['model']}" for row in held.to_dicts())
+    verb = "neuron is" if total == 1 else "neurons are"
+    return f"{total} {verb} {kind} {on_text}: {places}."
+
+
+_FEW = 10
+"""Neurons of a kind from which on their share by depth is drawn."""
 
 
 def _these(sizes: Sizes, rows: pl.DataFrame) -> str:
@@ -270,27 +324,25 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
 
 
 def _spread(sizes: Sizes) -> None:
-    left, right = st.columns(2, gap="medium")
-    with left:
-        spread = sizes.data("frequency_distribution", statement("frequency_distribution"))
-        title = "frequency" if _has_zeros(sizes) else "effective frequency"
-        show_figure(
-            "Frequencies of the neurons",
-            lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme), title=title),
-            f"{_spread_over(sizes)} eight bins per factor of ten.",
-            spread,
-            source=f"This project's; the frequency is that of {VOITA}, section 3.",
-        )
-    with right:
-        curve = sizes.data("dead_by_tokens", DEAD_BY_TOKENS)
-        if _is_known(curve.frame, "dead_share"):
-            show_figure(
-                "Dead neurons against tokens seen",
-                lambda theme: spread_charts.dead_by_tokens(curve.frame, sizes.look(theme)),
-                "Where a curve still falls at its end, some of the dead neurons would fire on more text.",
-                curve,
-                source="Source: this project.",
-            )
+    spread = sizes.data("frequency_distribution", statement("frequency_distribution"))
+    title = "frequency" if _has_zeros(sizes) else "effective frequency"
+    show_figure(
+        "Frequencies of the neurons",
+        lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme), title=title),
+        f"{_spread_over(sizes)} eight bins per factor of ten.",
+        spread,
+        source=f"This project's; the frequency is that of {VOITA}, section 3.",
+    )
+
+
+def _dead_by_tokens(sizes: Sizes, curve: Data) -> None:
+    show_figure(
+        "Dead neurons against tokens seen",
+        lambda theme: spread_charts.dead_by_tokens(curve.frame, sizes.look(theme)),
+        "Where a curve still falls at its end, some of the dead neurons would fire on more text.",
+        curve,
+        source="Source: this project.",
+    )
 
 
 def _has_zeros(sizes: Sizes) -> bool:
@@ -304,38 +356,39 @@ def _spread_over(sizes: Sizes) -> str:
     return f"Neurons that fired at least once {sizes.on_text}; effective frequencies where no activation is 0;"
 
 
-def _kinds(sizes: Sizes) -> None:
+def _figures_of_kinds(sizes: Sizes) -> list[Callable[[], None]]:
     """Which tokens neurons respond to, and which positions."""
     has_tokens = not sizes.typology("detectors").frame.is_empty()
     positions = sizes.typology("positions")
     has_positions = not positions.frame.is_empty() and bool(positions.frame.get_column("n_positional").sum())
-    if not has_tokens and not has_positions:
-        return
-    st.header("Tokens that neurons respond to", anchor=False)
-    figures: list[Callable[[], None]] = [lambda: _coverage(sizes)] if has_tokens else []
-    if has_positions:
-        figures.append(lambda: _kinds_of_positional(sizes, positions))
-    for column, figure in zip(st.columns(2, gap="medium"), figures, strict=False):
-        with column:
-            figure()
-    if has_tokens:
-        _detected(sizes)
+    figures: list[Callable[[], None]] = [partial(_coverage, sizes)] if has_tokens else []
+    return [*figures, *([partial(_kinds_of_positional, sizes, positions)] if has_positions else [])]
 
 
 def _coverage(sizes: Sizes) -> None:
     everything = sizes.typology("coverage")
     rows = everything.frame.filter((pl.col("region") == "first half") & (pl.col("n") == 1))
     least = thresholds("coverage_bins")["min_activations"]
+    of_text = sorted(set(rows.get_column("corpus_coverage").drop_nulls()))
     show_figure(
         "Tokens that cover a neuron",
         lambda theme: charts.bars_by_model(
             rows, "bin", "share", sizes.look(theme), title="alive neurons", order="bin_order"
         ),
         "Alive neurons of the first half of the layers, by the fewest tokens that hold 95% of their activations, "
-        f"{sizes.on_text}; too few: fewer than {least:.0f} activations.",
+        f"{sizes.on_text}; too few: fewer than {least:.0f} activations. {covering_text(of_text)}".rstrip(),
         everything.showing("coverage", rows),
         source=f"Figure 2 of {VOITA}.",
     )
+
+
+def covering_text(coverages: Sequence[int]) -> str:
+    """What is the same of the text itself, beside which few tokens are few.
+
+    Args:
+        coverages: the fewest tokens that hold 95% of the positions of each text.
+    """
+    return f"Of the text itself {' or '.join(f'{one:,}' for one in coverages)} tokens hold 95%." if coverages else ""
 
 
 def _kinds_of_positional(sizes: Sizes, positions: Data) -> None:

@@ -284,8 +284,14 @@ select
     chosen.n_strongest_contexts,
     chosen.input_other_score,
     chosen.output_percentile,
+    turned_up.n_others,
     chosen.is_at_first_tokens,
     (select bool_and(lacks_zeros) from chosen) as lacks_zeros,
 from found
 inner join chosen on chosen.layer = found.layer and chosen.neuron = found.neuron
+left join output_scores as turned_up
+    on
+        turned_up.model = $model
+        and turned_up.layer = found.layer
+        and turned_up.neuron = found.neuron
 order by found.place, found.number desc

@@ -10,7 +10,7 @@ import streamlit as st
 
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.parts.chance import show_chance
-from neurothek.dashboards.parts.found_rows import grid_html, muted_caption, search_rows_html
+from neurothek.dashboards.parts.found_rows import grid_html, muted_caption, search_rows_html, with_most_of_ffn
 from neurothek.dashboards.parts.muted import pick_muted
 from neurothek.dashboards.parts.search_fields import SearchRequest, ask, chips
 from neurothek.dashboards.session import backend
@@ -205,7 +205,9 @@ def _result(result: Result, request: SearchRequest) -> None:
     else:
         colour = (CONTRAST if request.question.side == "suppressed" else ACCENT)[theme()]
         muted = pick_muted({address.rpartition("/")[0] for address in neurons.get_column("address")})
-        st.html(search_rows_html(neurons, _taken_along(request), colour=colour, muted=muted))
+        with backend().warehouse.reader() as connection:
+            told = with_most_of_ffn(connection, neurons, request.question.corpus)
+        st.html(search_rows_html(told, _taken_along(request), colour=colour, muted=muted))
         if pale := muted_caption(neurons, muted):
             st.caption(pale)
     if isinstance(result, SearchResult):

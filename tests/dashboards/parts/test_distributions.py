@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurothek.dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, silent, within
+from neurothek.dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, silent, usual_up, within
 from neurothek.queries.views.install import view
 
 
@@ -27,6 +27,16 @@ def test_how_often_a_gate_is_open_is_no_first_number() -> None:
     assert known_numbers(neurons, NUMBERS) == ["effective_frequency", "kurtosis", "frequency"]
     of_relu = neurons.with_columns(is_dead=pl.lit(value=False))
     assert known_numbers(of_relu, NUMBERS) == ["frequency", "effective_frequency", "kurtosis"]
+
+
+def test_of_relu_models_peakedness_stands_up_first() -> None:
+    relu = pl.DataFrame({"is_dead": [False, None]})
+    columns = ["frequency", "effective_frequency", "kurtosis"]
+    assert usual_up(relu, columns) == "kurtosis"
+    assert usual_up(relu, columns[:2]) == "effective_frequency"
+    assert usual_up(relu, columns[:1]) == "frequency"
+    smooth = pl.DataFrame({"is_dead": [None, None]}, schema={"is_dead": pl.Boolean})
+    assert usual_up(smooth, ["effective_frequency", "contribution_max", "kurtosis"]) == "contribution_max"
 
 
 POINTS = st.lists(st.tuples(st.none() | st.integers(-9, 9), st.integers(-9, 9)), max_size=12)

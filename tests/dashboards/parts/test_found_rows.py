@@ -2,13 +2,15 @@
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import duckdb
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.found_rows import grid_html, measure_of, reason_html, search_rows_html
+from neurothek.dashboards.parts.found_rows import grid_html, measure_of, reason_html, search_rows_html, with_most_of_ffn
 
 ASKED = {"word": "school", "found": "words=school&models=a,b"}
 ROW: dict[str, Any] = {
@@ -41,6 +43,50 @@ def test_a_row_leads_to_its_neuron_with_the_question() -> None:
     assert "suppressed, rank 7, z -1.25" in page
     assert "12.50%" in page
     assert "<b>" not in page.partition("</style>")[2].replace('<b class="nt-value">', "")
+
+
+def test_the_z_score_of_a_single_token_is_said_once() -> None:
+    single = {name: [ROW[name][0]] for name in ("matched", "matched_sides", "matched_ranks", "matched_z_scores")}
+    page = search_rows_html(pl.DataFrame([ROW | single]), ASKED, colour="#123456")
+    assert "<small>rank 42</small>" in page
+    assert '<b class="nt-value">2.50</b>' in page
+    assert '<span class="">z</span>' in page
+    # Where no score stands beside it, it stands with the token.
+    assert "rank 42, z 2.50" in grid_html({"a": pl.DataFrame([ROW | single])}, ASKED, most=1)
+
+
+def test_of_a_gated_neuron_its_share_of_the_ffn_is_told() -> None:
+    gated = ROW | {"pole": "negative", "pole_activation": -3.25}
+    told = ROW | {"pole": "positive", "pole_activation": 1.125, "contribution_max": 0.0283, "effective_frequency": 0.8}
+    page = search_rows_html(pl.DataFrame([told]), ASKED, colour="#123456")
+    assert ">at most 0.028 of its FFN<" in page
+    assert "+ pole, to 1.12" in page
+    assert ">activity</span>" in page
+    assert "12.50%" not in page
+    before = search_rows_html(pl.DataFrame([told | {"contribution_max": None}]), ASKED, colour="#123456")
+    assert ">effective 80%<" in before
+    unknown = search_rows_html(pl.DataFrame([gated]), ASKED, colour="#123456")
+    assert "\N{MINUS SIGN} pole, to -3.25" in unknown
+    assert "open" not in unknown.partition("</style>")[2]
+
+
+def test_the_share_of_the_ffn_is_that_of_the_neuron(full_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set activation_rule = 'gate > 0' where name = 'gelu-1m'")
+        connection.execute("update store.neuron_facts set contribution_max = (neuron + 1) / 8")
+        rows = connection.sql(
+            "select model, layer, neuron, address, pole, contribution_max, effective_frequency from neurons"
+            " where neuron % 3 = 0 order by neuron desc, model, layer"
+        ).pl()
+        told = with_most_of_ffn(connection, rows.drop("contribution_max", "effective_frequency"), None)
+    assert {row["model"] for row in told.to_dicts() if row["contribution_max"] is not None} == {"gelu-1m"}
+    for row, expected in zip(told.to_dicts(), rows.to_dicts(), strict=True):
+        assert row["address"] == expected["address"]
+        is_gated = expected["model"] == "gelu-1m"
+        assert row["contribution_max"] == ((expected["neuron"] + 1) / 8 if is_gated else None)
+        assert row["effective_frequency"] == (expected["effective_frequency"] if is_gated else None)
 
 
 def test_a_suppressing_neuron_is_asked_for_that_side() -> None:

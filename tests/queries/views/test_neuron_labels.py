@@ -83,7 +83,7 @@ def of_writing(row: Row) -> list[str]:
             "effective frequency under 0.01%" if share < 0.0001 else f"effective frequency {round(100 * share, 2)}%"
         )
     if row["cluster_size"] is not None and row["cluster_size"] > 1:
-        parts.append(f"in cluster {row['cluster_id']} of {row['cluster_size']} neurons")
+        parts.append(f"in cluster {row['cluster_id']} ({row['cluster_size']} neurons)")
     return parts
 
 

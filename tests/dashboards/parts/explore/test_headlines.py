@@ -45,8 +45,8 @@ def test_a_model_is_told_by_its_extremes() -> None:
     )
     assert told == (
         "8 of 200 neurons (4.0%) are dead on the 5,000 tokens seen of prose, most of all in layer 1 (7.0%). The median "
-        "neuron that fires does so at 40.0% of the tokens in layer 0, and at 2.0% in layer 1. 10 are positional, 9 of "
-        "them in layer 0; none is a token detector. 75% of the predictions settle in layer 1, where most do."
+        "neuron that fires does so at 40.0% of the tokens in layer 0, and at 2.0% in layer 1. Positional neurons: 10, "
+        "9 of them in layer 0; token detectors: none. 25% of the predictions settle before the last layer."
     )
 
 
@@ -87,7 +87,17 @@ def test_what_is_negligible_is_not_said_before_contributions_were_measured() -> 
 def test_all_in_one_layer_and_one_alone_are_said_so() -> None:
     counts = [{"n_detectors": 0, "n_positional": 0}, {"n_detectors": 1, "n_positional": 4}]
     told = model_headline(layers(*counts))
-    assert "4 are positional, all in layer 1; one is a token detector." in told
+    assert "Positional neurons: 4, all in layer 1; token detectors: one." in told
+
+
+def test_where_predictions_settle_is_told_of_the_layers_before_the_last() -> None:
+    rows = layers(*({"saturated_share": share, "n_examples": 2000} for share in (0.125, 0.25, 0.0625, 0.5625)))
+    assert model_headline(rows).endswith(
+        "44% of 2,000 predictions settle before the last layer, most of these in layer 1 (25% of all)."
+    )
+    late = layers(*({"saturated_share": share} for share in (0.0, 0.0, 1.0)))
+    assert model_headline(late).endswith("0% of the predictions settle before the last layer.")
+    assert model_headline(layers({"saturated_share": 1.0})).endswith("100% of the predictions settle in layer 0.")
 
 
 def test_a_layer_is_told_beside_the_others() -> None:

@@ -30,6 +30,14 @@ def test_what_is_unknown_or_nought_everywhere_has_no_bars() -> None:
     assert [bar.column for bar in shown_bars(layers)] == ["median_frequency", "n_positional"]
 
 
+def test_shares_below_a_hundredth_have_no_bars() -> None:
+    known = {"layer": [0, 1], "dead_share": [None, None], "median_effective_frequency": [0.2, 0.005]}
+    layers = pl.DataFrame({**known, "negligible_share": [0.0099, 0.001], "n_positional": [1, 0]})
+    assert [bar.column for bar in shown_bars(layers)] == ["median_effective_frequency", "n_positional"]
+    seen = layers.with_columns(negligible_share=pl.Series([0.01, 0.0]))
+    assert next(bar.column for bar in shown_bars(seen)) == "negligible_share"
+
+
 def test_never_active_stands_in_only_where_none_can_be_dead() -> None:
     both = pl.DataFrame({"layer": [0], "dead_share": [0.1], "never_active_share": [0.1]})
     assert [bar.column for bar in shown_bars(both)] == ["dead_share"]

@@ -151,6 +151,8 @@ def test_each_is_told_with_its_number() -> None:
     )
     writer = {"what": "writer", "number": 0.97, "output_percentile": 98.0, **row}
     assert distinction(writer, None).endswith("0.97, more than 98% of the layer's other lists")
+    best = {**writer, "output_percentile": 100.0, "n_others": 50}
+    assert distinction(best, None).endswith("0.97, more than all 50 other lists")
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
     massive = {"what": "massive", "number": 3000.0, **row}
     assert distinction({**massive, "is_at_first_tokens": True}, None) == (

@@ -30,7 +30,8 @@ def test_detectors_and_others_are_told_apart(tmp_path: Path) -> None:
 
 def test_what_could_not_be_judged_is_not_called_no_detector() -> None:
     def told(*rows: tuple[int, str, str]) -> str:
-        lengths = [{"n": n, "status": status, "why": why} for n, status, why in rows]
+        unknown = dict.fromkeys(DETECTION_COLUMNS)
+        lengths = [{**unknown, "n": n, "status": status, "why": why} for n, status, why in rows]
         return verdict(Triggers(framed([], TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), None))
 
     many, rare, few = "120 tokens cover its activations, more than 5", "they hold 2% of the positions", "3 activations"

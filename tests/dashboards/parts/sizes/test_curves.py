@@ -1,6 +1,7 @@
 """Curves by depth: which have nothing to see and what is said instead; kinds summed over layers."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +11,7 @@ import pytest
 
 from neurothek.dashboards.charts.layers import OfLayer
 from neurothek.dashboards.papers.material import Material
-from neurothek.dashboards.parts.sizes.curves import Curve, _few_detectors, _these, by_kind
+from neurothek.dashboards.parts.sizes.curves import Curve, _few_detectors, _these, by_kind, covering_text, few_of_kind
 from neurothek.dashboards.parts.sizes.selection import Sizes
 from neurothek.dashboards.widgets.figures import Data
 from neurothek.queries.compare.kinds import KINDS
@@ -42,6 +43,24 @@ def test_a_single_detector_is_named_with_its_layer() -> None:
     assert _few_detectors(rows, "on a text") == "One neuron alone detects a token, in layer 1 of b."
     none = rows.with_columns(pl.lit(0).alias("n_detectors"))
     assert _few_detectors(none, "on a text") == "No neuron of these models detects a token, on a text."
+
+
+def test_a_share_of_few_neurons_is_said_in_words() -> None:
+    rows = pl.DataFrame({"model": ["a", "b", "b"], "layer": [0, 0, 1], "n_negligible": [2, 0, 7]})
+    told = "9 neurons are negligible on a text: 7 in layer 1 of b, 2 in layer 0 of a."
+    assert few_of_kind(rows, "n_negligible", "negligible", "of these models", "on a text") == told
+    one = few_of_kind(rows[:1].with_columns(n_dead=1), "n_dead", "dead", "of a", "on a text")
+    assert one == "1 neuron is dead on a text: 1 in layer 0 of a."
+    none = few_of_kind(rows[1:2], "n_negligible", "negligible", "of b", "on a text")
+    assert none == "No neuron of b is negligible on a text."
+    shares = curve("negligible_share", 0.5, 0.25)
+    assert [replace(shares, n_neurons=n).is_sparse for n in (0, 9, 10, None)] == [True, True, False, False]
+
+
+def test_the_coverage_of_the_text_itself_is_told() -> None:
+    assert covering_text([1234]) == "Of the text itself 1,234 tokens hold 95%."
+    assert covering_text([5, 9]) == "Of the text itself 5 or 9 tokens hold 95%."
+    assert covering_text([]) == ""
 
 
 def test_on_a_page_of_both_sorts_of_models_they_are_named() -> None:
