@@ -167,23 +167,32 @@ def _ticks(n_layers: int) -> list[int]:
     return list(range(0, n_layers, step))
 
 
-def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> alt.Chart:
+def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"], *, is_close: bool = False) -> alt.Chart:
     """Frequency against position: the whole corpus as a strong line, its domains as thin ones.
 
     Args:
         positions: rows with domain, n_sequences, first_position, last_position, and the counts at every position or
             the frequencies over equal bins of them.
         accent: the colour of the whole; domains beside it have their own.
+        is_close: whether the axis ends above the largest frequency and not at 100%, with means of at most 64 bins of
+            positions, and the whole on top.
     """
     rows = positions if positions.height <= len(DOMAINS) + 1 else positions.head(1)
     domains = rows.get_column("domain").to_list()
     colours = [accent, *DOMAINS[: len(domains) - 1]]
+    points = [_points(row) for row in rows.to_dicts()]
+    highest = 1.0
+    if is_close:
+        # Lines are drawn in the order of the rows.
+        points = [_means(of_domain) for of_domain in reversed(points)]
+        largest = max((row for of_domain in points for row in of_domain.get_column("frequency")), default=0.0)
+        highest = min(1.0, _ROOM * largest) or 1.0
     chart: alt.Chart = (
-        alt.Chart(pl.concat(_points(row) for row in rows.to_dicts()))
+        alt.Chart(pl.concat(points))
         .mark_line(interpolate="linear", strokeJoin="round")
         .encode(
             alt.X("position:Q", title="position in the sequence", axis=alt.Axis(tickCount=8, format="d")),
-            alt.Y("frequency:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5)),
+            alt.Y("frequency:Q", scale=alt.Scale(domain=[0, highest]), axis=alt.Axis(format="%", tickCount=5)),
             alt.Color(
                 "domain:N",
                 scale=alt.Scale(domain=domains, range=colours),
@@ -197,6 +206,22 @@ def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> 
         .properties(width=_PROFILE_WIDTH, height=_PROFILE_HEIGHT)
     )
     return chart
+
+
+_MOST_POINTS = 64
+_ROOM = 1.15
+"""How far above the largest frequency the axis ends."""
+
+
+def _means(points: pl.DataFrame) -> pl.DataFrame:
+    """Means over at most 64 runs of neighbouring points, as equal as can be."""
+    if points.height <= _MOST_POINTS:
+        return points
+    bins = (pl.int_range(pl.len()) * _MOST_POINTS // points.height).alias("bin")
+    means = points.group_by(bins, maintain_order=True).agg(
+        pl.col("domain").first(), pl.col("position", "frequency").mean()
+    )
+    return means.select(points.columns)
 
 
 def _points(row: dict[str, object]) -> pl.DataFrame:

@@ -1,7 +1,8 @@
 """What pages show of interventions: what changing neurons did, always beside random neurons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -45,6 +46,17 @@ select
                 or times_dominant > 0
             )
     ) as has_kinds,"""
+
+LOSS_UNTOUCHED = """\
+-- The loss of a model with no neuron changed; a row for each text that its kinds were turned off on.
+select distinct interventions.loss_untouched
+from interventions
+inner join worth_of_kinds as worth
+    on
+        worth.model = interventions.model
+        and worth.kind = interventions.kind
+        and worth.n_tokens = interventions.n_tokens
+where interventions.model = $model"""
 
 STEERED_PLACES = """\
 -- What one intervention did to the loss, by domain and range of positions.
@@ -147,7 +159,9 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     data = data_of_models(reader, "worth_of_kinds", names, "kind")
     if data.frame.is_empty():
         return
-    st.markdown(plain(worth_sentence(data.frame)))
+    largest = {"model": data.frame.get_column("model")[-1]}
+    losses = data_of_query(reader, "loss_untouched", LOSS_UNTOUCHED, largest).frame.get_column("loss_untouched")
+    st.markdown(plain(worth_sentence(data.frame, None if losses.len() != 1 else losses[0])))
     if data.frame.n_unique("model") == 1:
         return
     show_figure(
@@ -160,23 +174,32 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     )
 
 
-def worth_sentence(rows: pl.DataFrame) -> str:
-    """What turning off kinds of neurons costs the largest model, beyond its random sets, and which cost no more.
+def worth_sentence(rows: pl.DataFrame, loss: float | None = None) -> str:
+    """What turning off kinds of neurons costs the largest model, beside its random sets, and which cost no more.
 
     Args:
         rows: of the view `worth_of_kinds`, smallest model first.
+        loss: that of the largest model with no neuron changed, in nats per token; None where it is unknown.
     """
     model = rows.get_column("model")[-1]
     of_model = rows.filter(model=model).sort("worth", descending=True).to_dicts()
-    dear = [f"{row['kind']} ({row['worth']:.2g})" for row in of_model if row["effect"] > row["random_effect_most"]]
+    dear = [_beside_random(row) for row in of_model if row["effect"] > row["random_effect_most"]]
     cheap = [row["kind"] for row in of_model if row["effect"] <= row["random_effect_most"]]
     of_sets = f"more than any of {numbers(rows.filter(model=model), 'n_sets')} random sets of the same size"
-    costs = f"{of_sets}, in nats per token beyond their mean: {', '.join(dear)}"
+    costs = f"{of_sets}, in nats per token: {', '.join(dear)}"
     clauses = [f"In {model}, turning off these kinds of neurons costs {costs}"] if dear else []
     if cheap:
         none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"
         clauses.append(f"{' and '.join(cheap)} {none}" if dear else f"{none}: {', '.join(cheap)}")
-    return f"{'; '.join(clauses)}."
+    untouched = "" if loss is None else f" Untouched, its loss is {loss:.3f}."
+    return f"{'; '.join(clauses)}.{untouched}"
+
+
+def _beside_random(row: Mapping[str, Any]) -> str:
+    """One kind: how many neurons, what turning them off adds to the loss, and what the random sets add."""
+    neurons = "1 neuron" if row["n_neurons"] == 1 else f"{row['n_neurons']:,} neurons"
+    low, high = row["random_effect_least"], row["random_effect_most"]
+    return f"{row['kind']} ({neurons}: {row['effect']:+.3f}, random sets {low:.3f} to {high:.3f})"
 
 
 def effects_of_model(reader: Reading, model: str) -> list[str]:

@@ -58,9 +58,9 @@ a.nt-link.nt-tok { border-bottom: 0; }
 .nt-card header .nt-name { font-family: monospace; font-weight: 600; white-space: normal; overflow-wrap: anywhere; }
 .nt-card header span { white-space: nowrap; }
 .nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }
+.nt-jobs { font-size: 0.9rem; }
 .nt-chips { display: flex; flex-wrap: wrap; gap: 0.3rem; font-size: 0.82rem; align-items: center; }
 .nt-chip { border: 1px solid #8a8a8a55; border-radius: 1rem; padding: 0.08rem 0.6rem; }
-.nt-chip.nt-absent { border-style: dashed; opacity: 0.7; }
 </style>
 """
 """Of tokens, cards and chips."""

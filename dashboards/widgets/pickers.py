@@ -1,12 +1,13 @@
 """What a person chooses on most pages: models and a corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import duckdb
 import streamlit as st
 
-from neurothek.dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
+from neurothek.dashboards.widgets.address import address_value, asked_among, asked_models, kept_model, own_key, remember
+from neurothek.dashboards.widgets.html import plain
 from neurothek.queries.names.models import KnownModel, MeasuredCorpus, choose_models, measured_corpora, sizes_of
 
 _FEWEST_CORPORA = 2
@@ -66,7 +67,11 @@ def usual_model(models: Sequence[KnownModel]) -> str:
 
 
 def pick_model(
-    connection: duckdb.DuckDBPyConnection, *, is_labelled: bool = False, width: int | Literal["stretch"] = "stretch"
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    is_labelled: bool = False,
+    width: int | Literal["stretch"] = "stretch",
+    is_said: bool = False,
 ) -> KnownModel:
     """Let the person choose one model, that of the page before unless the address names another.
 
@@ -74,15 +79,29 @@ def pick_model(
         connection: a reader.
         is_labelled: whether the word stands above, as beside other fields that have one.
         width: of the field, in pixels.
+        is_said: whether the page has said that the address names an unknown model, see `say_unknown_model`.
     """
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    default = asked_among("model", names) or kept_model()
-    index = names.index(default if default in names else usual_model(list(models.values())))
+    index = names.index(asked_among("model", names, is_silent=is_said) or _model_of_before(models))
     label: Literal["visible", "collapsed"] = "visible" if is_labelled else "collapsed"
     name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility=label, width=width)
     remember(model=name)
     return models[name]
+
+
+def say_unknown_model(connection: duckdb.DuckDBPyConnection) -> None:
+    """Say, above the fields of a page, that the address names a model that there is none of, and whose page this is."""
+    models = {model.name: model for model in choose_models(connection)}
+    asked = address_value("model")
+    if asked is not None and asked not in models:
+        st.warning(plain(f"No model “{asked}”; this is {_model_of_before(models)}."))
+
+
+def _model_of_before(models: Mapping[str, KnownModel]) -> str:
+    """The model that the page before was about, or the usual one."""
+    kept = kept_model()
+    return kept if kept in models else usual_model(list(models.values()))
 
 
 def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:

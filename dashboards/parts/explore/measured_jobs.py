@@ -1,4 +1,4 @@
-"""What was measured of a model, as chips; of what was not, the command and how long it took for others."""
+"""What was measured of a model, in a line; of what was not, the command and how long it took for others."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:
 
 
 def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
-    """The chips, and behind a button what is missing, with the command for it and how long it took for others."""
+    """The line, and behind a button what is missing, with the command for it and how long it took for others."""
     ran = cached_answer(connection, runs)
     of_model = choose_model(connection, model)
     has_signs = of_model.is_signed or not of_model.has_exact_zeros
@@ -101,24 +101,26 @@ def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str
     missing = [job for job in jobs if job.finished is None]
     meanings = JOBS if of_model.has_exact_zeros else _OF_SMOOTH
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(chips_html(jobs, meanings), width="content")
+        st.html(line_html(jobs, meanings), width="content")
         if missing:
             with st.popover(f"{len(missing)} not measured", type="tertiary"):
                 _say_missing(connection, missing, model, corpus, meanings)
                 _say_pair(ran, missing, model, models_alike(connection, model))
 
 
-def chips_html(jobs: Sequence[Measured], meanings: Mapping[str, str] = JOBS) -> str:
-    """A chip for each job, dashed where it was not measured."""
-    chips = []
-    for job in jobs:
-        css, state = "nt-chip", f"; measured {job.finished:%Y-%m-%d}" if job.finished else "; not measured yet"
-        css += "" if job.finished else " nt-absent"
-        name = job.name.replace("_", " ")
-        chips.append(
-            f'<span class="{css}" title="{html.escape(meanings[job.name] + state)}">{html.escape(name)}</span>'
-        )
-    return f'{STYLE}<div class="nt-chips">{"".join(chips)}</div>'
+def line_html(jobs: Sequence[Measured], meanings: Mapping[str, str] = JOBS) -> str:
+    """The names of the jobs that were measured, and of those that were not; hovering over one tells what it is."""
+    parts = (
+        ("Measured", [job for job in jobs if job.finished]),
+        ("Not measured", [job for job in jobs if not job.finished]),
+    )
+    sentences = [f"{what}: {', '.join(_name(job, meanings) for job in ones)}." for what, ones in parts if ones]
+    return f'{STYLE}<div class="nt-jobs">{" ".join(sentences)}</div>'
+
+
+def _name(job: Measured, meanings: Mapping[str, str]) -> str:
+    state = f"; measured {job.finished:%Y-%m-%d}" if job.finished else ""
+    return f'<span title="{html.escape(meanings[job.name] + state)}">{html.escape(job.name.replace("_", " "))}</span>'
 
 
 def took(job: Measured) -> str:

@@ -25,6 +25,7 @@ from neurothek.queries.neuron.contexts import MOST_SHOWN, Triggers, called, rule
 from neurothek.queries.neuron.near_copies import one_of_each
 from neurothek.queries.neuron.page import NeuronPage
 from neurothek.queries.neuron.page_rows import NEURON_POSITIONS
+from neurothek.queries.views.contents import thresholds
 
 _ACTIVATION_HISTOGRAM = """\
 -- How large one neuron's activations are.
@@ -238,6 +239,12 @@ def show_domains(page: NeuronPage) -> None:
     st.caption(plain(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
 
 
+def too_few_sequences(n_sequences: int, least: float) -> str:
+    """Why no frequency by position is shown."""
+    subject = "1 full-length sequence is" if n_sequences == 1 else f"{n_sequences:,} full-length sequences are"
+    return f"{subject} too few ({least:.0f} needed)."
+
+
 def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
     """How its frequency depends on the position."""
     if page.positions.is_empty():
@@ -246,11 +253,16 @@ def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
         st.caption(f"{silent} job positions has not run.")
         return
     first = page.positions.row(0, named=True)
+    least = thresholds("neurons")["least_sequences"]
+    if first["n_sequences"] < least:
+        st.markdown("**Frequency by position**")
+        st.caption(plain(too_few_sequences(first["n_sequences"], least)))
+        return
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     sql = filled(NEURON_POSITIONS.strip(), {**place, "corpus_id": page.corpus_id})
     show_figure(
         "Frequency by position",
-        lambda theme: position_profile(page.positions, ACCENT[theme]).properties(height=_PROFILE_HEIGHT),
+        lambda theme: position_profile(page.positions, ACCENT[theme], is_close=True).properties(height=_PROFILE_HEIGHT),
         PROFILE.format(
             nats=first["mutual_information_corrected"],
             n=first["n_sequences"],

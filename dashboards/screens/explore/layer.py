@@ -13,7 +13,7 @@ from neurothek.dashboards.widgets.address import asked_among, kept_model, own_ke
 from neurothek.dashboards.widgets.figures import Data, data_of, data_on
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing
-from neurothek.dashboards.widgets.pickers import pick_corpus, usual_model
+from neurothek.dashboards.widgets.pickers import pick_corpus, say_unknown_model, usual_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 
@@ -67,7 +67,8 @@ def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFra
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str | None]:
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    default = asked_among("model", names) or kept_model()
+    say_unknown_model(connection)
+    default = asked_among("model", names, is_silent=True) or kept_model()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         index = names.index(default if default in names else usual_model(list(models.values())))
         name = st.selectbox("Model", names, index=index, key=own_key("model"))

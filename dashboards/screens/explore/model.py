@@ -27,7 +27,7 @@ from neurothek.dashboards.widgets.figures import (
 )
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing, theme
-from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model, say_unknown_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel
 from neurothek.queries.views import contents
@@ -96,8 +96,9 @@ def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None]:
+    say_unknown_model(connection)
     with st.container(horizontal=True, gap="small"):
-        model = pick_model(connection, width=ALONE)
+        model = pick_model(connection, width=ALONE, is_said=True)
         return model, pick_corpus(connection, [model.name], width=300)
 
 

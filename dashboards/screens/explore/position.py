@@ -19,7 +19,7 @@ from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, s
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
-from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model
+from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model, say_unknown_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
@@ -89,8 +89,9 @@ ORDERS = {
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Positions")
+    say_unknown_model(connection)
     with st.container(horizontal=True, gap="small"):
-        model = pick_model(connection, width=ALONE)
+        model = pick_model(connection, width=ALONE, is_said=True)
         corpus = pick_corpus(connection, [model.name], width=300)
     with Reading(connection, [model.name], corpus) as reader:
         _show(reader, model)

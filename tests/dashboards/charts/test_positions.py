@@ -114,6 +114,24 @@ def test_a_profile_has_a_point_a_position_or_the_middle_of_a_bin() -> None:
     assert len(profile(domain("all", [1] * 4, [0.5, 1.0]))[1]) == 4
 
 
+def test_close_by_a_profile_fills_its_height_with_few_points_and_the_whole_on_top() -> None:
+    schema = {"counts": pl.List(pl.Int64), "frequencies": pl.List(pl.Float64)}
+    counts = [number % 3 for number in range(100)]
+    rows = [domain(name, counts, None, last_position=100) for name in ("all", "code")]
+    chart = positions.position_profile(pl.DataFrame(rows, schema_overrides=schema), is_close=True).to_dict()
+    (drawn,) = chart["datasets"].values()
+    assert [row["domain"] for row in drawn] == ["code"] * 64 + ["all"] * 64
+    # Bins of one or two positions, by hand: the first two are 1 and 2, then 3 alone.
+    assert [(row["position"], row["frequency"]) for row in drawn[:2]] == [(1.5, 0.05), (3.0, 0.2)]
+    assert sum(row["frequency"] for row in drawn[64:]) / 64 == pytest.approx(0.1, abs=0.01)
+    largest = max(row["frequency"] for row in drawn)
+    assert chart["encoding"]["y"]["scale"]["domain"] == [0, pytest.approx(1.15 * largest)]
+    few = [domain("all", [9, 10, 1, 0], None)]
+    close = positions.position_profile(pl.DataFrame(few, schema_overrides=schema), is_close=True).to_dict()
+    assert close["encoding"]["y"]["scale"]["domain"] == [0, 1.0]
+    assert profile(*few)[0]["encoding"]["y"]["scale"]["domain"] == [0, 1]
+
+
 def test_without_a_sequence_there_is_no_point() -> None:
     drawn = profile(domain("all", [], None, n_sequences=0), domain("code", [10, 10, 10, 10], None))[1]
     assert {row["domain"] for row in drawn} == {"code"}

@@ -202,7 +202,7 @@ def test_the_sql_behind_a_figure_yields_its_data(whole_path: Path, query: str) -
 def worth(kind: str, effect: float, least: float, most: float, model: str = "b") -> dict[str, object]:
     mean = (least + most) / 2
     numbers = {"effect": effect, "random_effect_most": most, "worth": effect - mean, "n_sets": 20}
-    return {"model": model, "kind": kind, **numbers}
+    return {"model": model, "kind": kind, "n_neurons": len(kind), "random_effect_least": least, **numbers}
 
 
 def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> None:
@@ -211,12 +211,14 @@ def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> No
     dominant, positional = worth("dominant", 1.5, 0.25, 0.75), worth("positional", 1.25, 0.0, 0.5)
     assert worth_sentence(pl.DataFrame([smaller, dead, dominant, positional, detectors])) == (
         "In b, turning off these kinds of neurons costs more than any of 20 random sets of the same size, "
-        "in nats per token beyond their mean: "
-        "dominant (1), positional (1); token detectors and dead cost no more than random sets do."
+        "in nats per token: "
+        "dominant (8 neurons: +1.500, random sets 0.250 to 0.750), "
+        "positional (10 neurons: +1.250, random sets 0.000 to 0.500); "
+        "token detectors and dead cost no more than random sets do."
     )
-    assert worth_sentence(pl.DataFrame([dominant])) == (
+    assert worth_sentence(pl.DataFrame([dominant | {"n_neurons": 1}]), 3.4871) == (
         "In b, turning off these kinds of neurons costs more than any of 20 random sets of the same size, "
-        "in nats per token beyond their mean: "
-        "dominant (1)."
+        "in nats per token: "
+        "dominant (1 neuron: +1.500, random sets 0.250 to 0.750). Untouched, its loss is 3.487."
     )
     assert worth_sentence(pl.DataFrame([dead])) == "In b, none costs more than random sets do: dead."

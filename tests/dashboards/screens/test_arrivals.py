@@ -54,7 +54,7 @@ def test_one_model_alone_is_landed_on_and_told_of_a_second(browser: BrowserConte
 @pytest.mark.parametrize(
     ("path", "parameters", "sentence"),
     [
-        ("model", {"model": "nobody"}, "unknown model: nobody"),
+        ("model", {"model": "nobody"}, f"No model “nobody”; this is {LARGE}."),
         ("layer", {"model": LARGE, "layer": "99"}, "unknown layer: 99"),
         ("trace", {"model": LARGE, "prompt": "one two three", "position": "99"}, "unknown position: 99"),
         ("neuron", {"neuron": f"{LARGE}/L99N0"}, "99"),

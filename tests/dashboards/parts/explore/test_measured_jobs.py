@@ -1,10 +1,11 @@
 """What was measured of a model: of what was not, how long it took for the model where it took longest."""
 
+import re
 from datetime import datetime, timedelta
 
 import polars as pl
 
-from neurothek.dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
+from neurothek.dashboards.parts.explore.measured_jobs import JOBS, Measured, line_html, measured, to_pair_with, took
 from neurothek.ingest.jobs import registry
 
 UNLISTED = {"continuations", "contrasts"}
@@ -45,13 +46,12 @@ def test_a_time_is_told_in_the_unit_that_people_count_in() -> None:
     assert took(Measured("events", None)) == ""
 
 
-def test_a_chip_is_dashed_where_nothing_was_measured() -> None:
-    drawn = chips_html([Measured("activity", START), Measured("neuron_effects", None)])
-    first, second = drawn.split("<span ")[1:]
-    assert "nt-absent" not in first
-    assert "measured 2026-01-02" in first
-    assert "nt-absent" in second
-    assert ">neuron effects<" in second
+def test_what_was_measured_and_what_was_not_are_two_sentences() -> None:
+    drawn = line_html([Measured("activity", START), Measured("neuron_effects", None), Measured("keys", START)])
+    text = re.sub(r"<[^>]*>", "", drawn.partition("</style>")[2])
+    assert text == "Measured: activity, keys. Not measured: neuron effects."
+    assert drawn.count("measured 2026-01-02") == 2
+    assert "Not measured" not in line_html([Measured("activity", START)])
 
 
 def test_only_models_with_lists_are_compared() -> None:

@@ -142,8 +142,8 @@ def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Pa
     shown = text(opened)
     assert "**positions**: positional neurons" in shown
     assert "neurothek ingest tiny-2m --job activity --job contexts" in shown
-    (chips,) = [element.proto.body for element in opened.get("html") if "nt-chips" in element.proto.body]
-    absent = set(re.findall(r'<span class="nt-chip nt-absent"[^>]*>([^<]+)</span>', chips))
+    (line,) = [element.proto.body for element in opened.get("html") if 'class="nt-jobs"' in element.proto.body]
+    absent = set(re.findall(r"<span [^>]*>([^<]+)</span>", line.partition("Not measured: ")[2]))
     assert absent == {name.replace("_", " ") for name in JOBS} - {"projections", "poles"}
 
 
