@@ -83,8 +83,8 @@ MORE = 24
 
 MOST_SHOWN = 480
 COHESION = (
-    "Cohesion: mean cosine of the pairs of value vectors, of a gated model each at its pole. A cluster is named after those of its tokens that most of "
-    "its neurons list; its name leads to them."
+    "Cohesion: mean cosine of the pairs of value vectors, of a gated model each at its pole. A cluster is named after "
+    "those of its tokens that most of its neurons list; its name leads to them."
 )
 LISTED = "A token is listed where it is among the first ten that a neuron promotes. Distinctive of a cluster: "
 FROM_OTHERS = (
@@ -147,7 +147,7 @@ def _show_null(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         options = [word for (size,) in sizes.rows() for word in ("--clusters", str(size))]
         with st.container(gap="xsmall"):
             st.caption(
-                "Chance was not measured, as an earlier release clustered this model; so nobody can tell which of these "
+                "Chance was not measured: an earlier release clustered this model, so nobody can tell which of these "
                 "clusters are tighter than those of random directions. This command measures it:"
             )
             show_command(command_line("ingest", model, "--job", "clusters", *options, "--force"))

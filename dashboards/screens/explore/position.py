@@ -18,12 +18,13 @@ from neurothek.dashboards.widgets.address import asked_among, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, data_of, data_of_query, show_figure
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.memory import cached_answer
-from neurothek.dashboards.widgets.page import answer, heading, missing, show_preview
+from neurothek.dashboards.widgets.page import answer, heading, missing, show_command, show_preview
 from neurothek.dashboards.widgets.pickers import ALONE, pick_corpus, pick_model, say_unknown_model
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.ask.statements import filled, statement
 from neurothek.queries.compare.kinds import positional_neurons
-from neurothek.queries.names.models import KnownModel
+from neurothek.queries.names.models import KnownModel, measured_corpora
+from neurothek.queries.names.unmeasured import corpus_recipes, ingest_words
 from neurothek.queries.views.contents import thresholds
 
 _KINDS_BY_LAYER = """\
@@ -168,9 +169,43 @@ def _say_why(reader: Reading, model: str) -> None:
         seen = f"{row['n_sequences']:,} full-length sequences of {spoken_corpus(row['corpus'])}"
         st.info(plain(f"No neuron of {model} is positional on {seen}."))
     else:
-        text = spoken_corpus(row["corpus"])
-        st.info(plain(f"The positional neurons of {model} cannot be determined on {text} ({row['why_not']})."))
+        least = thresholds("neurons")["least_sequences"]
+        held = (
+            f"{spoken_corpus(row['corpus'])} has {row['n_sequences']:,} full-length sequences, {least:.0f} are needed"
+        )
+        st.info(plain(f"The positional neurons of {model} cannot be determined: {held}."))
+        _say_how(reader, model)
         show_preview("position")
+
+
+def _say_how(reader: Reading, model: str) -> None:
+    """Show how to measure positions on the same text in shorter sequences, of which it has enough."""
+    (shown,) = [one for one in measured_corpora(reader.connection(), [model]) if one.is_shown]
+    length = shorter_length(shown.n_tokens, thresholds("neurons")["least_sequences"])
+    if not _SHORTEST <= length < shown.sequence_length:
+        return
+    (recipe,) = corpus_recipes(reader.connection(), [shown.corpus_id])
+    with st.container(gap="xsmall"):
+        st.caption("In shorter sequences the same text has enough. This command measures positions there:")
+        show_command(ingest_words([model], ["positions"], {**recipe, "sequence_length": length}))
+
+
+_SHORTEST = 16
+"""Positions of a sequence: of fewer none is a place of its own."""
+
+_FILLED = 0.75
+"""Share of a text that lies in full-length sequences, at least: the last sequence of joined documents is shorter."""
+
+
+def shorter_length(n_tokens: int, least_sequences: float) -> int:
+    """The longest power of two of which a text has enough full-length sequences; 0: none.
+
+    Args:
+        n_tokens: counted positions of the text.
+        least_sequences: how many are needed.
+    """
+    most = int(_FILLED * n_tokens / least_sequences)
+    return 1 << (most.bit_length() - 1) if most else 0
 
 
 def _firing(model: KnownModel) -> str:

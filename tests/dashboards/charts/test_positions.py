@@ -121,8 +121,8 @@ def test_close_by_a_profile_fills_its_height_with_few_points_and_the_whole_on_to
     chart = positions.position_profile(pl.DataFrame(rows, schema_overrides=schema), is_close=True).to_dict()
     (drawn,) = chart["datasets"].values()
     assert [row["domain"] for row in drawn] == ["code"] * 64 + ["all"] * 64
-    # Bins of one or two positions, by hand: the first two are 1 and 2, then 3 alone.
-    assert [(row["position"], row["frequency"]) for row in drawn[:2]] == [(1.5, 0.05), (3.0, 0.2)]
+    # Runs of one or two positions, by hand: 1 and 2, 3 and 4, 5 alone.
+    assert [(row["position"], row["frequency"]) for row in drawn[:3]] == [(1.5, 0.05), (3.5, 0.1), (5.0, 0.1)]
     assert sum(row["frequency"] for row in drawn[64:]) / 64 == pytest.approx(0.1, abs=0.01)
     largest = max(row["frequency"] for row in drawn)
     assert chart["encoding"]["y"]["scale"]["domain"] == [0, pytest.approx(1.15 * largest)]

@@ -48,7 +48,7 @@ def test_a_time_is_told_in_the_unit_that_people_count_in() -> None:
 
 def test_what_was_measured_and_what_was_not_are_two_sentences() -> None:
     drawn = line_html([Measured("activity", START), Measured("neuron_effects", None), Measured("keys", START)])
-    text = re.sub(r"<[^>]*>", "", drawn.partition("</style>")[2])
+    text = re.sub(r"<[^>]*>", "", drawn.partition("</style>")[2]).strip()
     assert text == "Measured: activity, keys. Not measured: neuron effects."
     assert drawn.count("measured 2026-01-02") == 2
     assert "Not measured" not in line_html([Measured("activity", START)])

@@ -1,5 +1,6 @@
 """The page of positions: a row of the heat map opens its neuron, and what is said of teams is a row's numbers."""
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -93,3 +94,24 @@ def test_tokens_of_the_list_are_muted_until_the_switch_is_off(page: Opener, full
     opened.toggle(key="muted").set_value(False).run()
     assert "nt-muted" not in "".join(rows(opened))
     assert "tokens muted" not in text(opened)
+
+
+def test_of_few_sequences_it_says_how_many_are_needed_and_how_to_have_them(
+    page: Opener, full_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "few.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    model, _ = positional(path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.neuron_facts set n_position_sequences = 8")
+        connection.execute("update store.corpora set n_tokens = 17818, sequence_length = 2048")
+        fewest = [why for (why,) in connection.sql("select distinct why_not from positions_by_layer").fetchall()]
+    assert fewest == ["too few sequences: the corpus has 8 of full length"]
+    opened = page(path, "position", model=model)
+    assert not opened.exception
+    assert "8 full-length sequences, 100 are needed." in text(opened)
+    (command,) = opened.code
+    assert command.value.startswith(f"neurothek ingest {model} --job positions --corpus ")
+    (length,) = re.findall(r"--sequence-length (\d+)", command.value)
+    # Three quarters of 17,818 tokens are 104 sequences of 128, and 52 of 256.
+    assert length == "128"
