@@ -92,15 +92,15 @@ def with_most_of_ffn(connection: duckdb.DuckDBPyConnection, neurons: pl.DataFram
     models = {model.name: model for model in choose_models(connection)}
     places = ("model", "layer", "neuron")
     rows = neurons.filter(pl.col("pole").is_not_null()).select(places).unique(maintain_order=True).to_dicts()
-    asked = [{**row, "model_id": models[row["model"]].model_id} for row in rows]
+    gated = [{**row, "model_id": models[row["model"]].model_id} for row in rows]
     with Reading(connection, sorted({row["model"] for row in rows}), corpus) as reader:
-        facts = with_facts(reader.connection(), asked, list(_OF_GATED), is_elsewhere=corpus is not None)
-    schema = {**{name: neurons.schema[name] for name in places}, **_OF_GATED}
+        facts = with_facts(reader.connection(), gated, list(_OF_GATED), is_elsewhere=corpus is not None)
+    schema = pl.Schema({**{name: neurons.schema[name] for name in places}, **_OF_GATED})
     columns = pl.DataFrame([{name: row[name] for name in schema} for row in facts], schema=schema)
     return neurons.join(columns, on=places, how="left", maintain_order="left")
 
 
-_OF_GATED: Mapping[str, type[pl.DataType]] = {"contribution_max": pl.Float64, "effective_frequency": pl.Float64}
+_OF_GATED: Mapping[str, pl.DataType] = {"contribution_max": pl.Float64(), "effective_frequency": pl.Float64()}
 """What says how active a neuron is whose gate is open or not, and large or small either way."""
 
 

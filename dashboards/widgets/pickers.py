@@ -93,15 +93,15 @@ def pick_model(
 def say_unknown_model(connection: duckdb.DuckDBPyConnection) -> None:
     """Say, above the fields of a page, that the address names a model that there is none of, and whose page this is."""
     models = {model.name: model for model in choose_models(connection)}
-    asked = address_value("model")
-    if asked is not None and asked not in models:
-        st.warning(plain(f"No model “{asked}”; this is {_model_of_before(models)}."))
+    name = address_value("model")
+    if name is not None and name not in models:
+        st.warning(plain(f"No model “{name}”; this is {_model_of_before(models)}."))
 
 
 def _model_of_before(models: Mapping[str, KnownModel]) -> str:
     """The model that the page before was about, or the usual one."""
-    kept = kept_model()
-    return kept if kept in models else usual_model(list(models.values()))
+    before = kept_model()
+    return before if before is not None and before in models else usual_model(list(models.values()))
 
 
 def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -180,11 +180,11 @@ def _say_why(reader: Reading, model: str) -> None:
 
 def _say_how(reader: Reading, model: str) -> None:
     """Show how to measure positions on the same text in shorter sequences, of which it has enough."""
-    (shown,) = [one for one in measured_corpora(reader.connection(), [model]) if one.is_shown]
-    length = shorter_length(shown.n_tokens, thresholds("neurons")["least_sequences"])
-    if not _SHORTEST <= length < shown.sequence_length:
+    (corpus,) = [one for one in measured_corpora(reader.connection(), [model]) if one.is_shown]
+    length = shorter_length(corpus.n_tokens, thresholds("neurons")["least_sequences"])
+    if not _SHORTEST <= length < corpus.sequence_length:
         return
-    (recipe,) = corpus_recipes(reader.connection(), [shown.corpus_id])
+    (recipe,) = corpus_recipes(reader.connection(), [corpus.corpus_id])
     with st.container(gap="xsmall"):
         st.caption("In shorter sequences the same text has enough. This command measures positions there:")
         show_command(ingest_words([model], ["positions"], {**recipe, "sequence_length": length}))

@@ -206,8 +206,8 @@ def _result(result: Result, request: SearchRequest) -> None:
         colour = (CONTRAST if request.question.side == "suppressed" else ACCENT)[theme()]
         muted = pick_muted({address.rpartition("/")[0] for address in neurons.get_column("address")})
         with backend().warehouse.reader() as connection:
-            told = with_most_of_ffn(connection, neurons, request.question.corpus)
-        st.html(search_rows_html(told, _taken_along(request), colour=colour, muted=muted))
+            beside = with_most_of_ffn(connection, neurons, request.question.corpus)
+        st.html(search_rows_html(beside, _taken_along(request), colour=colour, muted=muted))
         if pale := muted_caption(neurons, muted):
             st.caption(pale)
     if isinstance(result, SearchResult):
