@@ -105,9 +105,9 @@ def weights_told(name: str, variant: str | None, source: str) -> str:
         variant: what sets it apart; only a quantization is of the weights.
         source: where they came from: a folder or a file, the name of a shipped model, or a hub id.
     """
-    said, last = name.casefold(), source.rstrip("/").rpartition("/")[2]
-    quantization = variant if variant and is_quantization(variant) and variant.casefold() not in said else None
-    origin = f"from {last}" if last and last.casefold() not in said else None
+    called, last = name.casefold(), source.rstrip("/").rpartition("/")[2]
+    quantization = variant if variant and is_quantization(variant) and variant.casefold() not in called else None
+    origin = f"from {last}" if last and last.casefold() not in called else None
     return f"weights {', '.join(filter(None, (quantization, origin)))}" if quantization or origin else ""
 
 

@@ -102,7 +102,8 @@ def test_of_few_sequences_it_says_how_many_are_needed_and_how_to_have_them(
     path = tmp_path / "few.duckdb"
     path.write_bytes(full_path.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        connection.execute("update store.corpora set n_tokens = 17818, sequence_length = 2048")
+        for table in ("corpora", "kept_measured_corpora"):
+            connection.execute(f"update store.{table} set n_tokens = 17818, sequence_length = 2048")
         query = "select distinct model, n_sequences from positions_by_layer where why_not is not null"
         ((model, n_sequences),) = connection.sql(query).fetchall()
     opened = page(path, "position", model=model)
