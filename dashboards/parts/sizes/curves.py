@@ -94,9 +94,9 @@ class Curve:
     @property
     def is_sparse(self) -> bool:
         """Whether there is next to nothing to see."""
-        if self.n_neurons is not None and self.n_neurons < _FEW:
-            return True
         numbers = self.data.frame.get_column(self.number).drop_nulls()
+        if self.n_neurons is not None and self.n_neurons < _FEW and max(numbers, default=0) < _SMALL:
+            return True
         return not numbers.sum() or (not numbers.dtype.is_float() and numbers.sum() == 1)
 
 
@@ -246,8 +246,8 @@ def few_of_kind(rows: pl.DataFrame, count: str, kind: str, whose: str, on_text: 
     return f"{total} {verb} {kind} {on_text}: {places}."
 
 
-_FEW = 10
-"""Neurons of a kind from which on their share by depth is drawn."""
+_FEW, _SMALL = 10, 0.01
+"""Neurons of a kind, or the largest share of a layer, from which on their share by depth is drawn."""
 
 
 def _these(sizes: Sizes, rows: pl.DataFrame) -> str:

@@ -53,8 +53,9 @@ def test_a_share_of_few_neurons_is_said_in_words() -> None:
     assert one == "1 neuron is dead on a text: 1 in layer 0 of a."
     none = few_of_kind(rows[1:2], "n_negligible", "negligible", "of b", "on a text")
     assert none == "No neuron of b is negligible on a text."
-    shares = curve("negligible_share", 0.5, 0.25)
-    assert [replace(shares, n_neurons=n).is_sparse for n in (0, 9, 10, None)] == [True, True, False, False]
+    small, large = curve("negligible_share", 0.0099, 0.001), curve("negligible_share", 0.01, 0.001)
+    assert [replace(small, n_neurons=n).is_sparse for n in (1, 9, 10, None)] == [True, True, False, False]
+    assert not any(replace(large, n_neurons=n).is_sparse for n in (1, 9, 10, None))
 
 
 def test_the_coverage_of_the_text_itself_is_told() -> None:
