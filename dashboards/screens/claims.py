@@ -83,13 +83,13 @@ def claims_html(judged: Sequence[JudgedClaim]) -> str:
 def _claim(one: JudgedClaim) -> str:
     claim, finding = one.claim, one.finding
     section = f"section {claim.section}"
-    shown = one.paper.shown_in(claim)
+    exhibits = one.paper.shown_in(claim)
     # Some sections are exhibits themselves.
-    place = html.escape(section if shown.lower() == section else f"{section}: {shown}")
-    found = "".join(f"<span>{part}</span>" for part in _parts(finding.numbers))
+    place = html.escape(section if exhibits.lower() == section else f"{section}: {exhibits}")
+    numbers = "".join(f"<span>{part}</span>" for part in _parts(finding.numbers))
     return (
         f'<b style="color: {verdict_colour(finding.outcome, theme=theme())}">{html.escape(finding.outcome)}</b>'
-        f'<div>{html.escape(claim.text)} <span class="nt-muted">({place})</span><div class="nt-found">{found}</div>'
+        f'<div>{html.escape(claim.text)} <span class="nt-muted">({place})</span><div class="nt-found">{numbers}</div>'
         f'<div class="nt-rule">Judged by: {html.escape(claim.rule)}{_rests_on_n(finding.n)}</div></div>'
     )
 
@@ -147,12 +147,12 @@ def _pick_outcomes(judged: JudgedClaims) -> list[Outcome]:
     """The verdicts that a person wants to see; none: all."""
     counts = {one: sum(each.finding.outcome == one for each in judged.judged) for one in OUTCOMES}
     options = [one for one, n in counts.items() if n]
-    asked = (address_value("verdict") or "").split(",")
+    typed = (address_value("verdict") or "").split(",")
     picked = st.pills(
         "Verdicts",
         options,
         selection_mode="multi",
-        default=[one for one in options if one in asked],
+        default=[one for one in options if one in typed],
         key=own_key(f"verdict-{judged.judged[0].paper.name}"),
         format_func=lambda one: f"{one} ({counts[one]})",
         label_visibility="collapsed",
@@ -164,8 +164,8 @@ def _pick_outcomes(judged: JudgedClaims) -> list[Outcome]:
 def _unmeasured_jobs(judged: JudgedClaims) -> list[str]:
     """The jobs that claims without a verdict rest on and that a size lacks, in the order of the claims."""
     had = jobs_of_models()
-    asked = [job for one in judged.judged if one.finding.outcome == "not measured" for job in one.claim.jobs]
-    return [job for job in dict.fromkeys(asked) if any(job not in had.get(model, ()) for model in judged.models)]
+    needed = [job for one in judged.judged if one.finding.outcome == "not measured" for job in one.claim.jobs]
+    return [job for job in dict.fromkeys(needed) if any(job not in had.get(model, ()) for model in judged.models)]
 
 
 def _judged(connection: duckdb.DuckDBPyConnection, paper: PaperName, family: str, corpus: str | None) -> JudgedClaims:

@@ -49,6 +49,8 @@ _STYLE = """
 [class*="st-key-at-"] > :first-child { min-width: 0; flex: 1 1 auto; }
 [class*="st-key-at-"] > :last-child { flex: none; }
 .stTextArea textarea { font-family: monospace; }
+.nt-tok, .nt-prompt, .nt-windows p, .nt-along, .nt-text, .nt-name, .nt-tokens, .nt-columns dt {
+  font-family: "Source Code Pro", monospace !important; }
 .stMainBlockContainer .stButton button[kind="tertiary"] p,
 .stMainBlockContainer .stDownloadButton button[kind="tertiary"] p { text-decoration: underline 1px #8a8a8a88;
   text-underline-offset: 3px; }
