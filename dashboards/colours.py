@@ -25,9 +25,12 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 """Kinds of positional neurons: the paper's purple, red, green and yellow, in shades that any colour vision tells apart
 (after Tol 2021), and the same lighter, to be read on black."""
 
+_APART = ("needs another model", "does not apply")
+"""Outcomes of claims that are not about these models alone."""
+
 _VERDICTS: Mapping[str, Mapping[str, str]] = {
-    "light": {"holds": "#1a7f4b", "does not hold": "#c0392b", "does not apply": "#666666", "open": "#8a6d1a"},
-    "dark": {"holds": "#57c98c", "does not hold": "#ef8a80", "does not apply": "#a0a0a0", "open": "#d8b655"},
+    "light": {"holds": "#1a7f4b", "does not hold": "#c0392b", **dict.fromkeys(_APART, "#666666"), "open": "#8a6d1a"},
+    "dark": {"holds": "#57c98c", "does not hold": "#ef8a80", **dict.fromkeys(_APART, "#a0a0a0"), "open": "#d8b655"},
 }
 
 DOMAINS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a0a0a0")

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -28,7 +29,7 @@ from neurothek.queries.names.models import KnownModel, choose_models
 from neurothek.queries.papers.findings import OUTCOMES, Finding, Outcome
 from neurothek.queries.papers.paper_names import PAPER_NAMES, PaperName
 from neurothek.queries.papers.registry import PAPERS
-from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims, judge_claims, tally
+from neurothek.queries.papers.verdicts import JudgedClaim, JudgedClaims, judge_claims
 
 RULE = (
     "A claim holds if the 95% interval of its difference lies above 0; for several sizes, layers or states, if it does "
@@ -63,9 +64,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         corpus = pick_corpus(connection, [model.name for model in models if model.family == family])
     with st.spinner("Judging the claims"):
         judged = _judged(connection, paper, family, corpus)
-    say_first(f"{tally(judged.judged).capitalize()}.", _rests_on(judged), rule=RULE)
+    say_first(_headline(judged), _rests_on(judged), rule=RULE)
     outcomes = _pick_outcomes(judged)
     chosen = [one for one in judged.judged if not outcomes or one.finding.outcome in outcomes]
+    # What is not about these models comes last.
+    chosen.sort(key=lambda one: one.finding.outcome in _OF_OTHERS)
     with title_row("claims"):
         st.markdown(f"**{plain(PAPERS[paper].source)}**")
         show_files("claims", judged.claims)
@@ -73,6 +76,17 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if unmeasured := _unmeasured_jobs(judged):
         what = "What some of these claims are about has not been measured yet."
         missing(connection, what, judged.models, jobs=unmeasured, corpus=corpus)
+
+
+_OF_OTHERS: tuple[Outcome, ...] = ("needs another model", "does not apply")
+
+
+def _headline(judged: JudgedClaims) -> str:
+    """How many claims hold and how many do not; the buttons below count the others."""
+    counts = Counter(one.finding.outcome for one in judged.judged)
+    hold, fail = counts["holds"], counts["does not hold"]
+    verb, verbs = ("holds" if hold == 1 else "hold"), ("does" if fail == 1 else "do")
+    return f"{hold} of {len(judged.judged)} claims {verb}, {fail} {verbs} not."
 
 
 def claims_html(judged: Sequence[JudgedClaim]) -> str:

@@ -261,19 +261,26 @@ def worth(warehouse: Neurothek) -> str:
     return table(["kind", "neurons", "added loss, nats", "random sets", "least to most", "percentile"], rows)
 
 
+_LEFT_OUT = ("needs another model", "does not apply", "not measured")
+"""Outcomes of claims that a single model says nothing of."""
+
+
 def claims(warehouse: Neurothek) -> str:
     """The claims of all papers that can be judged on one model, and how many cannot."""
     lines = ["| paper | section | claim | found | verdict |", "|---|---|---|---|---|"]
     left_out: Counter[str] = Counter()
     for name in PAPERS:
         for one in warehouse.claims(paper=name).judged:
-            if one.finding.outcome in ("does not apply", "not measured"):
+            if one.finding.outcome in _LEFT_OUT:
                 left_out[one.finding.outcome] += 1
                 continue
             cells = (name, one.claim.section, one.claim.text, one.finding.numbers, f"**{one.finding.verdict}**")
             lines.append(f"| {' | '.join(cells)} |")
-    absent, unmeasured = left_out["does not apply"], left_out["not measured"]
-    sentence = f"Left out are {absent} claims that do not apply and {unmeasured} that take jobs which were not run."
+    another, absent, unmeasured = (left_out[outcome] for outcome in _LEFT_OUT)
+    sentence = (
+        f"Left out are {another} claims that need another model, {absent} that do not apply and {unmeasured} that take"
+        " jobs which were not run."
+    )
     return "\n".join([sentence, "", *lines])
 
 

@@ -45,9 +45,10 @@ def claims(
     A claim holds if the 95% interval of its difference lies above 0; for several sizes, layers or states, if it does so
     in more than half of them and for all together, and lies below 0 in none. It does not hold if an interval lies below
     0; otherwise it is undecided. With fewer than ten detectors or positional neurons a claim needs larger models, or
-    more text if the text was too short. A claim does not apply to models that lack its subject or its reference:
-    neurons that are exactly 0, a second size, or a variant (no positions, early steps of training, norms after the
-    blocks) beside the plain model of its size. If something was not measured, the command that measures it is given.
+    more text if the text was too short. It needs another model if there is none to hold these against: a second size,
+    or a variant (untrained, no positions, early steps of training, norms after the blocks) beside the plain model of
+    its size. A claim does not apply to models that lack its subject, such as neurons that are exactly 0. If something
+    was not measured, the command that measures it is given.
     """
     judged = warehouse.claims(*models, paper=papers, **of)
     if output_format != "table":

@@ -48,7 +48,7 @@ def reproduce(warehouse: Neurothek, /, **options: Any) -> None:
     The command first prints a plan of what is missing, asks, and measures it; if it is interrupted, run it again. It
     then writes each figure as PNG and SVG and each table as CSV and Markdown with its SQL. index.html shows them in the
     paper's order, each under the paper's claims as judged on these models: holds, does not hold, undecided, needs more
-    text, needs larger models, does not apply, or not measured.
+    text, needs larger models, needs another model, does not apply, or not measured.
 
     voita: Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional
 

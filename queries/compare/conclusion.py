@@ -68,7 +68,7 @@ class Conclusion:
         """What the sentence rests on, a sentence each: the text, their training, what the sizes count."""
         if not self.models:
             return []
-        training = [self._training()] if self.kind == "trend" else []
+        training = [training_sentence(self.tokens_per_parameter)] if self.kind == "trend" else []
         return [self._text(), *training, self._parameters()]
 
     @property
@@ -99,24 +99,25 @@ class Conclusion:
         counts = ", ".join(f"{self.names[model]} has {short(size)}" for model, size in sizes)
         return f"Without embeddings, {counts} parameters{f', as {self.variant}' if self.variant else ''}."
 
-    def _training(self) -> str:
-        ratios = [number for number in self.tokens_per_parameter if number is not None]
-        if len(ratios) < len(self.models):
-            return "The number of training tokens is unknown for some, so size may not be the only difference."
-        way: Direction = direction_of([Number(number) for number in ratios])
-        if way in ("rises", "falls"):
-            moves = {"rises": "rise", "falls": "fall"}[way]
-            ends = f"from {_per_parameter(ratios[0])} to {_per_parameter(ratios[-1])}"
-            clause = f"{moves} {ends}, so size is not the only difference"
-        else:
-            least, largest = _per_parameter(min(ratios)), _per_parameter(max(ratios))
-            is_same = way == "stays flat"
-            clause = (
-                f"are about the same ({least} to {largest})"
-                if is_same
-                else (f"lie between {least} and {largest}, so size is not the only difference")
-            )
-        return f"Training tokens per parameter {clause}."
+
+def training_sentence(tokens_per_parameter: Sequence[float | None]) -> str:
+    """How far models of several sizes were trained: whether size is the only difference between them.
+
+    Args:
+        tokens_per_parameter: training tokens over all parameters, the smallest model first; None where unknown.
+    """
+    ratios = [number for number in tokens_per_parameter if number is not None]
+    if len(ratios) < len(tokens_per_parameter):
+        return "The number of training tokens is unknown for some, so size may not be the only difference."
+    way: Direction = direction_of([Number(number) for number in ratios])
+    if way in ("rises", "falls"):
+        moves = {"rises": "rise", "falls": "fall"}[way]
+        ends = f"from {_per_parameter(ratios[0])} to {_per_parameter(ratios[-1])}"
+        return f"Training tokens per parameter {moves} {ends}, so size is not the only difference."
+    least, largest = _per_parameter(min(ratios)), _per_parameter(max(ratios))
+    if way == "stays flat":
+        return f"Training tokens per parameter are about the same ({least} to {largest})."
+    return f"Training tokens per parameter lie between {least} and {largest}, so size is not the only difference."
 
 
 def _advice(model: str, variant: str | None) -> str:

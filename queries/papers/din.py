@@ -98,7 +98,7 @@ def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Find
             intervals = by_state(pairs)
             parts += intervals.values()
             wholes.append(over_states(pairs))
-            texts[model] = ", ".join(_state_texts(intervals))
+            texts[model] = f"state {', '.join(_state_texts(intervals))}"
         n = sum(one.n for one in wholes)
         return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
@@ -124,7 +124,7 @@ def _parts_beat(family: Family) -> Finding:
             last = max(intervals)
             parts.append(intervals[last])
             at_last.append(pairs.filter(state=last))
-            of_parts.append(f"{name} {_from(intervals)}, at {last} {signed(intervals[last])}")
+            of_parts.append(f"{name} {_from(intervals)}, at {last}: {signed(intervals[last])}")
         wholes.append(over_states(pl.concat(at_last)))
         texts[model] = ", ".join(of_parts)
     n = sum(one.n for one in wholes)

@@ -133,7 +133,7 @@ class Family:
             left_out = "".join(f"; {model} is left out: {reason}" for model, reason in list(self.left_out.items())[:1])
             raise NotApplicable(
                 f"there is no plain size among these models{' that may be compared' * bool(left_out)}{left_out}",
-                "does not apply",
+                "needs another model",
             )
         absent = {model: [job for job in jobs if job not in self.jobs.get(model, frozenset())] for model in self.sizes}
         models = [model for model, lacks in absent.items() if lacks]
@@ -152,7 +152,7 @@ class Family:
         for variant, model, plain in self.variants:
             if variant.split(" ")[0] == kind and plain is not None:
                 return model, plain
-        raise NotApplicable(f"there is no variant {kind!r} with a plain model beside it", "does not apply")
+        raise NotApplicable(f"there is no variant {kind!r} with a plain model beside it", "needs another model")
 
     def steps(self) -> tuple[list[str], str]:
         """Early checkpoints in the order of training, and the plain model that they lead to; step 0 is none."""
@@ -160,7 +160,7 @@ class Family:
         early = [(step, model, plain) for step, model, plain in of if step]
         if not early:
             raise NotApplicable(
-                "there is no early checkpoint (variant 'step N') with its trained model", "does not apply"
+                "there is no early checkpoint (variant 'step N') with its trained model", "needs another model"
             )
         trained = early[0][2]
         return [model for _, model, plain in sorted(early) if plain == trained], trained
@@ -231,16 +231,20 @@ class Family:
         n, total, squares = (of_model.get_column(f"{of}_{name}").sum() for name in ("n", "sum", "squares"))
         return Moments(int(n), float(total), float(squares))
 
-    def by_steps(self, step: Callable[[str, str], Interval], show: Callable[[Interval], str]) -> Finding:
+    def by_steps(
+        self, step: Callable[[str, str], Interval], show: Callable[[Interval], str], *, between: str = "to"
+    ) -> Finding:
         """A quantity from each size to the next larger one: a claim that each of these steps is above 0.
 
-        The whole is the step from the smallest to the largest.
+        The whole is the step from the smallest to the largest. The word between two sizes is `over` where the smaller
+        one is held against the larger.
         """
         self.require_sizes()
         intervals = {
-            f"{self.short(small)} to {self.short(large)}": step(small, large) for small, large in pairwise(self.sizes)
+            f"{self.short(small)} {between} {self.short(large)}": step(small, large)
+            for small, large in pairwise(self.sizes)
         }
-        numbers = "; ".join(f"{name} {show(one)}" for name, one in intervals.items())
+        numbers = "; ".join(f"{name}: {show(one)}" for name, one in intervals.items())
         return in_all([*intervals.values()], numbers, show=show, whole=step(self.sizes[0], self.sizes[-1]))
 
     def require_sequences(self, models: Sequence[str]) -> None:
@@ -278,11 +282,11 @@ class Family:
     def require_sizes(self) -> None:
         """Refuse a single size."""
         if len(self.sizes) < 2:
-            raise NotApplicable("at least two sizes are needed", "does not apply")
+            raise NotApplicable("at least two sizes are needed", "needs another model")
 
     def side_by_side(self, texts: Mapping[str, str]) -> str:
         """The text of each model, side by side."""
-        return "; ".join(f"{self.short(model)} {numbers}" for model, numbers in texts.items())
+        return "; ".join(f"{self.short(model)}: {numbers}" for model, numbers in texts.items())
 
     def in_each(self, intervals: Mapping[str, Interval], show: Callable[[Interval], str]) -> Finding:
         """A claim that a quantity is above 0 in each model."""
@@ -336,7 +340,7 @@ def beside_later(finding: Finding, judge_later: Callable[[], Finding]) -> Findin
     if later == finding:
         return finding
     if later.outcome == finding.outcome:
-        return replace(finding, numbers=f"{finding.numbers}; without position 0 {later.numbers}")
+        return replace(finding, numbers=f"{finding.numbers}; without position 0, {later.numbers}")
     numbers = f"with position 0 {finding.verdict}: {finding.numbers}; without it {later.verdict}: {later.numbers}"
     return Finding("undecided", numbers)
 
@@ -351,6 +355,8 @@ OSCILLATORY, BOTH, ONE, OTHER = (
 )
 SMOOTH = POSITIONAL & pl.col("is_smooth")
 """Positional, and as active at a position as at its neighbours: fresh position embeddings do not make it so [ours]."""
+SMALL = 6_000_000_000
+"""Parameters without embeddings, of which models that a paper calls small have fewer: OPT-6.7b has 6.4 billion."""
 DECIDED = pl.col("position_kind") != "too few sequences"
 
 

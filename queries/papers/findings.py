@@ -8,15 +8,25 @@ from typing import Literal, get_args
 from neurothek.queries.papers.intervals import Interval, Verdict, over, pooled, share
 
 Outcome = Literal[
-    "holds", "does not hold", "undecided", "needs more text", "needs larger models", "does not apply", "not measured"
+    "holds",
+    "does not hold",
+    "undecided",
+    "needs more text",
+    "needs larger models",
+    "needs another model",
+    "does not apply",
+    "not measured",
 ]
 """Outcomes.
 
 holds, does not hold: the numbers say so. undecided: they were measured, and say neither.
 needs more text: these models were read too little text to be asked; the numbers say how much it takes.
-needs larger models: the text suffices, and the models have too few of what the claim is about.
-does not apply: no text and no measurement would help, since these models lack what the claim is about or is held
-against: neurons that are exactly 0, a second size, an untrained model of the same shape.
+needs larger models: the text suffices, and the models have too few of what the claim is about, or are smaller than
+those that it is about.
+needs another model: the claim is held against a model that is not there: a second size, a variant, an untrained model
+of the same shape.
+does not apply: these models are of another kind than those that the claim is about: their neurons are never exactly 0,
+they have no final norm or a single layer.
 not measured: a job has not been run, or nobody has judged; the numbers name the command.
 """
 
@@ -102,6 +112,19 @@ def above_half(count: tuple[int, int]) -> Interval:
     return over(share(*count), 0.5)
 
 
+def of_half(count: tuple[int, int]) -> str:
+    """A count and its share in words, for a claim that it is more than one half."""
+    return f"{count[0]:,} of {count[1]:,}, {beside_half(above_half(count))}"
+
+
+def beside_half(interval: Interval) -> str:
+    """How far a share lies above one half, as that share beside the half."""
+    # What adds up to 0 but for rounding has no sign.
+    value, low, high = (round(end + 0.5, 9) + 0.0 for end in (interval.value, interval.low, interval.high))
+    whole = Interval(value, low, high, interval.n)
+    return f"{points(whole)}, half is 50%"
+
+
 def points(interval: Interval) -> str:
     """A share and its interval in per cent; of nothing there is none."""
     if math.isnan(interval.value):
@@ -114,6 +137,11 @@ def difference(interval: Interval) -> str:
     if math.isnan(interval.value):
         return "no shares to compare"
     return f"{100 * interval.value:+.2f} points [{100 * interval.low:+.2f}, {100 * interval.high:+.2f}]"
+
+
+def in_favour(interval: Interval) -> str:
+    """A difference that is turned so that what lies above 0 speaks for the claim, in percentage points."""
+    return difference(interval).replace(" points", " points in favour")
 
 
 def signed(interval: Interval) -> str:

@@ -8,8 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from neurothek.queries.papers.family import Family, with_and_without_first_position
-from neurothek.queries.papers.findings import Finding, NotApplicable, above_half, difference, in_all, points, signed
-from neurothek.queries.papers.intervals import Interval, mean, pooled, share
+from neurothek.queries.papers.findings import Finding, NotApplicable, above_half, beside_half, in_all, of_half, signed
+from neurothek.queries.papers.intervals import Interval, mean, pooled
 
 _CLAIMED_EVENT_SCORES = """\
 -- One row per event that an FFN caused and kind of sub-update: the largest, the mean, the smallest and the mean
@@ -98,8 +98,8 @@ def settled_late(family: Family) -> Finding:
     upper = pl.col("n_saturated").filter(pl.col("depth") > 0.5).sum().alias("upper")
     sums = rows.group_by("model", maintain_order=True).agg(upper, pl.col("n_saturated").sum())
     counts = {model: (n_upper, n) for model, n_upper, n in sums.iter_rows()}
-    numbers = family.side_by_side({model: points(share(*count)) for model, count in counts.items()})
-    return in_all([above_half(count) for count in counts.values()], numbers, show=difference)
+    numbers = family.side_by_side({model: of_half(count) for model, count in counts.items()})
+    return in_all([above_half(count) for count in counts.values()], numbers, show=beside_half)
 
 
 def ordering(of: Callable[[Events, str], Sequence[Interval]]) -> Callable[[Family], Finding]:
@@ -209,7 +209,7 @@ def not_negative(family: Family) -> Finding:
         intervals = {layer: _column(rows, "mean") for layer, rows in layers.items()}
         parts += intervals.values()
         wholes.append(_column(_averaged([*layers.values()]), "mean"))
-        texts[model] = ", ".join(f"{layer}: {signed(one)}" for layer, one in intervals.items())
+        texts[model] = f"layer {', '.join(f'{layer}: {signed(one)}' for layer, one in intervals.items())}"
     n = sum(one.n for one in wholes)
     return in_all(parts, family.side_by_side(texts), show=signed, whole=pooled(wholes), n=n)
 
@@ -228,10 +228,10 @@ def spreading(family: Family) -> Finding:
         parts += [*wider.values(), *lower.values()]
         largest, smallest = (last.get_column(name).to_numpy().mean() for name in ("largest", "smallest"))
         nearest = ", ".join(
-            f"{what} {layer} {signed(one)}"
+            f"{what} {layer}: {signed(one)}"
             for what, (layer, one) in (("spread over layer", _least(wider)), ("minimum under layer", _least(lower)))
         )
-        texts[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {nearest}"
+        texts[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}, {nearest}"
     whole = min((pooled(several) for several in wholes.values()), key=_value)
     n = sum(one.n for one in wholes["spread"])
     return in_all(parts, family.side_by_side(texts), show=signed, whole=whole, n=n)

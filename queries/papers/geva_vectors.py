@@ -18,6 +18,7 @@ from neurothek.queries.papers.findings import (
     decided,
     difference,
     in_all,
+    in_favour,
     points,
     signed,
 )
@@ -266,8 +267,9 @@ def _few_clusters(family: Family, rows: pl.DataFrame) -> Finding:
         of_neurons = float(of_model.head(most).get_column("neuron_share").sum())
         cluster_share = share(cumulative[most - 1], total)
         parts.append(over(cluster_share, 10 * of_neurons))
-        texts[model] = f"{most} clusters, {of_neurons:.2%} of the neurons, make {points(cluster_share)} of {total}"
-    return in_all(parts, family.side_by_side(texts), show=difference)
+        clusters = f"{most} cluster{'s' * (most != 1)}, {of_neurons:.2%} of the neurons"
+        texts[model] = f"{clusters}, make {points(cluster_share)} of {total}"
+    return in_all(parts, family.side_by_side(texts), show=in_favour)
 
 
 def rule_stops_early(family: Family) -> Finding:

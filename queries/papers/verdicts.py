@@ -9,12 +9,23 @@ import polars as pl
 
 from neurothek.catalog.tables.table import TEXT
 from neurothek.queries.ask.answer import Section, TabularAnswer, with_its_sql
+from neurothek.queries.ask.statements import records
+from neurothek.queries.compare.conclusion import training_sentence
 from neurothek.queries.papers.exhibit import Claim, Paper
 from neurothek.queries.papers.family import Family
 from neurothek.queries.papers.findings import Finding, Outcome
 from neurothek.queries.papers.paper_names import PaperName
 from neurothek.queries.papers.registry import PAPERS
 from neurothek.queries.views.on_corpus import on_corpus
+
+_TRAINED = """\
+-- Training tokens over all parameters of some models.
+select
+    model,
+    tokens_per_parameter,
+from models
+where list_contains($models::varchar[], model)
+"""
 
 COLUMNS = ("paper", "section", "claim", "verdict", "found", "rule", "shown in")
 
@@ -38,6 +49,7 @@ class JudgedClaims(TabularAnswer):
         judged: the claims in the order of the papers.
         left_out: models that may not be compared with the others, with the reason.
         all_models: all models that were asked about, variants and those left out included, smallest first.
+        training: how far the sizes were trained, a sentence: whether they differ in size alone; nothing of one.
     """
 
     family: str
@@ -45,6 +57,7 @@ class JudgedClaims(TabularAnswer):
     judged: tuple[JudgedClaim, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     all_models: tuple[str, ...] = ()
+    training: str = ""
 
     @property
     def claims(self) -> pl.DataFrame:
@@ -70,8 +83,9 @@ class JudgedClaims(TabularAnswer):
 
     @property
     def summary(self) -> str:
-        """Which models were judged."""
-        return f"Claims judged on {', '.join(self.models) or 'no model'}, of the family {self.family}."
+        """Which models were judged, and how far they were trained."""
+        judged = f"Claims judged on {', '.join(self.models) or 'no model'}, of the family {self.family}."
+        return f"{judged} {self.training}".rstrip()
 
     def remarks(self) -> list[str]:
         """Which models were left out."""
@@ -106,6 +120,7 @@ _PLURAL: Mapping[Outcome, str] = {
     "undecided": "undecided",
     "needs more text": "need more text",
     "needs larger models": "need larger models",
+    "needs another model": "need another model",
     "does not apply": "do not apply",
     "not measured": "not measured",
 }
@@ -133,5 +148,15 @@ def judge_claims(
         of_family = Family.of(on_its_corpus, models, family=family, corpus=corpus)
         chosen = [paper for name, paper in PAPERS.items() if not papers or name in papers]
         judged = [JudgedClaim(paper, claim, claim.on(of_family)) for paper in chosen for claim in paper.claims]
+        training = _training(on_its_corpus, of_family.sizes)
     left_out = dict(of_family.left_out)
-    return JudgedClaims(of_family.name, of_family.sizes, tuple(judged), left_out, of_family.all_models)
+    return JudgedClaims(of_family.name, of_family.sizes, tuple(judged), left_out, of_family.all_models, training)
+
+
+def _training(connection: duckdb.DuckDBPyConnection, sizes: Sequence[str]) -> str:
+    """How far models were trained; nothing of fewer than two, which differ in nothing."""
+    if len(sizes) < 2:
+        return ""
+    rows = records(connection, _TRAINED, {"models": list(sizes)})
+    per_parameter = {row["model"]: row["tokens_per_parameter"] for row in rows}
+    return training_sentence([per_parameter.get(model) for model in sizes])

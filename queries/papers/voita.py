@@ -3,6 +3,7 @@
 from neurothek.queries.papers import voita_positions as positions
 from neurothek.queries.papers import voita_sparse as sparse
 from neurothek.queries.papers.exhibit import OF_SIZES, Claim, Exhibit, Paper, Picture, Sheet
+from neurothek.queries.papers.family import SMALL
 from neurothek.queries.papers.findings import LEAST_OBJECTS
 
 _ACTIVITY = ("activity",)
@@ -110,8 +111,9 @@ EXHIBITS = (
             Claim(
                 "4.1",
                 "In the largest models 1 to 5 tokens cover a substantial part of the neurons.",
-                f"share of the alive neurons of the first half of the largest size above {sparse.SUBSTANTIAL:.0%},"
-                " ours (Wilson)",
+                f"share of the neurons of the first half of the largest size that fire often enough to tell above"
+                f" {sparse.SUBSTANTIAL:.0%}, ours (Wilson); of a size of less than {SMALL / 1e9:g} billion parameters"
+                " without embeddings nothing is said, ours",
                 sparse.few_tokens,
                 _N_GRAMS,
             ),
@@ -269,7 +271,7 @@ EXHIBITS = (
             Claim(
                 "5.4",
                 "A model without position embeddings has positional neurons too.",
-                f"at least {LEAST_OBJECTS} positional neurons (Wilson; no untrained model is asked for)",
+                f"at least {LEAST_OBJECTS} smooth positional neurons, which an untrained model lacks (Wilson); ours",
                 positions.without_positions,
                 _POSITIONS,
             ),
@@ -284,7 +286,7 @@ EXHIBITS = (
                 "5.4",
                 "Without position embeddings the patterns are more generic: no oscillatory neurons.",
                 "oscillatory or both extremes: share among positional neurons higher with position embeddings"
-                " (Newcombe); oscillatory alone has no rows to compare",
+                " (Newcombe); nothing is said where neither model has an oscillatory one",
                 positions.generic,
                 _POSITIONS,
             ),

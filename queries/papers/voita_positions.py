@@ -17,6 +17,7 @@ from neurothek.queries.papers.family import (
     OTHER,
     POSITIONAL,
     REST,
+    SMALL,
     SMOOTH,
     STRONG,
     Family,
@@ -26,10 +27,13 @@ from neurothek.queries.papers.findings import (
     Finding,
     NotApplicable,
     above_half,
+    beside_half,
     decided,
     difference,
     if_enough,
     in_all,
+    in_favour,
+    of_half,
     points,
     signed,
     times,
@@ -65,7 +69,7 @@ def are_positional(family: Family) -> Finding:
         raise NotApplicable(
             "an untrained model has positional neurons too, and there is none of the same shape (variant 'step 0') to"
             " hold these against; the documentation's recipe for Voita et al. says how to make one",
-            "does not apply",
+            "needs another model",
         )
     family.require_sequences([*sizes, *(control[model] for model in sizes)])
     counts = {model: [family.count(one, POSITIONAL) for one in (model, control[model])] for model in sizes}
@@ -98,11 +102,10 @@ def oscillate(family: Family) -> Finding:
     if min(sum(of.values()) for of in counts.values()) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
     pairs = [(of["oscillatory"], max(n for kind, n in of.items() if kind != "oscillatory")) for of in counts.values()]
-    return in_all([above_half((n, n + n_other)) for n, n_other in pairs], numbers, show=difference)
+    shares = {model: of_half((n, n + n_other)) for model, (n, n_other) in zip(counts, pairs, strict=True)}
+    numbers = family.side_by_side({model: f"{texts[model]}: {shares[model]}" for model in counts})
+    return in_all([above_half((n, n + n_other)) for n, n_other in pairs], numbers, show=beside_half)
 
-
-SMALL = 6_000_000_000
-"""Parameters without embeddings: OPT-6.7b has 6.4 billion."""
 
 _KINDS = {"oscillatory": OSCILLATORY, "both extremes": BOTH, "one extreme": ONE, "other": OTHER}
 
@@ -115,7 +118,9 @@ def fade_with_size(family: Family) -> Finding:
     numbers = family.side_by_side({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in counts.items()})
     if min(n for _, n in counts.values()) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    steps = family.by_steps(lambda small, large: share_difference(counts[small], counts[large]), difference)
+    steps = family.by_steps(
+        lambda small, large: share_difference(counts[small], counts[large]), in_favour, between="over"
+    )
     return Finding(steps.outcome, f"{numbers}; {steps.numbers}", steps.n)
 
 
@@ -133,10 +138,10 @@ def two_stages(family: Family) -> Finding:
             continue
         layers, one = valley
         intervals.append(one)
-        texts[model] = "layer {} over {} under {}: ".format(*layers) + difference(one)
+        texts[model] = "layer {} over {} under {}, ".format(*layers) + in_favour(one)
     if not intervals:
         return Finding("needs larger models", family.side_by_side(texts))
-    return in_all(intervals, family.side_by_side(texts), show=difference)
+    return in_all(intervals, family.side_by_side(texts), show=in_favour)
 
 
 def _valley(family: Family, model: str) -> tuple[tuple[int, int, int], Interval] | None:
@@ -171,10 +176,10 @@ def weaker_later(family: Family) -> Finding:
         if min(n for _, n in stages) >= LEAST_OBJECTS:
             one = share_difference(*stages)
             intervals.append(one)
-            texts[model] += f": {difference(one)}"
+            texts[model] += f", {in_favour(one)}"
     if not intervals:
         return Finding("needs larger models", family.side_by_side(texts))
-    return in_all(intervals, family.side_by_side(texts), show=difference)
+    return in_all(intervals, family.side_by_side(texts), show=in_favour)
 
 
 def teams(family: Family) -> Finding:
@@ -193,11 +198,19 @@ def teams(family: Family) -> Finding:
 
 def without_positions(family: Family) -> Finding:
     """Positional neurons without position embeddings."""
-    model, _ = family.variant("no-position")
+    return _smooth_ones(family, "no-position")
+
+
+def _smooth_ones(family: Family, kind: str) -> Finding:
+    """Smooth positional neurons of a variant, which no untrained model has: the control where none of its shape is."""
+    model, _ = family.variant(kind)
     family.require_sequences([model])
-    n_positional, n = family.count(model, POSITIONAL)
-    numbers = f"{family.short(model)} {n_positional}, {points(share(n_positional, n))}"
-    return if_enough(n_positional, "holds", numbers)
+    n_smooth, n = family.count(model, SMOOTH)
+    n_positional = family.count(model, POSITIONAL)[0]
+    numbers = (
+        f"{family.short(model)}: {n_positional} positional, {n_smooth} of them smooth, {points(share(n_smooth, n))}"
+    )
+    return if_enough(n_smooth, "holds", numbers)
 
 
 def strong_without_positions(family: Family) -> Finding:
@@ -217,12 +230,14 @@ def generic(family: Family) -> Finding:
     without, plain = family.variant("no-position")
     family.require_sequences((without, plain))
     first, second = (family.count(model, BOTH | OSCILLATORY, POSITIONAL) for model in (plain, without))
+    oscillatory = [family.count(model, OSCILLATORY)[0] for model in (plain, without)]
     interval = share_difference(first, second)
     numbers = (
-        f"{family.short(plain)} {first[0]} of {first[1]}, {family.short(without)} {second[0]} of {second[1]}:"
-        f" {difference(interval)}"
+        f"{family.short(plain)}: {first[0]} of {first[1]}, {oscillatory[0]} oscillatory; {family.short(without)}:"
+        f" {second[0]} of {second[1]}, {oscillatory[1]} oscillatory; {difference(interval)}"
     )
-    if min(first[1], second[1]) < LEAST_OBJECTS:
+    # That neither has an oscillatory one says nothing of position embeddings.
+    if min(first[1], second[1]) < LEAST_OBJECTS or not any(oscillatory):
         return Finding("needs larger models", numbers)
     return decided(interval.is_positive, interval.n, numbers)
 
@@ -265,8 +280,8 @@ def without_dead(family: Family) -> Finding:
     counts = [family.count(model, DEAD) for model in (plain, after)]
     interval = share_difference(*counts)
     numbers = (
-        f"{family.short(plain)} {counts[0][0]} of {counts[0][1]:,}, {family.short(after)} {counts[1][0]} of"
-        f" {counts[1][1]:,}: {difference(interval)}"
+        f"{family.short(plain)}: {counts[0][0]} of {counts[0][1]:,}; {family.short(after)}: {counts[1][0]} of"
+        f" {counts[1][1]:,}; {difference(interval)}"
     )
     if not any(k for k, _ in counts):
         return Finding("needs larger models", numbers)
@@ -285,9 +300,4 @@ def less_sparse(family: Family) -> Finding:
 
 def positional_after(family: Family) -> Finding:
     """Positional neurons with norms after the blocks."""
-    model, _ = family.variant(POST_NORM)
-    family.require_sequences([model])
-    n_smooth, n = family.count(model, SMOOTH)
-    n_positional = family.count(model, POSITIONAL)[0]
-    numbers = f"{family.short(model)} {n_positional}, smooth {n_smooth}, {points(share(n_smooth, n))}"
-    return if_enough(n_smooth, "holds", numbers)
+    return _smooth_ones(family, POST_NORM)

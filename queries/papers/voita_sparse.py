@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from neurothek.queries.papers.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
+from neurothek.queries.papers.family import DEAD, DETECTOR, FEW, FIRST_HALF, SMALL, Family
 from neurothek.queries.papers.findings import (
     LEAST_OBJECTS,
     Finding,
@@ -15,6 +15,8 @@ from neurothek.queries.papers.findings import (
     decided,
     difference,
     in_all,
+    in_favour,
+    of_half,
     points,
     times,
 )
@@ -44,23 +46,26 @@ _LEAST_FREQUENT_SHARE = thresholds("corpus_ngrams")["least_frequent_share"]
 
 def dead_grow(family: Family) -> Finding:
     """Dead shares from size to size."""
+
+    def apart(plain: str, seed: str) -> str:
+        (k, n), (k_seed, n_seed) = (family.count(model, DEAD) for model in (plain, seed))
+        counts = f"{k:,} of {n:,} and {k_seed:,} of {n_seed:,}"
+        return f"{counts}, {difference(share_difference((k_seed, n_seed), (k, n)))}" if k or k_seed else counts
+
     finding = family.by_steps(
         lambda small, large: share_difference(family.count(large, DEAD), family.count(small, DEAD)), difference
     )
-    return _beside_seeds(
-        family,
-        finding,
-        lambda plain, seed: difference(share_difference(family.count(seed, DEAD), family.count(plain, DEAD))),
-    )
+    return _beside_seeds(family, finding, apart)
 
 
 def rarer(family: Family) -> Finding:
     """Frequencies of neurons that are alive from size to size."""
 
-    def apart(common: str, rare: str) -> str:
-        return difference(_frequencies_apart(family, common, rare))
+    def apart(plain: str, seed: str) -> str:
+        means = (f"{family.moments(model, 'frequency', ~DEAD).mean:.2%}" for model in (plain, seed))
+        return f"{' and '.join(means)}, {difference(_frequencies_apart(family, seed, plain))}"
 
-    finding = family.by_steps(lambda small, large: _frequencies_apart(family, small, large), difference)
+    finding = family.by_steps(lambda small, large: _frequencies_apart(family, small, large), in_favour, between="over")
     return _beside_seeds(family, finding, apart)
 
 
@@ -72,10 +77,10 @@ def _beside_seeds(family: Family, finding: Finding, apart: Callable[[str, str], 
     """What was found between sizes, beside the same between two seeds of one size."""
     try:
         seed, plain = family.variant("seed")
-        seeds = apart(plain, seed)
+        seeds = f"{family.short(plain)}: {apart(plain, seed)}"
     except NotApplicable:
         return finding
-    return Finding(finding.outcome, f"{finding.numbers}; between two seeds {seeds}", finding.n)
+    return Finding(finding.outcome, f"{finding.numbers}; between two seeds of {seeds}", finding.n)
 
 
 def first_half(family: Family) -> Finding:
@@ -84,7 +89,7 @@ def first_half(family: Family) -> Finding:
         model: share_difference(family.count(model, DEAD, FIRST_HALF), family.count(model, DEAD, ~FIRST_HALF))
         for model in family.with_dead()
     }
-    return family.in_each(intervals, difference)
+    return family.in_each(intervals, in_favour)
 
 
 def second_half(family: Family) -> Finding:
@@ -108,8 +113,8 @@ def dead_where_rare(family: Family) -> Finding:
         rarest = min(others, key=lambda layer: alive[layer].mean)
         one = difference_of_means(alive[rarest], alive[deadest])
         intervals.append(one)
-        texts[model] = f"layer {deadest}, the rarest other {rarest}: {difference(one)}"
-    return in_all(intervals, family.side_by_side(texts), show=difference)
+        texts[model] = f"layer {deadest}, the rarest other {rarest}: {in_favour(one)}"
+    return in_all(intervals, family.side_by_side(texts), show=in_favour)
 
 
 def covered_by_fewer(family: Family) -> Finding:
@@ -119,25 +124,20 @@ def covered_by_fewer(family: Family) -> Finding:
         return family.moments(model, "coverage", FIRST_HALF)
 
     return family.by_steps(
-        lambda small, large: difference_of_means(coverage(small), coverage(large)),
-        times,
+        lambda small, large: difference_of_means(coverage(small), coverage(large)), times, between="over"
     )
 
 
 def few_tokens(family: Family) -> Finding:
-    """Neurons of the first half that few tokens cover."""
-    counts = {model: family.count(model, FEW, FIRST_HALF, _alive(family, model)) for model in family.sizes}
+    """Neurons of the first half that few tokens cover, of those that fire often enough to tell, in a large model."""
+    counts = {model: family.count(model, FEW, FIRST_HALF, FEW.is_not_null()) for model in family.sizes}
     numbers = family.side_by_side({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in counts.items()})
     largest = family.sizes[-1]
+    if family.n_parameters.get(largest, 0) < SMALL:
+        return Finding("needs larger models", numbers)
     if counts[largest][0] < LEAST_OBJECTS:
         return family.too_few(largest, numbers)
     return decided(over(share(*counts[largest]), SUBSTANTIAL).is_positive, counts[largest][1], numbers)
-
-
-def _alive(family: Family, model: str) -> pl.Expr:
-    """Neurons that are not dead; all, where none can be."""
-    is_known = family.of_model(model).get_column("is_dead").null_count() == 0
-    return ~DEAD if is_known else pl.lit(value=True)
 
 
 def detectors(family: Family) -> Finding:
@@ -161,7 +161,7 @@ def groups(family: Family) -> Finding:
     alike = sum(are_one_word(tokens) for tokens in several)
     numbers = (
         f"{family.short(largest)}: {len(several)} of {len(groups)} detectors have several tokens, of one word in"
-        f" {alike}, {points(share(alike, len(several)))}"
+        f" {of_half((alike, len(several)))}"
     )
     if len(several) < LEAST_OBJECTS:
         return family.too_few(largest, numbers)
@@ -175,12 +175,12 @@ def new_tokens(family: Family) -> Finding:
     of_layers = family.view("detected_by_layer", columns, ("layer",), where=detect, models=[largest]).to_dicts()
     following = [(int(row["n_new"]), int(row["n_detected"])) for row in of_layers[1:]]
     new, detected = (sum(count[place] for count in following) for place in (0, 1))
-    counts = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
-    numbers = f"{family.short(largest)}: {counts or 'no layer detects any'}"
+    counts = ", ".join(f"layer {row['layer']}: {row['n_new']} of {row['n_detected']}" for row in of_layers)
+    numbers = f"{family.short(largest)}, {counts or 'no layer detects any'}"
     if detected < LEAST_OBJECTS:
         return family.too_few(largest, numbers)
     parts = [above_half(count) for count in following]
-    return in_all(parts, numbers, show=difference, whole=above_half((new, detected)))
+    return in_all(parts, numbers, show=lambda _: of_half((new, detected)), whole=above_half((new, detected)))
 
 
 def suppress(family: Family) -> Finding:

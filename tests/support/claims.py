@@ -32,6 +32,7 @@ def family(
     *,
     variants: Sequence[tuple[str, str, str | None]] = (),
     jobs: frozenset[str] = ALL_JOBS,
+    n_parameters: Mapping[str, int] | None = None,
 ) -> Family:
     """A family that knows the rows of some statements and views, and refuses others."""
     return Family(
@@ -41,6 +42,7 @@ def family(
         left_out={},
         jobs=dict.fromkeys((*sizes, *(model for _, model, _ in variants)), jobs),
         read=lambda name, *_: rows[name],
+        n_parameters=n_parameters or {},
     )
 
 
@@ -82,6 +84,8 @@ def voita_family(*, is_true: bool) -> Family:
         rows,
         [f"made-{name}" for name, _, _ in SIZES],
         variants=[(variant, f"made-{name}", f"made-{plain}") for name, variant, plain in VARIANTS],
+        # The largest is one of which claims about large models are asked.
+        n_parameters={"made-0.7m": 700_000, "made-2m": 2_000_000, "made-5m": 7_000_000_000},
     )
 
 
@@ -105,7 +109,8 @@ def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     sums: dict[tuple[Any, ...], dict[str, float]] = defaultdict(lambda: dict.fromkeys(_SUMS, 0))
     for one in neurons:
         is_enough = one["n_active"] >= 100
-        key = (one["model"], one["layer"], one["n_layers"], one["is_dead"], is_enough and one["unigrams_95"] <= 5)
+        is_covered = one["unigrams_95"] <= 5 if is_enough else None
+        key = (one["model"], one["layer"], one["n_layers"], one["is_dead"], is_covered)
         of = sums[*key, *(one[name] for name in _KEYS[5:])]
         of["n"] += 1
         of["frequency_n"] += 1

@@ -4,7 +4,9 @@ select
     neurons.layer,
     any_value(models.n_layers) as n_layers,
     neurons.is_dead,
-    neurons.token_status <> 'too few activations' and neurons.unigrams_95 <= $most_tokens as is_covered_by_few,
+    case
+        when neurons.token_status <> 'too few activations' then neurons.unigrams_95 <= $most_tokens
+    end as is_covered_by_few,
     neurons.is_token_detector,
     neurons.position_kind,
     neurons.position_strength,

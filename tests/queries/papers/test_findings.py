@@ -7,8 +7,11 @@ from neurothek.queries.papers.findings import (
     Finding,
     NotApplicable,
     above_half,
+    beside_half,
     difference,
     in_all,
+    in_favour,
+    of_half,
     points,
     signed,
 )
@@ -54,6 +57,20 @@ def test_above_half() -> None:
     assert (found.value, found.low) == (0.25, share(30, 40).low - 0.5)
 
 
+def test_a_share_that_is_held_against_one_half_is_written_as_such() -> None:
+    # Wilson, of 3 of 13: 0.23077 lies between 0.08180 and 0.50262.
+    assert of_half((3, 13)) == "3 of 13, 23.08% [8.18, 50.26], half is 50%"
+    assert beside_half(above_half((3, 13))) == "23.08% [8.18, 50.26], half is 50%"
+    # 0% less one half is no share below 0.
+    assert of_half((0, 13)).startswith("0 of 13, 0.00% [0.00, ")
+    assert of_half((0, 0)) == "0 of 0, no share, half is 50%"
+
+
+def test_a_difference_that_is_turned_says_so() -> None:
+    assert in_favour(Interval(0.073, 0.0611, 0.085, 9)) == "+7.30 points in favour [+6.11, +8.50]"
+    assert in_favour(share_difference((0, 0), (1, 2))) == "no shares to compare"
+
+
 def test_every_outcome_is_counted() -> None:
     assert set(_PLURAL) == set(OUTCOMES)
 
@@ -64,7 +81,7 @@ def test_who_cannot_be_asked_says_why() -> None:
 
     claim = Claim("5.1", "text", "rule", judge)
     assert claim.on(family({}, ["a"])) == Finding("does not apply", "there is no untrained model")
-    assert claim.on(family({}, [])).outcome == "does not apply"
+    assert claim.on(family({}, [])).outcome == "needs another model"
 
 
 def test_of_nothing_no_number_is_told() -> None:

@@ -30,7 +30,7 @@ def test_what_is_untrue_does_not_hold_or_cannot_be_told() -> None:
         "Without position embeddings the patterns are more generic: no oscillatory neurons.",
         "Oscillatory neurons appear only with long training.",
     }
-    # There are positional neurons all the same, and many are strong: these three ask for no more.
+    # There are smooth positional neurons all the same, and many are strong: these three ask for no more.
     true = {
         "A model without position embeddings has positional neurons too.",
         "Many of these have strong patterns.",
@@ -48,7 +48,7 @@ def test_positional_neurons_are_held_against_an_untrained_model() -> None:
     (claim,) = (one for one in POSITIONS if one.section == "5.1")
     assert claim.on(of_neurons(fresh, ["made-a"], control)).outcome == "undecided"
     without = claim.on(of_neurons(fresh, ["made-a"]))
-    assert without.outcome == "does not apply"
+    assert without.outcome == "needs another model"
     assert "step 0" in without.numbers
     trained = [positional("made-a", smooth=number < 60) for number in range(512)]
     found = claim.on(of_neurons([*trained, *fresh[512:]], ["made-a"], control))
@@ -62,7 +62,7 @@ def test_an_untrained_model_is_no_early_checkpoint() -> None:
     (claim,) = (one for one in POSITIONS if "long training" in one.text)
     fresh = [positional(model, smooth=True) for model in ("made-a", "made-a-step0") for _ in range(20)]
     found = claim.on(of_neurons(fresh, ["made-a"], [("step 0", "made-a-step0", "made-a")]))
-    assert found.outcome == "does not apply"
+    assert found.outcome == "needs another model"
     assert "early checkpoint" in found.numbers
 
 
@@ -76,6 +76,35 @@ def test_kinds_are_asked_of_small_models_alone() -> None:
     assert claim.on(replace(made, n_parameters=dict.fromkeys(made.sizes, 6_400_000_000))).outcome == "does not apply"
 
 
+NO_POSITION = [("no-position", "made-a-nopos", "made-a")]
+
+
+def test_without_embeddings_positional_neurons_are_held_against_what_a_fresh_model_has() -> None:
+    """The control of section 5.1: neurons of an untrained model are positional too, though not smoothly."""
+    (claim,) = (one for one in POSITIONS if "embeddings has positional neurons" in one.text)
+
+    def found(n_smooth: int) -> Finding:
+        rows = [positional("made-a-nopos", smooth=place < n_smooth) for place in range(40)]
+        return claim.on(of_neurons([*rows, positional("made-a", smooth=True)], ["made-a"], NO_POSITION))
+
+    assert [found(n).outcome for n in (0, 9, 10, 40)] == ["needs larger models"] * 2 + ["holds"] * 2
+    assert found(12).numbers.startswith("a-nopos: 40 positional, 12 of them smooth, 30.00% [")
+
+
+def test_that_neither_model_has_oscillatory_neurons_says_nothing_of_embeddings() -> None:
+    (claim,) = (one for one in POSITIONS if "more generic" in one.text)
+
+    def found(*with_positions: str) -> Finding:
+        rows = [positional("made-a", smooth=True, kind=kind) for kind in with_positions]
+        rows += [positional("made-a-nopos", smooth=True) for _ in range(30)]
+        return claim.on(of_neurons(rows, ["made-a"], NO_POSITION))
+
+    none = found(*["both extremes"] * 24, *["other"] * 32)
+    assert none.outcome == "needs larger models"
+    assert none.numbers.startswith("a: 24 of 56, 0 oscillatory; a-nopos: 0 of 30, 0 oscillatory; +42.86 points [")
+    assert found("oscillatory", *["both extremes"] * 23, *["other"] * 32).outcome == "holds"
+
+
 def positional(model: str, *, smooth: bool, kind: str = "other") -> dict[str, Any]:
     """One neuron of a model of a single layer."""
     plain = {"layer": 0, "n_layers": 1, "is_dead": False, "n_active": 500, "unigrams_95": 900, "frequency": 0.5}
@@ -85,7 +114,7 @@ def positional(model: str, *, smooth: bool, kind: str = "other") -> dict[str, An
 
 
 @pytest.mark.parametrize("variant", ["no-position", "post-norm", "step"])
-def test_without_a_variant_its_claims_do_not_apply(variant: str) -> None:
+def test_without_a_variant_its_claims_need_another_model(variant: str) -> None:
     whole = voita_family(is_true=True)
     rows = {"claimed_neurons": whole.neurons.drop("in_first_half", "in_first_third", "is_positional")}
     rows["claimed_positional_values"] = pl.DataFrame(
@@ -93,7 +122,7 @@ def test_without_a_variant_its_claims_do_not_apply(variant: str) -> None:
     )
     rows["position_teams"] = pl.DataFrame({"is_one": [True]})
     without = family(rows, whole.sizes, variants=[one for one in whole.variants if not one[0].startswith(variant)])
-    reasons = [found.numbers for one in POSITIONS if (found := one.on(without)).outcome == "does not apply"]
+    reasons = [found.numbers for one in POSITIONS if (found := one.on(without)).outcome == "needs another model"]
     assert any(variant in reason for reason in reasons)
 
 
@@ -120,4 +149,4 @@ def test_layers_are_weighed_by_their_positional_neurons() -> None:
     made = family({"claimed_neurons": counts, "claimed_positional_values": rows}, ["made-5m"])
     (claim,) = (one for one in POSITIONS if one.section == "5.5")
     # 3/4 of 0.2 minus 1/4 of 0.2; the half widths 0.03 and 0.03 add as the sides of a right angle.
-    assert claim.on(made).numbers == "5m +0.100 [+0.058, +0.142], n = 40"
+    assert claim.on(made).numbers == "5m: +0.100 [+0.058, +0.142], n = 40"

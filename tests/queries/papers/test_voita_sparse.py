@@ -1,6 +1,7 @@
 """Claims on dead neurons and detectors, on a made-up family of which all is true and one of which nothing is."""
 
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from neurothek.queries.papers.exhibit import Claim
 from neurothek.queries.papers.findings import Finding
 from neurothek.queries.papers.voita import VOITA
-from tests.support.claims import family, texts, voita_family
+from tests.support.claims import family, of_neurons, texts, voita_family
 
 SPARSE = [one for one in VOITA.claims if one.section < "5"]
 
@@ -58,7 +59,48 @@ def test_every_claim_has_a_rule_and_numbers(true: dict[str, Finding]) -> None:
 def test_seeds_stand_beside_sizes(true: dict[str, Finding]) -> None:
     for text in ("Larger models have a larger share of dead neurons.", "The neurons of larger models"):
         (found,) = (found for claim, found in true.items() if claim.startswith(text))
-        assert "between two seeds" in found.numbers
+        assert re.search(r"between two seeds of 0\.7m: \S+", found.numbers)
+
+
+def test_seeds_without_dead_neurons_are_counts_and_no_difference() -> None:
+    sizes, never = ["made-a", "made-b", "made-seed"], {"layer": 0, "n_layers": 1, "is_dead": False, "n_active": 500}
+    rows = [{"model": model, "unigrams_95": 900, "frequency": 0.5} | never | _UNLABELLED for model in sizes * 20]
+    found = claim("larger share of dead").on(of_neurons(rows, sizes[:2], [("seed 1", "made-seed", "made-a")]))
+    assert found.numbers.endswith("; between two seeds of a: 0 of 20 and 0 of 20")
+
+
+_UNLABELLED = {
+    **{"is_token_detector": False, "position_kind": "not positional", "position_strength": "not positional"},
+    "is_smooth": False,
+}
+
+
+def test_a_fall_from_size_to_size_is_not_written_as_a_rise(true: dict[str, Finding]) -> None:
+    (found,) = (found for text, found in true.items() if "fire more rarely" in text)
+    assert re.match(r"0\.7m over 2m: \+[0-9.]+ points in favour \[", found.numbers)
+    (found,) = (found for text, found in true.items() if "fewer tokens cover" in text)
+    assert re.match(r"0\.7m over 2m: [0-9.]+ times \[", found.numbers)
+
+
+def covered(n_parameters: int, *, few: int, others: int, rare: int = 0) -> Finding:
+    """Neurons of one layer: covered by three tokens, by 900, and of too few activations to tell."""
+    of = [(500, 3)] * few + [(500, 900)] * others + [(50, 3)] * rare
+    plain = {"model": "made-a", "layer": 0, "n_layers": 1, "is_dead": False, "frequency": 0.5} | _UNLABELLED
+    rows = [plain | {"n_active": n_active, "unigrams_95": coverage} for n_active, coverage in of]
+    made = replace(of_neurons(rows, ["made-a"]), n_parameters={"made-a": n_parameters})
+    return claim("1 to 5 tokens").on(made)
+
+
+def test_few_tokens_are_asked_of_large_models_alone() -> None:
+    """The paper speaks of its largest models, which a small one neither confirms nor denies."""
+    assert covered(6_400_000_000, few=200, others=800).outcome == "holds"
+    assert covered(6_400_000_000, few=20, others=980).outcome == "does not hold"
+    assert {covered(135_000_000, few=n, others=1000 - n).outcome for n in (20, 200)} == {"needs larger models"}
+
+
+def test_neurons_that_fire_too_seldom_to_tell_are_in_no_share() -> None:
+    assert covered(6_400_000_000, few=100, others=900, rare=3000).numbers.startswith("a: 100 of 1,000, 10.00% [")
+    assert covered(6_400_000_000, few=100, others=900, rare=3000).outcome == "holds"
 
 
 def test_a_single_size_has_no_trend() -> None:
@@ -67,7 +109,7 @@ def test_a_single_size_has_no_trend() -> None:
         {"claimed_neurons": whole.neurons.drop("in_first_half", "in_first_third", "is_positional")}, ["made-5m"]
     )
     found = SPARSE[0].on(one)
-    assert (found.outcome, found.numbers) == ("does not apply", "at least two sizes are needed")
+    assert (found.outcome, found.numbers) == ("needs another model", "at least two sizes are needed")
 
 
 def test_neurons_that_are_never_exactly_0_cannot_be_dead() -> None:
@@ -127,6 +169,8 @@ def test_the_first_layer_that_detects_is_left_out() -> None:
     assert new((900, 900), (5, 40)).outcome == "does not hold"
     assert new((900, 900), (35, 40), (36, 40)).outcome == "holds"
     assert new((900, 900), (350, 400), (5, 40)).outcome == "does not hold"
+    assert new((900, 900), (5, 40)).numbers == "a, layer 0: 900 of 900, layer 1: 5 of 40"
+    assert ", together 71 of 80, 88.75% [" in new((900, 900), (35, 40), (36, 40)).numbers
     assert new((900, 900), (3, 3)).outcome == "needs larger models"
     assert new((900, 900)).outcome == "needs larger models"
 
