@@ -36,6 +36,17 @@ from top_candidate_scores
 where model = $model
 order by kind, layer"""
 
+_EXTREME_SOURCES = """\
+-- How many neurons and clusters the extreme updates of some models come from.
+select
+    model,
+    sum(n_firing_neurons) as n_neurons,
+    count(*) filter (n_extreme > 0) as n_clusters,
+from extreme_clusters
+where list_contains($models::varchar[], model)
+group by model
+order by model"""
+
 GEVA = "Geva et al. 2022"
 SCORES_SOURCE = (
     f"After Table 4 of {GEVA}, whose scores are raw: these are in the table below. Subtracting the mean over "
@@ -68,8 +79,7 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(models, data.frame):
-        n_events = rows.unique("event").get_column("n_events").sum()
-        caption = f"{n_events:,} events that an FFN caused."
+        caption = " ".join(_events_counted(rows))
         _show(model, partial(events.score_ranges, rows, domain), caption, data, SCORES_SOURCE)
     st.caption(
         "Scores m (e · v) less their mean over all tokens, medians over events but those at position 0. Dots: the mean "
@@ -79,6 +89,13 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
         named = pl.col("kind").replace(events.KIND_NAMES)
         tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
         show_source(data)
+
+
+def _events_counted(rows: pl.DataFrame) -> Iterator[str]:
+    """How many events of each kind the medians are of."""
+    spoken = {"saturation": "Settles", "elimination": "Is pushed down"}
+    for row in rows.unique("event").sort("event", descending=True).to_dicts():
+        yield f"{spoken[row['event']]}: n = {row['n_events'] - (row['n_first_position'] or 0):,}."
 
 
 def scores_sentence(rows: pl.DataFrame, model: str) -> str:
@@ -159,13 +176,36 @@ def show_extremes(reader: Reading, models: Sequence[str]) -> None:
     st.header("Sources of extreme updates", anchor=False)
     st.html(legend_html(events.EXTREME_COLOURS))
     having = [model for model in models if model in set(data.frame.get_column("model"))]
+    behind = {
+        row["model"]: row
+        for row in data_of_query(reader, "extreme_sources", _EXTREME_SOURCES, {"models": having}).frame.to_dicts()
+    }
     for model, rows in _in_columns(having, data.frame):
-        caption = f"{rows.get_column('n_extreme').sum():,} extreme updates."
-        _show(model, partial(_extremes, rows), caption, data, EXTREMES_SOURCE)
+        caption, is_massive = extremes_caption(rows, behind[model])
+        if is_massive:
+            st.markdown(f"**{plain(model)}**")
+            st.caption(plain(caption))
+        else:
+            _show(model, partial(_extremes, rows), caption, data, EXTREMES_SOURCE)
     st.caption(
         "Clusters with an extreme update, by kind, beside their share of all value vectors. Specific: top tokens at "
         "most as frequent as those of the model's average neuron."
     )
+
+
+def extremes_caption(rows: pl.DataFrame, source: Mapping[str, Any]) -> tuple[str, bool]:
+    """How many neurons a model's extreme updates come from, and whether most are at the first token of a text.
+
+    Args:
+        rows: the model's rows of the view `extreme_updates`.
+        source: its row of the statement `extreme_sources`.
+    """
+    n, n_first = (int(rows.get_column(name).sum()) for name in ("n_extreme", "n_first_position"))
+    n_neurons, n_clusters = int(source["n_neurons"] or 0), int(source["n_clusters"] or 0)
+    counts = f"{n:,} extreme updates of {n_neurons:,} neurons in {n_clusters:,} clusters; {n_first:,} at position 0"
+    if 2 * n_first > n:
+        return f"{counts}: a few massive activations of first tokens, which say nothing of kinds of clusters.", True
+    return f"{counts}.", False
 
 
 def _extremes(rows: pl.DataFrame) -> Drawing:
@@ -234,7 +274,8 @@ _PUSHERS_SHEET = """
 <style>
 .nt-pushers { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.8rem; }
 .nt-pushers .nt-card header b { font-size: 0.95rem; }
-.nt-push { display: grid; grid-template-columns: 5.2rem 4.2rem 10.5rem 1fr; gap: 0.5rem; align-items: center;
+.nt-push { display: grid; grid-template-columns: 5.2rem minmax(4.2rem, 1fr) max-content minmax(8rem, 1.5fr);
+  gap: 0.7rem; align-items: center;
   padding: 0.16rem 0; border-top: 1px solid #8a8a8a22; font-size: 0.86rem; }
 .nt-push .nt-bar { position: relative; }
 .nt-push i { display: block; height: 0.55rem; border-radius: 0.15rem; }
@@ -245,6 +286,10 @@ _PUSHERS_SHEET = """
   overflow: hidden; }
 </style>
 """
+
+
+LEAST_PUSHES = 3
+"""Of a neuron that pushes a word less often nothing is said: its only dominance may be that very example."""
 
 
 def pushers_sentence(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
@@ -262,6 +307,8 @@ def pushers_sentence(rows: pl.DataFrame, models: Sequence[str], word: str) -> st
     best = rows.row(0, named=True)
     if best["push_gain"] <= 0:
         return f"{brings} No neuron pushes it more often than its base rate."
+    if best["n_pushes"] < LEAST_PUSHES:
+        return f"{brings} No neuron pushes it {LEAST_PUSHES} times."
     return (
         f"{brings} {best['address']} exceeds its base rate most: it pushes the token in {best['n_pushes']:,} of "
         f"{best['n_saturations']:,} ({percent(best['push_share'])}), and is dominant in {percent(best['base_share'])} "
@@ -338,7 +385,8 @@ def _row(row: Mapping[str, Any], colour: str, parameters: Mapping[str, str], mut
         f'<div class="nt-push" title="{html.escape(title)}"><span>{link}</span>'
         f'<span class="nt-bar"><i style="width: {100 * share:.0f}%; background: {colour}"></i>'
         f'<span class="nt-base" style="left: {100 * base:.0f}%"></span></span>'
-        f'<span class="nt-share">{percent(share)} ({percent(base)} of all examples)</span>'
+        f'<span class="nt-share">{row["n_pushes"]:,} of {row["n_saturations"]:,} '
+        f'<span class="nt-muted">({row["times_dominant"]:,} of {row["n_examples"]:,})</span></span>'
         f'<span class="nt-promoted">{tokens}</span></div>'
     )
 

@@ -33,8 +33,8 @@ order by models.name, runs.job
 
 Theme = Literal["light", "dark"]
 
-# Streamlit leaves a finger's breadth below a chart, its editor sets SQL in the face of prose, and its captions and keys
-# are paler than 4.5:1.
+# Streamlit leaves a finger's breadth below a chart, its editor sets SQL in the face of prose, and its captions, keys
+# and options of commands are paler than 4.5:1.
 _STYLE = """
 <style>
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
@@ -54,6 +54,7 @@ _STYLE = """
 .stMainBlockContainer .stButton button[kind="tertiary"] p,
 .stMainBlockContainer .stDownloadButton button[kind="tertiary"] p { text-decoration: underline 1px #8a8a8a88;
   text-underline-offset: 3px; }
+code.language-sh .token { color: inherit !important; }
 .st-key-preview img { border: 1px solid #8a8a8a77; border-radius: 4px; }
 @media (max-width: 1000px) {
   [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }

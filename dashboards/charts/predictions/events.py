@@ -127,7 +127,8 @@ def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.Laye
             alt.Tooltip("n_examples:Q", format=",", title="examples"),
         ],
     )
-    scale = alt.Scale(domain=list(domain))
+    # Scores of the last layers are tens of times those of the others.
+    scale = alt.Scale(domain=list(domain), type="symlog")
     bands = base.mark_area(opacity=0.25).encode(
         alt.Y("median_min_centred:Q", title="score less its mean", scale=scale, axis=_FEW),
         alt.Y2("median_max_centred:Q"),

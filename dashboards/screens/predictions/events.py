@@ -110,12 +110,13 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         return
     say_first(
         events.pushers_sentence(data.frame, models, word),
-        "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
-        "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
-        "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "
-        "tokens with fewer than 10 such examples last. Next to them the tokens that the neuron promotes where it "
-        "pushes the word: at an activation below 0 those that it suppresses at one above 0.",
-        rule="Source: this project, on the saturation events of Geva et al. 2022, section 5. Pushing requires more "
+        "Bar: how often it pushed the word. Tick and brackets: how often it is dominant at all, its base rate.",
+        rule="Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron "
+        "pushed it: was dominant in that FFN and added more to it than to the mean token. Base rate: the share of all "
+        "examples in which the neuron is dominant in its layer. Ordered by the first less the second; tokens with "
+        "fewer than 10 such examples and neurons that pushed it less than 3 times last. Beside them the tokens that it "
+        "promotes where it pushes the word: at an activation below 0 those that it suppresses at one above 0. "
+        "Source: this project, on the saturation events of Geva et al. 2022, section 5. Pushing requires more "
         "than the base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not "
         "mean that the neuron avoids the word.",
     )

@@ -1,8 +1,8 @@
 -- The neurons of some models that pushed a word to the top for good, the hundred of each model that exceed their base rate
 -- most: the share of the token's examples in which they pushed it, minus the share of all examples in which they are
--- dominant. Tokens with few examples come last, or one push of one example would lead.
+-- dominant. Tokens with few examples and neurons with few pushes come last, or one push of one example would lead.
 with thresholds as (
-    select 10 as least_saturations,
+    select 10 as least_saturations, 3 as least_pushes,
 ),
 sampled as (
     select
@@ -28,7 +28,7 @@ ranked as (
     select
         *,
         push_share - base_share as push_gain,
-        n_saturations >= least_saturations as is_frequent,
+        n_saturations >= least_saturations and n_pushes >= least_pushes as is_frequent,
     from compared
     cross join thresholds
 )

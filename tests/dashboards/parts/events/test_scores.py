@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.events import scores_sentence, shares_sentence
+from neurothek.dashboards.parts.events import extremes_caption, scores_sentence, shares_sentence
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, tiny
 
@@ -74,3 +75,24 @@ def test_a_word_is_answered_whatever_its_case(page: Opener, whole_path: Path, wo
         assert "An FFN brings “school” to the top for good in " in said
     else:
         assert f'No FFN brought "{word}" to the top for good in these examples.' in said
+
+
+@pytest.mark.parametrize(("n_first", "is_massive"), [(0, False), (30, False), (31, True), (60, True)])
+def test_extreme_updates_of_first_tokens_are_said_and_not_drawn(n_first: int, *, is_massive: bool) -> None:
+    rows = pl.DataFrame({"n_extreme": [40, 20, 0], "n_first_position": [n_first, 0, 0]})
+    caption, massive = extremes_caption(rows, {"n_neurons": 5, "n_clusters": 2})
+    assert massive is is_massive
+    assert caption.startswith(f"60 extreme updates of 5 neurons in 2 clusters; {n_first} at position 0")
+    assert ("massive" in caption) is is_massive
+
+
+def test_extreme_updates_are_counted_with_their_neurons(page: Opener, whole_path: Path) -> None:
+    with duckdb.connect(str(whole_path), read_only=True) as connection:
+        wanted = connection.execute(
+            "select model, sum(n_extreme)::bigint, sum(n_first_position)::bigint, sum(n_firing_neurons)::bigint,"
+            " count(*) filter (n_extreme > 0) from extreme_clusters group by model"
+        ).fetchall()
+    said = [one.value.replace("\\", "") for one in page(whole_path, "events").caption]
+    for _, n, n_first, n_neurons, n_clusters in wanted:
+        counts = f"{n:,} extreme updates of {n_neurons:,} neurons in {n_clusters:,} clusters; {n_first:,} at position 0"
+        assert any(one.startswith(counts) for one in said)
