@@ -91,7 +91,7 @@ def test_the_differences_are_those_of_pairs() -> None:
     told = next(one for text, one in judge("true").items() if "more often than id" in text).numbers
     # Ten of sixty sentences apart, at the two states of one model, the three of the other, and together.
     assert told.count("+0.167 [+0.") == 6
-    assert told.startswith("a 0: ")
+    assert told.startswith("a: state 0: ")
 
 
 def test_parts_beat_mat_from_the_state_on_above_which_they_always_do() -> None:
@@ -107,8 +107,8 @@ def test_parts_beat_mat_from_the_state_on_above_which_they_always_do() -> None:
     ]
     found = claim.on(family({"claimed_readings": pl.DataFrame(rows)}, ["made"]))
     assert found.outcome == "holds"
-    assert found.numbers.count("from state 2 on, at 3 +0.250 [") == 3
+    assert found.numbers.count("from state 2 on, at 3: +0.250 [") == 3
     turned = pl.DataFrame(rows).with_columns((3 - pl.col("state")).alias("state"))
     found = claim.on(family({"claimed_readings": turned}, ["made"]))
     assert found.outcome == "does not hold"
-    assert found.numbers.count("from no state on, at 3 -0.333 [") == 3
+    assert found.numbers.count("from no state on, at 3: -0.333 [") == 3

@@ -90,7 +90,7 @@ def test_a_verdict_that_rests_on_position_0_is_undecided() -> None:
     # The same on both is said once, with both numbers.
     on_both = [row | {"mean": abs(row["mean"])} for row in rows]
     found = claim.on(family({"claimed_event_scores": pl.DataFrame(on_both)}, MODELS[:1]))
-    assert (found.outcome, "; without position 0 " in found.numbers) == ("holds", True)
+    assert (found.outcome, "; without position 0, " in found.numbers) == ("holds", True)
 
 
 @pytest.mark.parametrize(("kind", "verdict"), [("true", "holds"), ("false", "does not hold")])

@@ -133,7 +133,7 @@ def test_people_and_rules_are_judged_apart() -> None:
 
 def test_half_of_the_updates_are_those_of_the_clusters_that_make_most() -> None:
     found = next(one for text, one in judge("true").items() if text.startswith("Few clusters"))
-    assert found.numbers.startswith("a 1 clusters, 0.10% of the neurons, make 60.00% [50.20, 69.06] of 100")
+    assert found.numbers.startswith("a: 1 cluster, 0.10% of the neurons, make 60.00% [50.20, 69.06] of 100")
 
 
 def test_only_the_unwanted_attribute_of_enough_texts_and_sets_is_judged() -> None:

@@ -505,7 +505,7 @@ def test_an_untrained_model_is_no_evidence_of_positional_neurons(tmp_path: Path)
     with warehouse.reader() as connection:
         (claim,) = [one for one in VOITA.claims if one.text.startswith("Some neurons fire by position")]
         alone, beside = (Family.of(connection, models, family="fresh") for models in (["fresh-0"], []))
-        assert claim.on(alone).outcome == "does not apply"
+        assert claim.on(alone).outcome == "needs another model"
         assert "an untrained model has positional neurons too" in claim.on(alone).numbers
         n_positional, n = alone.count("fresh-0", POSITIONAL)
         assert (n, n_positional > n / 2) == (512, True)
