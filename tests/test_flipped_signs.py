@@ -45,7 +45,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neurothek.
     folder = tmp_path_factory.mktemp("signs")
     corpora = write_corpus(folder)
     plain = build(folder / "one", "llama", d_ffn=48)
-    turned = flip(plain, folder / "turned")
+    turned = flip(plain, folder / "turned" / plain.name)
     others = [build(folder / "two", "llama", d_ffn=48, seed=5)]
     doors = []
     for number, first in enumerate((plain, turned)):
@@ -444,7 +444,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[neuro
     corpora = write_drill(folder)
     text: dict[str, Any] = {"text": {"sequence_length": 16, "packing": False}}
     plain = plant(build(folder / "one", "llama", d_ffn=48, gate_bias=True))
-    folders = (plain, flip(plain, folder / "turned"))
+    folders = (plain, flip(plain, folder / "turned" / plain.name))
     other = build(folder / "two", "llama", d_ffn=48, seed=5)
     (folder / "words.txt").write_text("the\nriver\n")
     written = {"prompts": ["the school", "one two"], "score": f"words:{folder / 'words.txt'}", "continuation": 4}
