@@ -27,6 +27,11 @@ def quoted(token: str) -> str:
     return f"“{visible(token)}”"
 
 
+def quoted_list(tokens: Iterable[str]) -> str:
+    """Several tokens in a sentence, each as `quoted` has it."""
+    return " ".join(map(quoted, tokens))
+
+
 def one_line(text: str) -> str:
     """Running text on one line: spaces stay, line ends and tabs are marked, control characters escaped."""
     # Of what can be printed only the blank, and what looks like a mark, would not stay as it is.

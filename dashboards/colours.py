@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 # Five points of viridis (Smith and van der Walt 2015), whose lightness rises evenly in every colour vision.
 _ANCHORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
-# The stretch of the scale that can be seen on the background, from the smallest model to the largest: the larger a
-# model, the further its colour is from the background.
-_STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
+# The stretch of the scale that can be seen on the background (contrast 3 at least, as WCAG 2.1 asks of lines and bars),
+# from the smallest model to the largest: the larger a model, the further its colour is from the background.
+_STRETCH = {"light": (0.58, 0.0), "dark": (0.42, 1.0)}
 
 ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 """The one colour of what belongs to no model."""

@@ -366,7 +366,7 @@ def test_the_neuron_of_a_word_and_its_pole(real: Real, measured: neurothek.Neuro
     suppressing = measured.search(most.text, model="cut", exact=True, side="suppressed").neurons.row(0, named=True)
     assert (suppressing["address"], suppressing["pole"]) == (address, "positive")
     page = measured.neuron(address)
-    assert page.sides["suppressed"] == "writes at negative coefficients"
+    assert page.sides["suppressed"] == "promotes at negative activations"
     scores = real.golden.vocabulary @ real.golden.values(most.layer)[most.neuron]
     close = CLOSE * float(scores.std())
     for side, sign in (("suppressed", 1), ("promoted", -1)):

@@ -1,18 +1,18 @@
 """Charts of interventions: effects on the range of their random sets, worth by model size, attributes of texts."""
 
 from collections.abc import Mapping, Sequence
+from json import dumps
 
 import altair as alt
 import polars as pl
 
 from neurothek.dashboards.charts.axes import HEIGHT
-from neurothek.dashboards.colours import DOMAINS
 
 GREY = "#8a8a8a"
 """Random neurons, to be read on white and on black."""
 
-_ROW, _FRAME = 28, 80
-"""Pixels of a row of dots, and of the axis under them."""
+_ROW, _NESTED_ROW, _FRAME = 28, 19, 80
+"""Pixels of a row of dots, of one in a group, and of the axis under them."""
 
 
 def effects(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
@@ -38,31 +38,49 @@ def effects(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
     return _layered(layers, height=_FRAME + _ROW * max(2, rows.height))
 
 
-def by_position(rows: pl.DataFrame) -> alt.LayerChart:
-    """The effect of one intervention by range of positions: a dot a domain, over the range of its random sets.
+def by_position(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
+    """The effect of one intervention by domain and range of positions: a dot, over the range of its random sets.
 
     Args:
         rows: rows with domain, position_from, n_tokens, effect, percentile, random_effect, random_effect_least,
             random_effect_most, n_sets, kl.
+        colour: of the dots.
     """
     ranges = ranges_in_words(sorted(set(rows.get_column("position_from"))))
     named = rows.with_columns(pl.col("position_from").replace_strict(ranges, return_dtype=pl.String).alias("positions"))
-    domains = rows.get_column("domain").unique(maintain_order=True).sort().to_list()
-    base = alt.Chart(named).encode(
-        alt.X("positions:N", sort=list(ranges.values()), axis=alt.Axis(labelAngle=0, ticks=False)),
-        domain_colours(domains),
-        xOffset=alt.XOffset("domain:N", sort=domains),
-        tooltip=_tooltip("domain", "positions", "n_tokens"),
-    )
-    up = alt.Y("effect:Q", title="effect on the loss (nats per token)", axis=alt.Axis(tickCount=5))
+    place, drawn = _nested(named.sort("domain", "position_from"), "domain", "positions")
+    base = alt.Chart(drawn).encode(place, tooltip=_tooltip("domain", "positions", "n_tokens"))
+    across = alt.X("effect:Q", title="effect on the loss (nats per token)", axis=alt.Axis(tickCount=6))
     layers = [
-        _zero("y"),
-        base.mark_rule(strokeWidth=6, opacity=0.45, strokeCap="round").encode(
-            alt.Y("random_effect_least:Q"), alt.Y2("random_effect_most:Q")
+        _zero("x"),
+        base.mark_rule(color=GREY, strokeWidth=5, opacity=0.45, strokeCap="round").encode(
+            alt.X("random_effect_least:Q"), alt.X2("random_effect_most:Q")
         ),
-        base.mark_point(filled=True, size=60, opacity=1).encode(up),
+        base.mark_point(color=colour, filled=True, size=60, opacity=1).encode(across),
     ]
-    return _layered(layers, height=HEIGHT)
+    return _layered(layers, height=_FRAME + _NESTED_ROW * drawn.height)
+
+
+def _nested(rows: pl.DataFrame, outer: str, inner: str) -> tuple[alt.Y, pl.DataFrame]:
+    """Rows of dots under each other in their order, in groups: the first of each group has the group's name as well.
+
+    Args:
+        rows: the rows, those of a group after each other.
+        outer: the column that names a row's group.
+        inner: the column that names a row within its group.
+
+    Returns:
+        The channel, and the rows with the `row` that it places them by.
+    """
+    drawn = rows.with_columns(pl.format("{}, {}", outer, inner).alias("row"))
+    places = drawn.select("row", outer, inner).unique(maintain_order=True)
+    first = places.get_column(outer).is_first_distinct()
+    labels = {
+        place: f"{group}, {name}" if is_first else name
+        for (place, group, name), is_first in zip(places.rows(), first, strict=True)
+    }
+    axis = alt.Axis(labelExpr=f"({dumps(labels)})[datum.value]", labelLimit=260, ticks=False, domain=False, title=None)
+    return alt.Y("row:N", sort=list(labels), axis=axis), drawn
 
 
 def neurons_alone(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
@@ -121,16 +139,6 @@ def _range(start: int, end: int | None) -> str:
     return f"{start:,}" if start == end else f"{start:,} to {end:,}"
 
 
-def domain_colours(domains: Sequence[str]) -> alt.Color:
-    """A colour for each domain."""
-    return alt.Color(
-        "domain:N",
-        scale=alt.Scale(domain=list(domains), range=[DOMAINS[number % len(DOMAINS)] for number in range(len(domains))]),
-        # The ranges would make the spots of the legend as pale as they are.
-        legend=alt.Legend(title=None, orient="top", columns=3, symbolType="circle", symbolOpacity=1),
-    )
-
-
 def _tooltip(*names: str) -> list[alt.Tooltip]:
     words = {"intervention", "domain", "positions"}
     return [
@@ -161,36 +169,30 @@ def _layered(layers: list[alt.Chart], *, height: int) -> alt.LayerChart:
     return whole
 
 
-KIND_COLOURS: Mapping[str, str] = {
-    "dead": "#8a8a8a",
-    "negligible": "#b5532a",
-    "token detectors": "#4a86c2",
-    "n-gram detectors": "#c9a227",
-    "positional": "#009e73",
-    "dominant": "#d55e00",
-}
-"""Read on white and on black, and told apart with any colour vision."""
+KINDS = ("dead", "negligible", "token detectors", "n-gram detectors", "positional", "dominant")
+"""In the order in which they are drawn."""
 
 
-def worth_of_kinds(rows: pl.DataFrame) -> alt.LayerChart:
+def worth_of_kinds(rows: pl.DataFrame, colours: Mapping[str, str]) -> alt.LayerChart:
     """What turning off a kind costs beyond random neurons, models side by side, over the range of the random sets.
 
     Args:
         rows: rows of `worth_of_kinds`, smallest model first.
+        colours: model -> its colour.
     """
     around = rows.with_columns(
         (pl.col(f"random_effect_{end}") - pl.col("random_effect")).alias(end) for end in ("least", "most")
     )
-    kinds = [kind for kind in KIND_COLOURS if kind in set(rows.get_column("kind"))]
+    kinds = [kind for kind in KINDS if kind in set(rows.get_column("kind"))]
     models = rows.get_column("model").unique(maintain_order=True).to_list()
     base = alt.Chart(around).encode(
-        alt.X("model:N", sort=models, axis=alt.Axis(labelAngle=0, labelLimit=140, ticks=False, title="smallest first")),
+        alt.X("kind:N", sort=kinds, axis=alt.Axis(labelAngle=0, labelLimit=140, ticks=False, title=None)),
         alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=kinds, range=[KIND_COLOURS[kind] for kind in kinds]),
+            "model:N",
+            scale=alt.Scale(domain=models, range=[colours[model] for model in models]),
             legend=alt.Legend(title=None, orient="top", columns=3, symbolType="circle", symbolOpacity=1),
         ),
-        xOffset=alt.XOffset("kind:N", sort=kinds),
+        xOffset=alt.XOffset("model:N", sort=models),
         tooltip=[
             alt.Tooltip("model:N"),
             alt.Tooltip("kind:N"),
@@ -202,65 +204,44 @@ def worth_of_kinds(rows: pl.DataFrame) -> alt.LayerChart:
             alt.Tooltip("n_sets:Q", title="random sets"),
         ],
     )
-    zero = alt.Chart(pl.DataFrame({"nothing": [0]})).mark_rule(color=GREY, strokeDash=[3, 3]).encode(alt.Y("nothing:Q"))
     ranges = base.mark_rule(strokeWidth=6, opacity=0.45, strokeCap="round").encode(alt.Y("least:Q"), alt.Y2("most:Q"))
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         alt.Y("worth:Q", title="loss beyond random neurons (nats per token)", axis=alt.Axis(tickCount=5))
     )
-    whole = alt.LayerChart(layer=[zero, ranges, points])
-    whole.height = HEIGHT
-    return whole
+    return _layered([_zero("y"), ranges, points], height=HEIGHT)
 
 
-STEERED_COLOURS: Mapping[str, str] = {
-    "untouched": "#8a8a8a",
-    "changed": "#4a86c2",
-    "random": "#c9a227",
-    "word_filter": "#009e73",
-    "self_debiasing": "#cc79a7",
-}
-"""Read on white and on black, and told apart with any colour vision."""
-
-_SHARES_ROW, _SHARES_FRAME = 18, 110
-"""Pixels of a dot's row, and of axis and legend."""
+METHODS = ("untouched", "changed", "random", "word_filter", "self_debiasing")
+"""Of writing, in the order in which they are drawn: the untouched model first."""
 
 
-def attribute_shares(rows: pl.DataFrame) -> alt.LayerChart:
+def attribute_shares(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
     """The share of continuations that have each attribute: a dot a method, with its interval.
 
     The interval is Wilson's; of random sets it reaches from the least share of a set to the largest.
 
     Args:
         rows: rows of one intervention of `attribute_shares`.
+        colour: of the changed model; what it is compared with is grey.
     """
     is_random = pl.col("method") == "random"
+    is_of_one = rows.n_unique("scorer") == 1
     drawn = rows.with_columns(
-        pl.format("{} ({})", "attribute", "scorer").alias("scored"),
+        (pl.col("attribute") if is_of_one else pl.format("{} ({})", "attribute", "scorer")).alias("scored"),
+        pl.col("method").str.replace_all("_", " ", literal=True).alias("name"),
         *(
             pl.when(is_random).then(pl.col(f"share_{of_sets}")).otherwise(pl.col(f"share_{end}")).alias(end)
             for end, of_sets in (("low", "least"), ("high", "most"))
         ),
     )
-    methods = [method for method in STEERED_COLOURS if method in set(rows.get_column("method"))]
-    n_attributes = drawn.get_column("scored").n_unique()
+    place, drawn = _nested(drawn.sort("scored", pl.col("method").cast(pl.Enum(METHODS))), "scored", "name")
+    is_changed = alt.FieldEqualPredicate(field="method", equal="changed")
     base = alt.Chart(drawn).encode(
-        alt.Y("scored:N", axis=alt.Axis(title=None, ticks=False, labelLimit=200)),
-        alt.Color(
-            "method:N",
-            scale=alt.Scale(domain=methods, range=[STEERED_COLOURS[method] for method in methods]),
-            legend=alt.Legend(
-                title=None,
-                orient="top",
-                columns=3,
-                symbolType="circle",
-                symbolOpacity=1,
-                labelExpr="replace(datum.label, '_', ' ')",
-            ),
-        ),
-        yOffset=alt.YOffset("method:N", sort=methods),
+        place,
+        color=alt.condition(is_changed, alt.value(colour), alt.value(GREY)),
         tooltip=[
             alt.Tooltip("scored:N", title="attribute"),
-            alt.Tooltip("method:N"),
+            alt.Tooltip("name:N", title="method"),
             alt.Tooltip("share:Q", format=".1%"),
             alt.Tooltip("low:Q", format=".1%", title="from"),
             alt.Tooltip("high:Q", format=".1%", title="to"),
@@ -275,6 +256,4 @@ def attribute_shares(rows: pl.DataFrame) -> alt.LayerChart:
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         alt.X("share:Q", title="share of the continuations", scale=scale, axis=axis)
     )
-    whole = alt.LayerChart(layer=[ranges, points])
-    whole.height = _SHARES_FRAME + _SHARES_ROW * len(methods) * n_attributes
-    return whole
+    return _layered([ranges, points], height=_FRAME + _NESTED_ROW * drawn.height)

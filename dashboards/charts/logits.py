@@ -50,7 +50,7 @@ def logit_histogram(logits: pl.DataFrame, tokens: pl.DataFrame, theme: str = "li
     most = max(float(bins.get_column("n_tokens").cast(pl.Float64).to_numpy().max()), 1.0)
     colours = {"suppressed tail": CONTRAST[theme], "body": _BODY[theme], "promoted tail": ACCENT[theme]}
     scale = alt.Scale(domain=reach, nice=False)
-    x = alt.X("low:Q", title="standard deviations from the mean score", scale=scale, axis=_axis(bins))
+    x = alt.X("low:Q", title="z-score", scale=scale, axis=_axis(bins))
     y = alt.Scale(type="log", domain=[_LOWEST, most * 12], nice=False)
     axis = alt.Axis(grid=False, format="~s", values=[10**power for power in range(7) if 10**power <= most])
     bars = (

@@ -58,14 +58,15 @@ def cell_data(
         neurons = page.neurons.filter(layer=layer, position=position).with_columns(added="direct_final")
     about = cell["final"] if token is None else token
     shares = neurons.get_column("share").drop_nulls().to_list()
+    alike = often_alike(neurons, is_gated=is_gated)
     return {
         "title": f"Layer {layer}, position {position}, after {quoted(cell['token'])}",
         "sentence": cell_sentence(
             cell, page.cell(page.n_layers - 1, position)["probability"], sum(shares) if shares else None
         ),
-        "note": added_little(neurons, about),
+        "note": " ".join(filter(None, [alike, added_little(neurons, about)])),
         "order": order,
-        "columns": _columns(neurons, about, is_signed=_is_signed(page), is_gated=is_gated),
+        "columns": _columns(neurons, about, alike, is_signed=_is_signed(page), is_gated=is_gated),
         "rows": [_row(row, pale) for row in neurons.sort("rank").to_dicts()],
         "links": [_token(one) for one in dict.fromkeys([cell["predicted"], about])],
         "inspected": None,
@@ -102,8 +103,8 @@ def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: floa
     return f"{prediction}{end}{rank}.{ffn}{held}"
 
 
-def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool, is_gated: bool) -> list[Sequence[str]]:
-    """Of each column a key, its name and what hovering over it tells."""
+def _columns(neurons: pl.DataFrame, token: str, alike: str, *, is_signed: bool, is_gated: bool) -> list[Sequence[str]]:
+    """Of each column a key, its name and what hovering over it tells; without that which `alike` stands for."""
     rows = neurons.filter(pl.col("n_tokens_seen").is_not_null()).select("n_tokens_seen", "corpus").rows()
     fires = "at which its gate is open, however small its activation" if is_gated else "that it fires on"
     of_text = f"share of {rows[0][0]:,} tokens of {spoken_corpus(rows[0][1])} {fires}" if rows else "not measured"
@@ -114,13 +115,28 @@ def _columns(neurons: pl.DataFrame, token: str, *, is_signed: bool, is_gated: bo
         ("activation", "activation", "after the non-linearity"),
         (
             "adds",
-            f"adds to {visible(token)}",
+            f"adds to {quoted(token)}",
             "to its logit at this position, less the mean over all tokens: activation times value vector times "
             "unembedding through the final norm, whose divisor is held; what layers above make of it is left out",
         ),
-        ("writes", "writes" if is_signed else "promotes", words),
-        ("frequency", "gate open" if is_gated else "fires on", of_text),
+        ("writes", "promotes", words),
+        *([] if alike else [("frequency", "gate open" if is_gated else "fires on", of_text)]),
     ]
+
+
+def often_alike(neurons: pl.DataFrame, *, is_gated: bool) -> str:
+    """A sentence that stands for the column of how often neurons fire, where all of its rows read the same.
+
+    Args:
+        neurons: rows with frequency and n_tokens_seen.
+        is_gated: whether it is their gates that are counted.
+    """
+    rows = neurons.select("frequency", "n_tokens_seen").drop_nulls().rows()
+    often = {f"{100 * share:.1f}%" for share, _ in rows}
+    if len(rows) < max(2, neurons.height) or len(often) > 1:
+        return ""
+    what = "The gate of each is open at" if is_gated else "Each fires on"
+    return f"{what} {often.pop()} of {rows[0][1]:,} tokens."
 
 
 def _row(row: Mapping[str, Any], pale: Collection[str]) -> Mapping[str, Any]:

@@ -7,6 +7,13 @@ const make = (kind, text, name) => {
   return node;
 };
 
+// A sentence; tokens in it are quoted, and drawn as those of the list are.
+const prose = (kind, text, name) => {
+  const node = make(kind, undefined, name);
+  text.split(/“(.+?)”(?!”)/s).forEach((part, n) => node.append(n % 2 ? make("span", part, "token") : part));
+  return node;
+};
+
 const press = (text, name, onclick) => Object.assign(make("button", text, name), { type: "button", onclick });
 
 const link = (text, href, name = "") => {
@@ -55,7 +62,7 @@ function tipOf(data, i, j) {
       const share = one.share === null ? "-" : percent(one.share);
       table.append(make("span", one.place), make("span", share, "number"), make("b", tokens));
     }
-    lines.push(make("div", "strongest neurons, share, what they write", "place"), table);
+    lines.push(make("div", "strongest neurons, share, what they promote", "place"), table);
   }
   return lines;
 }
@@ -193,7 +200,17 @@ function choose(bench, i, j) {
   bench.tip.hidden = true;
   bench.pending = [i, j];
   if (bench.data.cell) drawPane(bench, provisional(bench, i, j));
+  bringIntoSight(bench);
   bench.send("cell", [bench.data.rows[i].number, bench.data.columns[j].position]);
+}
+
+// In a narrow window the list stands below the grid, and may be below the window's edge: as much of the grid stays as
+// there is room for.
+function bringIntoSight({ room, pane }) {
+  if (room.classList.contains("beside") || !pane.isConnected) return;
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const block = pane.offsetHeight < 0.8 * window.innerHeight ? "nearest" : "start";
+  pane.scrollIntoView({ block, behavior: isCalm ? "auto" : "smooth" });
 }
 
 function listen(bench) {
@@ -243,7 +260,7 @@ function provisional(bench, i, j) {
     sentence: `Predicts “${cell.shown}” (${percent(cell.probability)}).`,
     note: "",
     columns: data.cell.columns.map(([key, text, title]) =>
-      [key, key === "adds" ? `adds to ${data.rows[0].cells[j].shown}` : text, title]),
+      [key, key === "adds" ? `adds to “${data.rows[0].cells[j].shown}”` : text, title]),
     rows: neuronsOf(data, i, j),
     links: [],
     inspected: null,
@@ -259,12 +276,14 @@ function headOf(bench, cell, key, text, title) {
   }
   const isFirst = cell.order === key;
   head.setAttribute("aria-sort", isFirst ? "descending" : "none");
-  const button = press(isFirst ? `${text} ▾` : text, "sort", () => {
+  const button = prose("button", text, "sort");
+  if (isFirst) button.append(" ▾");
+  Object.assign(button, { type: "button", onclick: () => {
     cell.order = key;
     drawPane(bench, cell);
     bench.pane.querySelector("th[aria-sort=descending] button")?.focus();
     bench.send("order", key);
-  });
+  } });
   head.append(button);
   return head;
 }
@@ -296,8 +315,9 @@ function rowOf(bench, cell, one, widest) {
     make("td", one.coefficient.toFixed(one.coefficient > -100 && one.coefficient < 100 ? 2 : 0), "number"),
     make("td", one.added === null ? "-" : signed(one.added, 2), "number"),
     words,
-    make("td", one.frequency === null ? "-" : `${(100 * one.frequency).toFixed(1)}%`, "number often"),
   );
+  if (cell.columns.some(([key]) => key === "frequency"))
+    row.append(make("td", one.frequency === null ? "-" : `${(100 * one.frequency).toFixed(1)}%`, "number often"));
   row.onpointerenter = () => linkNeuron(bench, one);
   row.onpointerleave = () => linkNeuron(bench, null);
   button.onfocus = () => linkNeuron(bench, one);
@@ -362,9 +382,9 @@ function inspectedOf(bench, inspected) {
       written.append(make("span", `${name} `, "muted"), make("q", text));
       part.append(written);
     }
-    part.append(make("p", inspected.switched.sentence, "switched"));
+    part.append(prose("p", inspected.switched.sentence, "switched"));
   }
-  if (inspected.sentence) part.append(make("p", inspected.sentence));
+  if (inspected.sentence) part.append(prose("p", inspected.sentence));
   for (const [name, tokens] of inspected.lists) {
     const list = make("p", undefined, "tokens");
     list.append(make("span", `${name} `, "muted"));
@@ -383,11 +403,11 @@ function drawPane(bench, cell) {
     for (const { token, href } of cell.links) links.append(link(token, href, "token"));
   }
   bench.pane.replaceChildren(
-    make("h2", cell.title),
-    make("p", cell.sentence, "sentence"),
+    prose("h2", cell.title),
+    prose("p", cell.sentence, "sentence"),
     tableOf(bench, cell),
     make("p", "", "hint"),
-    ...(cell.note ? [make("p", cell.note, "muted")] : []),
+    ...(cell.note ? [prose("p", cell.note, "muted")] : []),
     ...(cell.inspected ? [inspectedOf(bench, cell.inspected)] : [links]),
   );
 }

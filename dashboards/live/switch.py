@@ -18,7 +18,7 @@ from neurothek.dashboards.live.instrument import show_switched
 from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets.address import address_value, own_key, remember
 from neurothek.dashboards.widgets.figures import show_drawing, show_files, title_row
-from neurothek.dashboards.widgets.html import plain, table_html
+from neurothek.dashboards.widgets.html import plain, prose, table_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import Theme, show_errors, theme
 from neurothek.queries.ask.statements import records
@@ -203,7 +203,7 @@ def _also() -> list[str]:
 
 def show_together(page: TogetherPage) -> None:
     """What several switches do, each alone and all together, beside random sets of as many neurons."""
-    st.markdown(plain(page.summary))
+    st.markdown(prose(page.summary))
     predicted, *_ = page.sections()
     with title_row("switch_sets"):
         st.markdown("**Each alone, and all together**", help=plain(SOURCE))
@@ -233,7 +233,7 @@ def _show_grid(without: GridPage, page: GridPage) -> None:
 
 def show_switch(page: SwitchPage) -> None:
     """What one switch does: in a sentence, among random neurons, and token by token beside one of these."""
-    st.markdown(plain(page.summary))
+    st.markdown(prose(page.summary))
     predicted, *_ = page.sections()
     left, right = st.columns([1.2, 1], gap="large")
     with left:

@@ -132,6 +132,6 @@ def beyond(row: Mapping[str, Any], neurons: pl.DataFrame) -> str:
     largest = row["largest_z"]
     mine = neurons.filter(model=model)
     n_beyond = mine.filter(pl.col("z_sum") > largest).height
-    list_it = f"list{'s' if n_listing == 1 else ''} it, up to z {largest:.2f}"
+    list_it = f"list{'s' if n_listing == 1 else ''} it, up to a z-score of {largest:.2f}"
     share = percent(n_listing / n_vectors)
     return f"{model}: {n_listing:,} of {of} ({share}) {list_it}; {n_beyond:,} of its {mine.height:,} shown are beyond."

@@ -16,6 +16,7 @@ from neurothek.dashboards.parts.explore.promoted import with_promoted
 from neurothek.dashboards.parts.muted import Muted, muted_at
 from neurothek.dashboards.parts.token_cards import STYLE, card_html, token_html
 from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.columns import CENTRED
 from neurothek.dashboards.widgets.figures import Data, data_of_models, data_of_query, show_figure, show_source
 from neurothek.dashboards.widgets.html import SHEET, legend_html, plain
 from neurothek.dashboards.widgets.links import link_html
@@ -76,19 +77,57 @@ def show_scores(reader: Reading, models: Sequence[str], subject: str) -> None:
         return
     st.header("Effect of ten neurons on the token of an event", anchor=False)
     st.markdown(plain(scores_sentence(data.frame, subject)))
-    st.html(legend_html(events.UPDATE_COLOURS))
-    domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
-    for model, rows in _in_columns(models, data.frame):
+    frame, active = without_twins(data.frame)
+    st.html(legend_html(_kinds_of(frame)))
+    domain = events.bounds(frame, "median_min_centred", "median_max_centred")
+    for model, rows in _in_columns(models, frame):
         caption = " ".join(_events_counted(rows))
         _show(model, partial(events.score_ranges, rows, domain), caption, data, SCORES_SOURCE)
     st.caption(
-        "Scores m (e · v) less their mean over all tokens, medians over events but those at position 0. Dots: the mean "
-        "of ten sub-updates. Lines: from the smallest to the largest of ten."
+        "Centred scores, medians over events but those at position 0. Dots: the mean of ten neurons. Lines: from the "
+        f"smallest to the largest of ten.{_all_active(active)}",
+        help=CENTRED,
     )
     with st.expander("All scores"):
         named = pl.col("kind").replace(events.KIND_NAMES)
-        tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
+        tables.show_table(frame.drop("corpus").with_columns(named), key="event_scores")
         show_source(data)
+
+
+def without_twins(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The rows without those of random active neurons that say what random ones say, and the models they were of.
+
+    Where no activation is exactly 0, as in gated models, every neuron is active.
+
+    Args:
+        rows: with model, kind, and median scores; one a model, kind, and event or layer.
+    """
+    places = [name for name in ("model", "event", "layer") if name in rows.columns]
+    numbers = [name for name in rows.columns if name.startswith("median_")]
+    active, random = (rows.filter(kind=kind).sort(places) for kind in ("random_active", "random"))
+    pairs = active.join(random, on=places, how="left", suffix="_random")
+    is_alike = pl.all_horizontal(
+        ((pl.col(name) - pl.col(f"{name}_random")).abs() <= _ALIKE * pl.col(name).abs()).fill_null(value=False)
+        for name in numbers
+    )
+    by_model = pairs.group_by("model", maintain_order=True).agg(is_alike.all().alias("is_alike"))
+    alike = by_model.filter("is_alike").get_column("model").to_list()
+    return rows.filter(~((pl.col("kind") == "random_active") & pl.col("model").is_in(alike))), alike
+
+
+_ALIKE = 1e-6
+"""Relative: the same numbers, which were added up in another order."""
+
+
+def _kinds_of(rows: pl.DataFrame) -> dict[str, str]:
+    """Colours of the kinds of neurons that rows have."""
+    kinds = {name for kind, name in events.KIND_NAMES.items() if kind in set(rows.get_column("kind"))}
+    return {name: colour for name, colour in events.UPDATE_COLOURS.items() if name in kinds}
+
+
+def _all_active(models: Sequence[str]) -> str:
+    """A sentence on models whose random neurons are active ones; nothing without any."""
+    return f" No activation of {_together(models)} is exactly 0: random neurons are active ones." if models else ""
 
 
 def _events_counted(rows: pl.DataFrame) -> Iterator[str]:
@@ -115,8 +154,8 @@ def scores_sentence(rows: pl.DataFrame, model: str) -> str:
         return "an unknown amount" if number is None else f"{number:+.2f}" if round(number, 2) else "0.00"
 
     return (
-        f"In {model}, in the median event, a dominant neuron changes the score of the token that settles by "
-        f"{mean('saturation', 'dominant')} against the mean token, and that of the one that is pushed down by "
+        f"In {model}, in the median event, a dominant neuron changes the centred score of the token that settles by "
+        f"{mean('saturation', 'dominant')}, and that of the one that is pushed down by "
         f"{mean('elimination', 'dominant')}; "
         f"a random neuron by {mean('saturation', 'random')} and {mean('elimination', 'random')}."
     )
@@ -140,15 +179,15 @@ def show_layers(reader: Reading, models: Sequence[str], subject: str) -> None:
     st.markdown(plain(shares_sentence(shares.frame, subject)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
-    whole = pl.concat([data.frame for data in data_of_model.values()])
+    whole, active = without_twins(pl.concat([data.frame for data in data_of_model.values()]))
     domain = events.bounds(whole, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(list(data_of_model), whole):
         caption = f"Up to {max(rows.get_column('n_examples').to_list()):,} examples a layer."
         _show(model, partial(events.candidate_bands, rows, domain), caption, data_of_model[model], LAYERS_SOURCE)
     st.caption(
-        "Scores m (e · v) for the token at the top before the FFN, less their mean over all tokens, medians over "
-        "examples but those at position 0. Bands: from the smallest to the largest of ten sub-updates. Lines: their "
-        "mean."
+        "Centred scores of the token at the top before the FFN, medians over examples but those at position 0. Bands: "
+        f"from the smallest to the largest of ten neurons. Lines: their mean.{_all_active(active)}",
+        help=CENTRED,
     )
 
 
@@ -373,10 +412,10 @@ def _row(row: Mapping[str, Any], colour: str, parameters: Mapping[str, str], mut
     share, base = row["push_share"], row["base_share"]
     title = (
         f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; dominant in "
-        f"{row['times_dominant']:,} of all {row['n_examples']:,}; {_scores(row)}, mean coefficient "
+        f"{row['times_dominant']:,} of all {row['n_examples']:,}; {_scores(row)}, mean activation "
         f"{row['mean_coefficient']:.3f}"
     )
-    # At a coefficient below 0 a neuron promotes the bottom of its list.
+    # At an activation below 0 a neuron promotes the bottom of its list.
     written = row["bottom_tokens" if row["mean_coefficient"] < 0 else "top_tokens"]
     address = row["address"]
     link = link_html(address.rpartition("/")[2], "neuron", title=title, css="nt-row", neuron=address, **parameters)
@@ -394,7 +433,7 @@ def _row(row: Mapping[str, Any], colour: str, parameters: Mapping[str, str], mut
 def _scores(row: Mapping[str, Any]) -> str:
     """The mean score, less what the neuron adds to every token, where that is known; and the raw one."""
     raw = f"mean raw score {row['mean_score']:.3f}"
-    return raw if row["mean_centred"] is None else f"mean score {row['mean_centred']:.3f}, {raw}"
+    return raw if row["mean_centred"] is None else f"mean centred score {row['mean_centred']:.3f}, {raw}"
 
 
 def _together(words: Sequence[str]) -> str:

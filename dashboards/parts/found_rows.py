@@ -16,7 +16,7 @@ from neurothek.queries.names.models import choose_models
 from neurothek.queries.search.poles import listed_side
 from neurothek.queries.views.rows import with_facts
 
-MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
+MEASURES: Mapping[str, str] = {"z_sum": "z-score", "strength": "strength", "overlap": "overlap", "score": "raw score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
 
 _DIGITS: Mapping[str, int] = {"z_sum": 2, "strength": 3, "overlap": 3, "score": 3}
@@ -213,7 +213,7 @@ def _cell(rows: Sequence[Mapping[str, Any]], place: int, parameters: Mapping[str
 
 def _word(token: str, side: str, rank: int, z_score: float | None) -> str:
     place = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}"
-    place += "" if z_score is None else f", z {z_score:.2f}"
+    place += "" if z_score is None else f", z-score {z_score:.2f}"
     return _why(token_link(token), place)
 
 
@@ -229,7 +229,7 @@ def _shared(row: Mapping[str, Any]) -> str:
 
 
 def _scored(row: Mapping[str, Any]) -> str:
-    return f"rank {row['rank']:,}, {row['rank_from_bottom']:,} from the bottom, z {row['z_score']:.2f}"
+    return f"rank {row['rank']:,}, {row['rank_from_bottom']:,} from the bottom, z-score {row['z_score']:.2f}"
 
 
 def _why(what: str, text: str) -> str:

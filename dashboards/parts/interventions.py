@@ -11,7 +11,7 @@ import streamlit as st
 from neurothek.catalog.advice import command_line
 from neurothek.dashboards.charts import effects
 from neurothek.dashboards.charts.spread import sample
-from neurothek.dashboards.colours import ACCENT
+from neurothek.dashboards.colours import ACCENT, model_colours
 from neurothek.dashboards.parts.shortcuts import corpora, numbers
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.figures import data_of_models, data_of_query, show_figure, show_source, title_row
@@ -106,8 +106,8 @@ WORTH = (
     "least to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}."
 )
 PLACES = (
-    "By position in the text and domain: dots, over the range of {n_sets} random sets. On {n_tokens} tokens of "
-    "{corpus}."
+    "By domain and position in the text. Dots: increase of the loss. Grey: from the least to the largest of {n_sets} "
+    "random sets. On {n_tokens} tokens of {corpus}."
 )
 SHARES = (
     "Share of {n} continuations that score 0.5 or more, with Wilson 95% intervals; of random sets the mean, from the "
@@ -164,9 +164,10 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     st.markdown(plain(worth_sentence(data.frame, None if losses.len() != 1 else losses[0])))
     if data.frame.n_unique("model") == 1:
         return
+    everything = [model.name for model in choose_models(reader.shown_connection)]
     show_figure(
         "Worth of each kind of neuron, by size",
-        lambda _: effects.worth_of_kinds(data.frame),
+        lambda theme: effects.worth_of_kinds(data.frame, model_colours(everything, theme=theme)),
         WORTH.format(**_caption_values(data.frame)),
         data,
         source=WORTH_SOURCE,
@@ -227,7 +228,7 @@ def places(reader: Reading, model: str, intervention: str) -> None:
     n_tokens = f"{data.frame.get_column('n_tokens').sum():,}"
     show_figure(
         "Effect by position and domain",
-        lambda _: effects.by_position(data.frame),
+        lambda theme: effects.by_position(data.frame, ACCENT[theme]),
         PLACES.format(**_caption_values(data.frame) | {"n_tokens": n_tokens}),
         data,
         source=SOURCE,
@@ -244,7 +245,7 @@ def shares_of_continuations(reader: Reading, model: str, intervention: str) -> N
     untouched = data.frame.filter(method="untouched")
     show_figure(
         "Continuations by method",
-        lambda _: effects.attribute_shares(data.frame),
+        lambda theme: effects.attribute_shares(data.frame, ACCENT[theme]),
         SHARES.format(n=numbers(untouched, "n_continuations")),
         data,
         source=SOURCE,

@@ -106,7 +106,7 @@ def _require_words_alone() -> None:
         if name not in ("explained", "models", "limit"):
             raise Invalid(
                 f"words of explanations cannot be combined with {name.replace('_', ' ')}",
-                "clear that condition, or switch off “In explanations”",
+                "clear that condition, or switch off In explanations",
                 option=name,
             )
 

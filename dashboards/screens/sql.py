@@ -143,7 +143,10 @@ def _page_of(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _rows(frame: pl.DataFrame) -> None:
     """The table; where its rows name neurons, a click on one opens it."""
-    table, numbers = tables.readable_columns(frame, keep=tuple(frame.columns)), tables.plain_numbers(frame)
+    table, numbers = (
+        tables.readable_columns(frame, keep=tuple(frame.columns), letters=None),
+        tables.plain_numbers(frame),
+    )
     if frame.schema.get("address") != pl.String:
         st.dataframe(table, column_config=numbers, hide_index=True, key="answer", placeholder=MISSING)
         return
@@ -157,7 +160,7 @@ def _rows(frame: pl.DataFrame) -> None:
         key=tables.table_key("answer", addresses),
         placeholder=MISSING,
         on_select="rerun",
-        selection_mode=["single-row", "single-cell"],
+        selection_mode="single-cell",
     )
     st.caption("Click a row to open its neuron.")
     place = tables.chosen_row(picked.selection)

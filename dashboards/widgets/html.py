@@ -74,6 +74,24 @@ def plain(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(_WORD_JOINER, text))
 
 
+_TOKEN = re.compile(r"“(.+?)”(?!”)")
+"""A token as sentences of the warehouse quote it; it may itself be a quotation mark."""
+
+
+def prose(text: str) -> str:
+    """A sentence as Markdown that shows it unchanged, but for its quoted tokens, which are set like code."""
+    parts = _TOKEN.split(text)
+    return "".join(_code(part) if number % 2 else plain(part) for number, part in enumerate(parts))
+
+
+def _code(token: str) -> str:
+    """A token as a span of code, whatever marks it is made of."""
+    longest = max((len(run) for run in re.findall("`+", token)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if token[:1] == "`" or token[-1:] == "`" else ""
+    return f"{fence}{pad}{token}{pad}{fence}"
+
+
 def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     """Places of activation under each other: number, domain, and the text with its token marked and shaded.
 

@@ -16,7 +16,7 @@ from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
 from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.addresses import PAGES
 from neurothek.dashboards.session import backend
-from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import plain, prose
 from neurothek.dashboards.widgets.memory import cached_answer, warehouse_answer
 from neurothek.queries.ask.statements import records
 from neurothek.queries.names.durations import estimated
@@ -130,9 +130,9 @@ def say_first(sentence: str, rests_on: str = "", *, rule: str = "", key: str = "
         key: what tells it from other conclusions of the page.
     """
     with st.container(key=f"conclusion-{key}" if key else "conclusion", gap="small"):
-        st.markdown(plain(sentence), help=plain(rule) or None)
+        st.markdown(prose(sentence), help=plain(rule) or None)
         if rests_on:
-            st.caption(plain(rests_on))
+            st.caption(prose(rests_on))
 
 
 def missing(

@@ -242,7 +242,7 @@ class Triggers:
         if n > 1:
             return ""
         written = (
-            "its value vector" if self.strong_pole is None else f"what it writes at {self.strong_pole} coefficients"
+            "its value vector" if self.strong_pole is None else f"what it promotes at {self.strong_pole} activations"
         )
         return f"recall: of the token's occurrences; share: of its activations; score: of the token in {written}"
 
@@ -259,7 +259,7 @@ class Triggers:
         if self.strong_pole is None:
             return []
         return [
-            f"activations: the strong ones, |m| above {STRONG:g} root mean squares, at {self.strong_pole} coefficients"
+            f"activations: the strong ones, |m| above {STRONG:g} root mean squares, at {self.strong_pole} activations"
         ]
 
     def sections(self, corpus: str, limit: int) -> list[Section]:

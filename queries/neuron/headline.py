@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, spoken_corpus
+from neurothek.catalog.spelling import quoted, quoted_list, spoken_corpus
 from neurothek.catalog.terminal.cells import percent
 from neurothek.queries.neuron.page import NeuronPage
 
@@ -73,7 +73,7 @@ def _of_gate(page: NeuronPage, n_open: int, n_seen: int) -> list[str]:
     if pole is None:
         opened += _first_trigger(page, ", most often", "these")
     share = "" if strong is None else f"strong at {percent(strong)}"
-    if pole is not None and (trigger := _first_trigger(page, f"at {pole} coefficients most often", "these")):
+    if pole is not None and (trigger := _first_trigger(page, f"at {pole} activations most often", "these")):
         share = f"{share}, {trigger}" if share else f"strong {trigger}"
     return [opened, *([share] if share else [])]
 
@@ -91,4 +91,4 @@ def _moving(page: NeuronPage, passed_over: Collection[str]) -> Iterator[str]:
         tokens = page.tokens.filter(pl.col("side") == side).sort("rank").get_column("token").to_list()
         named = [token for token in tokens if token not in passed_over] or tokens
         if named:
-            yield f"{verb} {' '.join(map(quoted, named[:_MOST_NAMED]))}"
+            yield f"{verb} {quoted_list(named[:_MOST_NAMED])}"

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, spoken_corpus
+from neurothek.catalog.spelling import quoted_list, spoken_corpus
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from neurothek.queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from neurothek.queries.ask.statements import frame_of, framed, records
@@ -99,12 +99,12 @@ PUSHED_COLUMNS: Mapping[str, pl.DataType] = {
 }
 SIDES: Mapping[str, str] = {"promoted": "promotes", "suppressed": "suppresses"}
 SIGNED_SIDES: Mapping[str, str] = {
-    "promoted": "writes at positive coefficients",
-    "suppressed": "writes at negative coefficients",
+    "promoted": "promotes at positive activations",
+    "suppressed": "promotes at negative activations",
 }
 """Headings of the two lists: a neuron whose coefficient can be below 0 promotes the second one then."""
 
-POLES = "a list is what the neuron promotes at coefficients of that sign, and what it suppresses at those of the other"
+POLES = "a list is what it promotes at activations (coefficients) of that sign, and suppresses at those of the other"
 _WRITTEN = 3
 """Tokens of what a neuron writes that stand beside a place."""
 ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
@@ -267,7 +267,7 @@ class NeuronPage(TabularAnswer):
         return f"Its activations range from {self._written(least)} to {self._written(most).removesuffix(',')}."
 
     def _written(self, activation: float) -> str:
-        tokens = " ".join(quoted(token) for token in (written_at(activation, self.facts) or ())[:_WRITTEN])
+        tokens = quoted_list((written_at(activation, self.facts) or ())[:_WRITTEN])
         return f"{activation:.3g}{f', where it promotes {tokens},' if tokens and activation else ''}"
 
     def _at_bos(self) -> str:
@@ -320,7 +320,7 @@ class NeuronPage(TabularAnswer):
         if self.annotations.is_empty():
             return []
         table = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
-        where = " at positive coefficients" if self.is_signed else ""
+        where = " at positive activations" if self.is_signed else ""
         return [Section(f"concepts that people named in what it promotes{where}", table)]
 
     def _explanations(self) -> list[Section]:

@@ -59,7 +59,7 @@ class Reads:
         lists = []
         for (pole,), rows in self.tokens.filter(reader=reader).group_by("pole", maintain_order=True):
             first = " ".join(map(quoted, rows["token"].head(_FIRST)))
-            lists.append(first if pole == "positive" else f"at coefficients below 0 {first}")
+            lists.append(first if pole == "positive" else f"at activations below 0 {first}")
         places = f" (at {self.n_read[reader]} of its {self.n_contexts} strongest contexts)" if self.n_contexts else ""
         return f"{', '.join(lists)}{places}"
 

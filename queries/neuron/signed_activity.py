@@ -129,7 +129,7 @@ class SignedActivity:
             rows = self.contexts.filter(pl.col("pole") == pole)
             if not rows.is_empty():
                 table = rows.select("activation", "domain", "before", "token", "after").head(_MOST_CONTEXTS)
-                sections.append(Section(f"strongest contexts at {pole} coefficients in {corpus}", table))
+                sections.append(Section(f"strongest contexts at {pole} activations in {corpus}", table))
         return sections
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, visible_list
+from neurothek.catalog.spelling import quoted, quoted_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
@@ -162,7 +162,7 @@ def _reading(connection: duckdb.DuckDBPyConnection, question: Question, *, is_el
         neurons=framed([at_pole(_at_pole_of_up(row)) for row in facts], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
-            *dict.fromkeys(f"{quoted(term.word)} stands for {visible_list(term.tokens)}" for term in terms),
+            *dict.fromkeys(f"{quoted(term.word)} stands for {quoted_list(term.tokens)}" for term in terms),
             f"the stored lists are complete to rank {ranks}: a key that ranks a word lower is not found",
             CAVEAT,
             *([f"the job keys was not run, so left out: {', '.join(missing)}"] if missing else []),

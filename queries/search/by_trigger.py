@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import quoted, spoken_corpus, visible_list
+from neurothek.catalog.spelling import quoted, quoted_list, spoken_corpus
 from neurothek.catalog.tables.poles import STRONG
 from neurothek.catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
@@ -274,5 +274,5 @@ def _notes(terms: Sequence[Term]) -> list[str]:
     meanings = []
     for term in terms:
         what = "is the n-gram" if term.is_split else "stands for"
-        meanings.append(f"{quoted(term.word)} {what} {visible_list(term.tokens)}")
+        meanings.append(f"{quoted(term.word)} {what} {quoted_list(term.tokens)}")
     return list(dict.fromkeys(meanings))

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import visible_list
+from neurothek.catalog.spelling import quoted_list
 from neurothek.catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from neurothek.queries.ask.answer import with_its_sql
 from neurothek.queries.ask.one_query import how_many
@@ -433,10 +433,10 @@ def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[in
 
 def _meaning(term: Term) -> str:
     if term.is_split:
-        return f"is not a token: split into {visible_list(term.tokens)}, which must all be listed"
+        return f"is not a token: split into {quoted_list(term.tokens)}, which must all be listed"
     n_more = len(term.tokens) - _MOST_NAMED
     more = f" and {n_more:,} more tokens" if n_more > 0 else ""
-    return f"stands for {visible_list(term.tokens[:_MOST_NAMED])}{more}"
+    return f"stands for {quoted_list(term.tokens[:_MOST_NAMED])}{more}"
 
 
 _MOST_NAMED = 20

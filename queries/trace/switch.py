@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from neurothek.catalog.spelling import visible
+from neurothek.catalog.spelling import quoted, visible
 from neurothek.catalog.tables.interventions import LEAST_SETS
 from neurothek.catalog.tables.table import DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from neurothek.catalog.tables.traces import Switched, SwitchedTogether
@@ -107,11 +107,11 @@ class SwitchPage(TabularAnswer):
 
     def _next_token(self, row: Mapping[str, Any]) -> str:
         """What is predicted before and after."""
-        before = f"{visible(self.token)} ({100 * self.switched.probability:.1f}%)"
+        before = f"{quoted(self.token)} ({100 * self.switched.probability:.1f}%)"
         now = f"{100 * row['probability']:.1f}%"
         if row["token"] == self.token:
             return f"{before} remains the prediction ({now})."
-        return f"The prediction changes from {before} to {visible(row['token'])} ({now})."
+        return f"The prediction changes from {before} to {quoted(row['token'])} ({now})."
 
     @property
     def setting(self) -> str:
@@ -222,10 +222,10 @@ class TogetherPage(TabularAnswer):
         sets = f"{random.height} random sets of as many neurons of these layers"
         after = quoted_end(done.tokens[: done.position + 1])
         when = ", before the non-linearity" if done.is_before else ""
-        predicted = f"{visible(together['token'])} ({100 * together['probability']:.1f}%)"
+        predicted = f"{quoted(together['token'])} ({100 * together['probability']:.1f}%)"
         return (
             f"{self.model} at position {done.position} (0 to {len(done.tokens) - 1}), after {after}: it predicts"
-            f" {visible(self.token)} ({100 * done.probability:.1f}%); with all {n} neurons set to {done.value:g} at"
+            f" {quoted(self.token)} ({100 * done.probability:.1f}%); with all {n} neurons set to {done.value:g} at"
             f" every position{when} it predicts {predicted}. The next token diverges by {together['kl']:.3g} nats"
             f"{_among(done.percentile, sets, median)}."
         )

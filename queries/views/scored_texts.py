@@ -33,7 +33,7 @@ def titled(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     for row in rows.to_dicts():
         judged = "" if row["judge"] in (None, row["explainer"]) else f", judged by {one_line(row['judge'])}"
         title = (
-            f"explained at {row['pole']} coefficients by {one_line(row['explainer'])}{judged}: {one_line(row['text'])}"
+            f"explained at {row['pole']} activations by {one_line(row['explainer'])}{judged}: {one_line(row['text'])}"
         )
         scores = methods_of(row)
         if scores.is_empty():

@@ -68,7 +68,7 @@ def test_search_prints_data_on_stdout_and_remarks_on_stderr(ask: Ask) -> None:
     assert second.split()[0] == "2"
     assert "School" in first
     words, complete, unread = result.stderr.splitlines()
-    assert words == "“school” stands for ·school School SCHOOL"
+    assert words == "“school” stands for “·school” “School” “SCHOOL”"
     assert complete.startswith("the stored lists are complete to rank 12: ")
     assert unread.startswith("the weights of tiny-1m were not read: ")
 

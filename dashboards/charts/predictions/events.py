@@ -98,7 +98,7 @@ def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerCh
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(UPDATE_COLOURS.values())), legend=None)
     scale = alt.Scale(domain=list(domain))
     lines = base.mark_rule(strokeWidth=2, opacity=0.6).encode(
-        alt.X("median_min_centred:Q", title="score less its mean over all tokens", scale=scale, axis=_FEW),
+        alt.X("median_min_centred:Q", title="centred score", scale=scale, axis=_FEW),
         alt.X2("median_max_centred:Q"),
         colour,
     )
@@ -130,7 +130,7 @@ def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.Laye
     # Scores of the last layers are tens of times those of the others.
     scale = alt.Scale(domain=list(domain), type="symlog")
     bands = base.mark_area(opacity=0.25).encode(
-        alt.Y("median_min_centred:Q", title="score less its mean", scale=scale, axis=_FEW),
+        alt.Y("median_min_centred:Q", title="centred score", scale=scale, axis=_FEW),
         alt.Y2("median_max_centred:Q"),
     )
     means = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24)).encode(

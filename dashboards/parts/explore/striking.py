@@ -139,7 +139,7 @@ _DISTINCTIONS = {
     "entropy": "{number:.1%} of its squared length lies where the unembedding hardly reads, more than of any random "
     "vector",
     "counts": "its scores follow token counts: correlation {number:.2f}, stronger than in any random vector",
-    "massive": "its largest coefficient is {number:,.0f} times its layer's mean{at_first_token}, and one weight writes "
+    "massive": "its largest activation is {number:,.0f} times its layer's mean{at_first_token}, and one weight writes "
     "most of it",
     "reader": "{number:.0%} of its {n_strongest_contexts} strongest contexts are at tokens that it promotes; "
     "{input_other_score:.1%} are at those of another neuron of the layer",

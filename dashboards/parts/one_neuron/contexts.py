@@ -15,8 +15,9 @@ from neurothek.dashboards.charts.positions import position_profile
 from neurothek.dashboards.charts.spread import activation_histogram
 from neurothek.dashboards.colours import ACCENT, CONTRAST
 from neurothek.dashboards.widgets import tables
+from neurothek.dashboards.widgets.columns import GATE_OPEN
 from neurothek.dashboards.widgets.figures import Data, show_figure
-from neurothek.dashboards.widgets.html import SHEET, copies_html, places_html, plain, tables_html
+from neurothek.dashboards.widgets.html import SHEET, copies_html, places_html, plain, prose, tables_html
 from neurothek.dashboards.widgets.page import Theme, show_command, theme
 from neurothek.queries.ask.statements import filled
 from neurothek.queries.names.models import NeuronAddress
@@ -104,9 +105,8 @@ def show_signs(page: NeuronPage) -> None:
     if page.poles.poles.is_empty():
         return
     st.markdown("**By sign**", help=plain("What is promoted at one sign is suppressed at the other."))
-    table = page.poles.poles.select(
-        "pole", "promotes", "frequency", "abs_share", "strong_frequency", "mean_magnitude", "largest"
-    )
+    # What is promoted at each sign stands beside it, as two lists.
+    table = page.poles.poles.select("pole", "frequency", "abs_share", "strong_frequency", "mean_magnitude", "largest")
     tables.show_table(tables.readable_columns(table), key="poles", frequency="of the tokens")
     if not page.poles.cases.is_empty():
         cases = page.poles.cases.select("gate_case", "frequency", "abs_share", "mean_magnitude")
@@ -235,8 +235,8 @@ def show_domains(page: NeuronPage) -> None:
     st.markdown("**Activity by domain**", help=plain("Frequency as in Voita et al. 2023, section 3."))
     # A gate opens somewhere for nearly every neuron: when it first did says nothing.
     domains = page.domains.drop("first_active") if page.is_signed else page.domains
-    tables.show_table(domains, key="domains", frequency=tables.GATE_OPEN if page.is_signed else "frequency")
-    st.caption(plain(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
+    tables.show_table(domains, key="domains", frequency=GATE_OPEN if page.is_signed else "frequency")
+    st.caption(prose(f"On {spoken_corpus(page.corpus)}. {page.extremes}".rstrip()))
 
 
 def too_few_sequences(n_sequences: int, least: float) -> str:

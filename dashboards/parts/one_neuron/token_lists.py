@@ -64,7 +64,7 @@ def places_of_words(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bo
     Args:
         tokens: both sides of the neuron, with side, rank, token and z_score.
         words: what was searched for.
-        is_signed: whether the neuron's coefficients can be below 0, at which it promotes the second list.
+        is_signed: whether the neuron's activations can be below 0, at which it promotes the second list.
     """
     signed = {"promoted": "promoted at activations above 0", "suppressed": "promoted at activations below 0"}
     sides = signed if is_signed else {side: side for side in signed}
@@ -73,7 +73,8 @@ def places_of_words(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bo
     for word in words:
         rows = places_of(tokens, [word]).to_dicts()
         places = [
-            f"{visible(row['token'])} {sides[row['side']]}, rank {row['rank']} of {n_listed}, z {row['z_score']:.2f}"
+            f"{visible(row['token'])} {sides[row['side']]}, rank {row['rank']} of {n_listed}, "
+            f"z-score {row['z_score']:.2f}"
             for row in rows
         ]
         absent = f"not among the {n_listed} tokens that it promotes most, nor among those that it suppresses most"
@@ -110,7 +111,7 @@ def _row(row: Mapping[str, Any], longest: float, colour: str, muted: Muted, *, i
     score, z_score, count = row["score"], row["z_score"], row["corpus_count"]
     width = 100 * min(1.0, abs(score) / longest)
     seen = "" if count is None else f", {count:,} in the corpus"
-    title = f"score {score:.4f}, z {z_score:.2f}{seen}"
+    title = f"raw score {score:.4f}, z-score {z_score:.2f}{seen}"
     mark = ' class="nt-mark"' if is_marked else ""
     pale = "" if is_marked else muted.css(row["token"])
     return (

@@ -10,6 +10,7 @@ from neurothek.dashboards.parts.explore.map_of_neurons import show_map, usual_co
 from neurothek.dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import asked_among, kept_model, own_key, remember
+from neurothek.dashboards.widgets.columns import Frequency, frequency_of
 from neurothek.dashboards.widgets.figures import Data, data_of, data_on
 from neurothek.dashboards.widgets.html import plain
 from neurothek.dashboards.widgets.page import answer, heading, missing
@@ -18,7 +19,7 @@ from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import KnownModel, choose_models
 
 LISTED = (
-    *("address", "frequency", "effective_frequency", "is_dead", "is_negligible", "kurtosis", "value_norm"),
+    *("address", "frequency", "effective_frequency", "kurtosis", "value_norm"),
     *("activation_min", "activation_max", "pole", "top_tokens"),
 )
 
@@ -39,11 +40,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             missing(connection, what, [model.name], corpus=corpus)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if not data.frame.is_empty():
-        _numbers(data, tables.frequency_of(model))
+        _numbers(data, frequency_of(model))
 
 
 @st.fragment
-def _numbers(data: Data, frequency: tables.Frequency) -> None:
+def _numbers(data: Data, frequency: Frequency) -> None:
     """Two charts of numbers that the person picks, and the neurons; another number draws nothing else anew."""
     columns = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")

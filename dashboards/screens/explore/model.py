@@ -16,6 +16,7 @@ from neurothek.dashboards.parts.explore.measured_jobs import show_measured
 from neurothek.dashboards.parts.explore.striking import show_striking, striking
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, remember
+from neurothek.dashboards.widgets.columns import frequency_of
 from neurothek.dashboards.widgets.figures import (
     Data,
     data_of,
@@ -36,7 +37,7 @@ DRAWN = 5000
 """Neurons drawn at random for the charts."""
 
 LISTED = (
-    *("address", "frequency", "effective_frequency", "is_dead", "is_negligible", "kurtosis", "value_norm"),
+    *("address", "frequency", "effective_frequency", "kurtosis", "value_norm"),
     *("activation_min", "activation_max", "pole", "top_tokens"),
 )
 SCORES = ("address", "input_score", "input_other_score", "output_score", "untouched_score", "other_percentile", "pole")
@@ -187,7 +188,7 @@ def _spread(model: KnownModel, data: Data) -> None:
     if chosen.height == data.frame.height:
         return
     st.header(f"{chosen.height:,} neurons", anchor=False)
-    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420, frequency=tables.frequency_of(model))
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420, frequency=frequency_of(model))
 
 
 answer(show)

@@ -32,7 +32,7 @@ from neurothek.dashboards.parts.search_fields import words_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, kept_model, kept_neuron, remember
 from neurothek.dashboards.widgets.figures import Data, data_of_query, show_source, title_row
-from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.html import SHEET, plain, prose
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import all_models, answer, beside, heading, jobs_of_models, missing, theme
@@ -70,7 +70,7 @@ order by side, rank"""
 MOST_TOKENS = 12
 """Of each side."""
 
-SCORES = "Value vector times unembedding. Geva et al. 2022, section 3."
+SCORES = "Raw score: value vector times unembedding. Geva et al. 2022, section 3."
 PUSHED = (
     "Tokens that its FFN brought to the top for good while it was among the ten largest neurons of the update. "
     "Saturation as in Geva et al. 2022, section 5.1; counting it for neurons is this project's."
@@ -157,7 +157,7 @@ def _of_weights(page: NeuronPage, words: Sequence[str]) -> None:
 def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
     """The sentence, what kind of neuron it is, where the words that were searched for stand, and the way back."""
     model = page.facts["model"]
-    st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
+    st.markdown(prose(headline(page, muted_of([model])[model].reasons)))
     _meaning(page)
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **parameters) if (parameters := _question()) else ""
@@ -167,15 +167,15 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
     if labels or back or places:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')
     with st.expander("In full"):
-        st.markdown(plain(page.summary))
+        st.markdown(prose(page.summary))
 
 
 def _meaning(page: NeuronPage) -> None:
     """What it means in one line: an explanation with its score beside its controls, else what was measured of it."""
     if (explained := in_one_line(page.explanations)) is not None:
-        st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
+        st.markdown(prose(explained), help=plain(SCORES_OF_WORDS))
     elif page.label is not None:
-        st.markdown(plain(f"Label: {marked_label(page.label)}."), help=WHOSE_LABEL)
+        st.markdown(prose(f"Label: {marked_label(page.label)}."), help=WHOSE_LABEL)
 
 
 def _question() -> dict[str, str]:
@@ -238,8 +238,8 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
         colour = (ACCENT if side == "promoted" else CONTRAST)[theme()]
         with column:
             with title_row(f"tokens_{side}"):
-                # Half of a column has room for no more than where it writes.
-                name = title.removeprefix("writes ").capitalize()
+                # Half of a column has room for no more than where it promotes them.
+                name = (title.removeprefix("promotes ") if page.is_signed else title).capitalize()
                 st.markdown(f"**{name}**", help=plain(f"{SCORES}{signs}"))
                 show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, _with_muted(rows, muted)))
             st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS, muted=muted))

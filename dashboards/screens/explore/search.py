@@ -17,7 +17,7 @@ from neurothek.dashboards.session import backend
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, keep_asked, remember
 from neurothek.dashboards.widgets.figures import download_data
-from neurothek.dashboards.widgets.html import SHEET, plain
+from neurothek.dashboards.widgets.html import SHEET, plain, prose
 from neurothek.dashboards.widgets.links import link_html, question_here
 from neurothek.dashboards.widgets.page import all_models, heading, show_errors, theme
 from neurothek.queries.ask.statements import records
@@ -39,7 +39,7 @@ where exists (select 1 from store.tokens as tokens where tokens.word = lower(ask
 order by asked.place
 """
 
-_SWITCH = "switch on “Include variants” to include them"
+_SWITCH = "the switch Include variants adds them"
 
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""
@@ -226,9 +226,9 @@ def _notes(notes: Sequence[str]) -> None:
     text = f"{text[:1].upper()}{text[1:]}"
     if len(text) > _LONG_NOTES:
         with st.expander("Tokens matched by the words"):
-            st.caption(plain(".\n\n".join(f"{note[:1].upper()}{note[1:]}" for note in notes) + "."))
+            st.caption(prose(".\n\n".join(f"{note[:1].upper()}{note[1:]}" for note in notes) + "."))
     elif notes:
-        st.caption(plain(text))
+        st.caption(prose(text))
 
 
 def _tells(neurons: pl.DataFrame, name: str) -> bool:

@@ -27,8 +27,9 @@ from neurothek.dashboards.widgets.address import (
     remember,
     start_afresh,
 )
+from neurothek.dashboards.widgets.columns import GATE_OPEN, Frequency, frequency_of
 from neurothek.dashboards.widgets.figures import show_files, title_row
-from neurothek.dashboards.widgets.html import plain, table_html
+from neurothek.dashboards.widgets.html import plain, prose, table_html
 from neurothek.dashboards.widgets.page import all_models, heading, show_errors
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_model
 from neurothek.queries.names.models import choose_models
@@ -46,14 +47,14 @@ RAISING = (
 )
 RAISES = (
     "Adds: to the token's logit, less the mean over all tokens, which changes no prediction: activation times value "
-    "vector times unembedding through the final norm, whose divisor is held; score: the same before the final norm; "
-    "rank: of the token among all tokens in what the neuron writes. Off: that neuron alone set to 0 at every "
+    "vector times unembedding through the final norm, whose divisor is held; centred score: the same before the final "
+    "norm; rank: of the token among all tokens in what the neuron promotes. Off: that neuron alone set to 0 at every "
     "position. Scores: Geva et al. 2022, section 5; the rest: this project."
 )
 
-DOMINANT = ("address", "coefficient", "direct", "share", "frequency", "writes", "kind")
+DOMINANT = ("address", "coefficient", "direct", "share", "frequency", "writes")
 
-EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes", "kind")
+EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes")
 INSTEAD = (
     "Neurons by their effect on the logit of the token less that of this one. Relevance: activations at all positions "
     "times the gradient, norms and attention held (RelP); direct: what the neuron adds at this "
@@ -203,7 +204,7 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
     layer = asked_place(f"layer{side}", range(grid.n_layers), what="layer")
     one = Seen(choice, grid, position, grid.settled(position) if layer is None else layer)
     with title_row(f"trace_grid{side}"):
-        st.markdown(plain(grid.summary), help=plain(SOURCE))
+        st.markdown(prose(grid.summary), help=plain(SOURCE))
         show_files(f"trace_grid{side}", grid.cells.join(grid.neurons, on=["layer", "position"], how="left"))
     show_instrument(grid, (one.layer, position), pane=_pane(one), side=side)
     if grid.first:
@@ -228,7 +229,7 @@ def _pane(one: Seen) -> Mapping[str, Any]:
         token=token,
         order=order,
         pale=pale,
-        is_gated=_frequency(model) == tables.GATE_OPEN,
+        is_gated=_frequency(model) == GATE_OPEN,
     )
     rows = {row["place"]: row for row in cell["rows"]}
     row = rows.get(address_value(f"inspect{one.choice.side}") or "")
@@ -241,9 +242,9 @@ def _pane(one: Seen) -> Mapping[str, Any]:
     return {**cell, "inspected": inspected}
 
 
-def _frequency(name: str) -> tables.Frequency:
+def _frequency(name: str) -> Frequency:
     """What the frequencies of a model's neurons are called."""
-    return next(tables.frequency_of(model) for model in all_models() if model.name == name)
+    return next(frequency_of(model) for model in all_models() if model.name == name)
 
 
 def _toward(one: Seen) -> TracePage | None:
@@ -345,7 +346,7 @@ def _show_dominant(one: Seen) -> None:
     with title_row(f"trace_raising{side}"):
         percent = f"{100 * cell['probability']:.1f}%"
         title = f"{one.choice.model}: {quoted(cell['final'])} ({percent}) at position {position}"
-        st.markdown(f"**{plain(title)}**", help=plain(f"Writes: {WRITES}."))
+        st.markdown(f"**{prose(title)}**", help=plain(f"Promotes: {WRITES}."))
         show_files(f"trace_raising{side}", rows)
     everywhere = one.grid.neurons.filter(position=position).get_column("direct_final")
     above, below = (float(everywhere.filter(sign).sum()) for sign in (everywhere > 0, everywhere < 0))
@@ -386,9 +387,9 @@ def _show_attribution(one: Seen, toward: str | None, instead: str, *, ablate: bo
     )
     with title_row(f"trace_attribution{side}"):
         title = f"{page.model}: {quoted(page.toward)} instead of {quoted(page.instead or '')}"
-        st.markdown(f"**{plain(title)}**", help=plain(INSTEAD))
+        st.markdown(f"**{prose(title)}**", help=plain(INSTEAD))
         show_files(f"trace_attribution{side}", page.neurons)
-    st.caption(plain(page.summary))
+    st.caption(prose(page.summary))
     columns = [name for name in EFFECTS if name != "ablated" or ablate]
     tables.link_to_neurons(page.neurons, columns, key=f"attribution{side}", height=420)
 
@@ -398,7 +399,7 @@ def _show_raising(page: TracePage, side: str) -> None:
     percent = f"{100 * traced.raised_probability:.1f}%"
     with title_row(f"trace_raising{side}"):
         title = f"{page.model}: {quoted(page.raised)} ({percent}) at position {traced.position}"
-        st.markdown(f"**{plain(title)}**", help=plain(f"Writes: {WRITES}.") if page.is_signed else None)
+        st.markdown(f"**{prose(title)}**", help=plain(f"Promotes: {WRITES}.") if page.is_signed else None)
         show_files(f"trace_raising{side}", page.raising)
     if page.raising.is_empty():
         st.caption("No neuron adds more to it than to the mean token.")
@@ -420,7 +421,7 @@ def _every_layer(one: Seen) -> None:
     """The layers, and the states where there are any, at the position that is looked at."""
     page, side = _traced(one, None), one.choice.side
     with st.expander(f"Every layer of {plain(page.model)} at position {one.position}"):
-        st.markdown(plain(page.summary))
+        st.markdown(prose(page.summary))
         for section in (one for one in page.sections() if one.title in ("layers", "states")):
             name = f"trace_{section.title}{side}"
             with title_row(name):

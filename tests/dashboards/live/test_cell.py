@@ -72,14 +72,34 @@ def test_a_neuron_has_its_numbers_and_its_tokens_lead_to_the_search() -> None:
     assert row["writes"][0]["href"].startswith("/search?words=")
     assert [one["token"] for one in found["links"]] == ["·no", "·yes"]
     names = {key: name for key, name, _ in found["columns"]}
-    assert (names["adds"], names["writes"]) == ("adds to ·yes", "promotes")
+    assert (names["adds"], names["writes"]) == ("adds to “·yes”", "promotes")
     assert "4,096 tokens of the built-in text" in {key: title for key, _, title in found["columns"]}["frequency"]
 
 
-def test_a_neuron_of_a_signed_model_writes() -> None:
-    """At a coefficient below 0 that is the bottom of its list, and no column says that it promotes the top."""
-    found = cell_data(page(neurons(coefficient=-1.25)), 0, 0)
-    assert {key: name for key, name, _ in found["columns"]}["writes"] == "writes"
+@pytest.mark.parametrize("coefficient", [1.25, -1.25])
+def test_what_a_neuron_promotes_hangs_on_the_sign_of_its_activation(coefficient: float) -> None:
+    """At an activation below 0 that is the bottom of its list, which hovering tells."""
+    found = cell_data(page(neurons(coefficient=coefficient)), 0, 0)
+    ((name, title),) = [(name, title) for key, name, title in found["columns"] if key == "writes"]
+    assert name == "promotes"
+    assert ("at an activation below 0" in title) == (coefficient < 0)
+
+
+@pytest.mark.parametrize("is_gated", [False, True])
+def test_what_all_rows_say_is_said_once(*, is_gated: bool) -> None:
+    def of(*frequencies: float | None) -> Mapping[str, Any]:
+        rows = pl.concat(neurons(frequency=share, neuron=n) for n, share in enumerate(frequencies))
+        return cell_data(page(rows), 0, 0, is_gated=is_gated)
+
+    said = (
+        "The gate of each is open at 100.0% of 4,096 tokens." if is_gated else "Each fires on 100.0% of 4,096 tokens."
+    )
+    assert said in of(1.0, 0.9996)["note"]
+    assert "frequency" not in [key for key, _, _ in of(1.0, 0.9996)["columns"]]
+    for apart in ((1.0,), (1.0, 0.99), (1.0, None), (None, None)):
+        found = of(*apart)
+        assert "4,096" not in found["note"]
+        assert "frequency" in [key for key, _, _ in found["columns"]]
 
 
 @pytest.mark.parametrize(("is_gated", "name"), [(False, "fires on"), (True, "gate open")])
@@ -111,7 +131,7 @@ def test_another_token_has_other_numbers_and_its_name() -> None:
     chosen = neurons().with_columns(added=pl.lit(2.5))
     found = cell_data(page(neurons()), 0, 0, neurons=chosen, token=" <b>")
     assert found["rows"][0]["added"] == 2.5
-    assert {key: name for key, name, _ in found["columns"]}["adds"] == "adds to ·<b>"
+    assert {key: name for key, name, _ in found["columns"]}["adds"] == "adds to “·<b>”"
     assert [one["token"] for one in found["links"]] == ["·no", "·<b>"]
 
 

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek.dashboards.live.answers import CONTINUATION
 from neurothek.dashboards.live.switch import OFF, ON, OTHER, USUAL_ON, on_value, ticks_caption
+from neurothek.dashboards.widgets.html import prose
 from tests.support import ingests
 from tests.support.models import build
 
@@ -39,7 +40,7 @@ def said(page: AppTest) -> str:
 
 def plain(text: str) -> str:
     """A text as `said` has it."""
-    return text.replace("\\", "")
+    return prose(text).replace("\\", "")
 
 
 def drawn_rows(page: AppTest) -> list[pl.DataFrame]:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from neurothek.dashboards.live.switch import OFF, ON, OTHER
 from neurothek.dashboards.live.try_neuron import EXAMPLES, along_html, strongest_text
+from neurothek.dashboards.widgets.html import prose
 from neurothek.queries.trace.grid import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
@@ -40,7 +41,7 @@ def said(page: AppTest) -> str:
 
 def plain(text: str) -> str:
     """A text as `said` has it."""
-    return text.replace("\\", "")
+    return prose(text).replace("\\", "")
 
 
 def tables(page: AppTest) -> str:

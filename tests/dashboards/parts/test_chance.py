@@ -42,7 +42,7 @@ def test_random_vectors_that_list_a_word_are_those_of_a_loop(whole_path: Path, s
 def test_neurons_beyond_random_vectors_are_counted() -> None:
     neurons = pl.DataFrame({"model": ["tiny", "tiny", "tiny", "other"], "z_sum": [4.5, 4.0, 3.5, 9.0]})
     row = {"model": "tiny", "n_vectors": 1500, "n_listing": 3, "largest_z": 4.0}
-    expected = "tiny: 3 of 1,500 random vectors (0.20%) list it, up to z 4.00; 1 of its 3 shown are beyond."
+    expected = "tiny: 3 of 1,500 random vectors (0.20%) list it, up to a z-score of 4.00; 1 of its 3 shown are beyond."
     assert beyond(row, neurons) == expected
     nobody = {**row, "n_listing": 0, "largest_z": None}
     assert beyond(nobody, neurons) == "tiny: none of 1,500 random vectors lists it."

@@ -39,8 +39,8 @@ def test_a_row_leads_to_its_neuron_with_the_question() -> None:
     (row,) = links(page, "nt-row")
     assert row == ("/neuron", {"neuron": ["a/L0N1"], "word": ["school"], "found": ["words=school&models=a,b"]})
     assert "·school" in page
-    assert "rank 42, z 2.50" in page
-    assert "suppressed, rank 7, z -1.25" in page
+    assert "rank 42, z-score 2.50" in page
+    assert "suppressed, rank 7, z-score -1.25" in page
     assert "12.50%" in page
     assert "<b>" not in page.partition("</style>")[2].replace('<b class="nt-value">', "")
 
@@ -50,9 +50,9 @@ def test_the_z_score_of_a_single_token_is_said_once() -> None:
     page = search_rows_html(pl.DataFrame([ROW | single]), ASKED, colour="#123456")
     assert "<small>rank 42</small>" in page
     assert '<b class="nt-value">2.50</b>' in page
-    assert '<span class="">z</span>' in page
+    assert '<span class="">z-score</span>' in page
     # Where no score stands beside it, it stands with the token.
-    assert "rank 42, z 2.50" in grid_html({"a": pl.DataFrame([ROW | single])}, ASKED, most=1)
+    assert "rank 42, z-score 2.50" in grid_html({"a": pl.DataFrame([ROW | single])}, ASKED, most=1)
 
 
 def test_of_a_gated_neuron_its_share_of_the_ffn_is_told() -> None:
@@ -137,7 +137,7 @@ def test_bars_are_as_long_as_the_numbers() -> None:
         (
             {"score": 0.5, "token": " the", "rank": 1, "rank_from_bottom": 50272, "z_score": 4.5},
             "score",
-            "rank 1, 50,272 from the bottom, z 4.50",
+            "rank 1, 50,272 from the bottom, z-score 4.50",
         ),
     ],
 )

@@ -22,7 +22,7 @@ def lists(page: AppTest) -> list[str]:
 
 def sentence(page: AppTest) -> str:
     """The one that opens the page of a neuron, as people read it."""
-    (told,) = [one.value for one in page.markdown if "promotes" in one.value and "“" in one.value][:1]
+    (told,) = [one.value for one in page.markdown if "promotes" in one.value and "`" in one.value][:1]
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", str(told))
 
 
@@ -69,9 +69,9 @@ def test_the_address_says_that_nothing_is_muted(page: Opener, full_path: Path) -
 def test_the_sentence_passes_over_what_is_muted_as_the_switch_stands(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron=address((0, 0, 1)))
     told = sentence(opened)
-    assert not {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"“(.*?)”", told))
+    assert not {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"`+ ?(.+?) ?`+", told))
     opened.toggle(key="muted").set_value(False).run()
-    assert {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"“(.*?)”", sentence(opened)))
+    assert {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"`+ ?(.+?) ?`+", sentence(opened)))
     opened.toggle(key="muted").set_value(True).run()
     assert sentence(opened) == told
 

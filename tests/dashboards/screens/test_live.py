@@ -13,6 +13,7 @@ import neurothek
 from neurothek.catalog.spelling import visible
 from neurothek.dashboards.live.answers import MOST_POSITIONS
 from neurothek.dashboards.live.try_neuron import EXAMPLES
+from neurothek.dashboards.widgets.html import prose
 from neurothek.queries.search.question import Question
 from tests.dashboards.widgets.test_figures import charts
 from tests.support import ingests
@@ -253,7 +254,7 @@ def test_one_token_instead_of_another_is_attributed(page: Callable[..., AppTest]
         assert table["address"].to_list() == expected.neurons["address"].to_list()
         assert table["relevance"].to_list() == expected.neurons["relevance"].to_list()
         assert ("ablated" in table.columns) == ablate
-        assert said(expected.summary) in [said(one.value) for one in opened.caption]
+        assert said(prose(expected.summary)) in [said(one.value) for one in opened.caption]
     same = page(path, "trace", model="tiny", prompt="one two three", token=word, instead=word)
     assert not same.exception
     assert len(same.error) == 1
@@ -270,7 +271,7 @@ def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppT
     cell = grids(page(path, "trace", **asked, token=word))[0]["cell"]
     expected = door.trace("other", "one two three", position=2, token=word).neurons.filter(layer=1)
     assert [row["added"] for row in cell["rows"]] == pytest.approx(expected["direct_token"].to_list(), abs=1e-4)
-    assert f"adds to {word}" in [name for _, name, _ in cell["columns"]]
+    assert f"adds to “{word}”" in [name for _, name, _ in cell["columns"]]
 
 
 def test_a_lens_whose_matrices_are_gone_says_how_to_make_them(page: Callable[..., AppTest], path: Path) -> None:

@@ -1,7 +1,9 @@
 """Columns of pages: each has a label, shares are in percent, and a name means one thing."""
 
-from neurothek.dashboards.widgets import tables as columns_module
-from neurothek.dashboards.widgets.tables import columns, in_percent, shares
+import re
+
+from neurothek.dashboards.widgets import columns as columns_module
+from neurothek.dashboards.widgets.columns import columns, in_percent, shares
 from neurothek.queries.views.install import all_views
 
 PARTS = (
@@ -45,6 +47,13 @@ def test_every_column_has_a_label_and_its_kind_of_number() -> None:
         if name.startswith("is_"):
             # Yes or no: a box would look as if it could be ticked.
             assert kind == "text", name
+
+
+def test_labels_of_all_pages_have_one_vocabulary() -> None:
+    labels = [column["label"] for column in columns().values()]
+    assert not [label for label in labels if re.search("coefficient|writes", label)]
+    # Of the scores of a token each says which one it is.
+    assert not {"score", "mean score"} & set(labels)
 
 
 def test_columns_are_of_the_type_that_views_give_them() -> None:

@@ -4,7 +4,15 @@ import re
 
 import polars as pl
 
-from neurothek.dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html, texts_html
+from neurothek.dashboards.widgets.html import (
+    columns_html,
+    places_html,
+    plain,
+    prose,
+    table_html,
+    tables_html,
+    texts_html,
+)
 
 PLACE = {"activation": 2.0, "domain": "a<b", "before": "if x <", "token": "<script>", "after": "alert(1)\n</script>"}
 
@@ -33,6 +41,15 @@ def test_text_is_no_markdown() -> None:
     assert plain("![x](http://h/a.png) *b* $c$ :red[d] <i>") == (
         "\\!\\[x\\]\\(http\u2060\\:\\/\\/h\\/a\\.png\\) \\*b\\* \\$c\\$ \\:red\\[d\\] \\<i\\>"
     )
+
+
+def test_tokens_of_a_sentence_are_set_like_code_and_the_rest_is_no_markdown() -> None:
+    assert prose("After *a* comes “·the”, then “<b>*”.") == "After \\*a\\* comes `·the`\\, then `<b>*`\\."
+    assert prose("no token") == plain("no token")
+    # Quotation marks and back quotes are tokens, too.
+    assert prose("“””") == "`”`"
+    assert prose("“““ “a”") == "`““ “a`"
+    assert prose("“`”, “a``b”") == "`` ` ``\\, ```a``b```"
 
 
 # mdast-util-gfm-autolink-literal 2.0, which the page's Markdown runs over texts once their backslashes are gone.

@@ -20,6 +20,29 @@ def test_a_column_that_says_nothing_in_any_row_is_left_out() -> None:
     assert tables.readable_columns(rows, keep=("kind",)).columns == ["kind", "label", "n"]
 
 
+def test_lists_of_tokens_end_where_a_token_does() -> None:
+    tokens = [" the", "a", "\n", "school"]
+    assert tables.listed(tokens, None) == tables.listed(tokens, 15) == "·the a ↵ school"
+    assert tables.listed(tokens, 14) == tables.listed(tokens, 8) == "·the a ↵ …"
+    assert tables.listed(tokens, 7) == "·the a …"
+    # The first stands there whatever it takes.
+    assert tables.listed(tokens, 0) == "·the …"
+    assert tables.listed([], 5) == ""
+    rows = pl.DataFrame({"top_tokens": [["x" * 30, "y" * 30]]})
+    assert tables.readable_columns(rows)["top_tokens"].to_list() == [f"{'x' * 30} …"]
+    assert tables.readable_columns(rows, letters=None)["top_tokens"].to_list() == [f"{'x' * 30} {'y' * 30}"]
+
+
+def test_a_share_that_reads_the_same_in_every_row_is_said_once() -> None:
+    rows = pl.DataFrame({"frequency": [1.0, 0.99999], "share": [0.1, 0.2], "layer": [3, 3]})
+    left, said = tables.without_equal_shares(rows, "gate open")
+    assert left.columns == ["share", "layer"]
+    assert said == ["Gate open: 100.00% in every row."]
+    for other in (rows.head(1), rows.with_columns(frequency=pl.Series([1.0, 0.99])), rows.with_columns(frequency=None)):
+        left, said = tables.without_equal_shares(other)
+        assert (left.columns, said) == (rows.columns, [])
+
+
 def test_what_is_true_or_not_is_a_word_and_what_is_unknown_stays_so() -> None:
     frame = pl.DataFrame({"is_dead": [True, False, None], "n_dead": [3, 0, None]})
     shown = tables.with_words(frame)

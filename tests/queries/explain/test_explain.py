@@ -474,7 +474,7 @@ def test_explanations_are_found_by_their_words(door: neurothek.Neurothek, chat: 
     assert door.explained("words", model=MODEL).explanations.height == 3
     page = door.neuron(f"{MODEL}/L0N2")
     (section,) = [one for one in page.sections() if one.title.startswith("explained")]
-    assert section.title == "explained at negative coefficients by stub: the words tunnel"
+    assert section.title == "explained at negative activations by stub: the words tunnel"
     assert section.frame["method"].to_list() == ["detection", "fuzzing", "intruder"]
     assert section.frame["score"].to_list() == [1, 1, 1]
     assert section.frame.drop("method").drop("random", "borrowed").null_count().row(0) == (0,) * 5

@@ -66,11 +66,11 @@ def test_the_card_opens_with_both_signs(page: NeuronPage) -> None:
     titles = [section.title for section in page.sections()]
     assert titles[:6] == [
         "poles in long+short",
-        "strongest contexts at positive coefficients in long+short",
-        "strongest contexts at negative coefficients in long+short",
+        "strongest contexts at positive activations in long+short",
+        "strongest contexts at negative activations in long+short",
         "cases of its gate in long+short",
-        "writes at positive coefficients",
-        "writes at negative coefficients",
+        "promotes at positive activations",
+        "promotes at negative activations",
     ]
     (activity,) = (section for section in page.sections() if section.title == "activity on long+short")
     assert activity.remark == "n_active, frequency: where its gate is open"
@@ -89,7 +89,7 @@ def test_what_activations_are_counted_stands_under_the_triggers(warehouse: Wareh
     (facts,) = view(warehouse, "neurons")
     assert page.triggers.strong_pole == facts["pole"]
     printed = CliRunner().invoke(neurothek.main, ["neuron", ADDRESS, "--warehouse", str(warehouse.path)]).stdout
-    assert f"above 3 root mean squares, at {facts['pole']} coefficients" in printed
+    assert f"above 3 root mean squares, at {facts['pole']} activations" in printed
 
 
 def test_before_the_job_ran_the_card_is_what_it_was(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_the_first_trigger_is_one_of_strong_activations_at_one_pole(warehouse: W
     assert first["share"] == pytest.approx(first["n_active"] / of_pole)
     assert of_pole < page.poles.poles["n_strong"].sum()
     assert page.poles.strong_frequency is not None
-    trigger = f"at {pole} coefficients most often at {quoted(first['text'])} ({percent(first['share'])} of these)"
+    trigger = f"at {pole} activations most often at {quoted(first['text'])} ({percent(first['share'])} of these)"
     assert f"; strong at {percent(page.poles.strong_frequency)}, {trigger}; " in headline(page)
 
 
@@ -169,8 +169,8 @@ def test_without_gates_the_card_opens_with_both_signs_too(smooth: Warehouse) -> 
     titles = [section.title for section in page.sections()]
     assert titles[:5] == [
         "poles in long+short",
-        "strongest contexts at positive coefficients in long+short",
-        "strongest contexts at negative coefficients in long+short",
+        "strongest contexts at positive activations in long+short",
+        "strongest contexts at negative activations in long+short",
         "promotes",
         "suppresses",
     ]

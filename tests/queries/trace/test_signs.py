@@ -160,7 +160,7 @@ def test_a_neurons_page_is_the_same_up_to_the_named_pole(door: Neurothek) -> Non
         seen.add((sign, plain.contexts["activation"][0] < 0))
         for page in (plain, flipped):
             titles = [section.title for section in page.sections()]
-            assert titles[:2] == ["writes at positive coefficients", "writes at negative coefficients"]
+            assert titles[:2] == ["promotes at positive activations", "promotes at negative activations"]
             assert "at activations above 0 promotes" in headline(page)
     assert len(seen) == 4
 
@@ -171,7 +171,7 @@ def test_the_commands_name_the_pole(door: Neurothek) -> None:
         assert result.exit_code == 0, result.output
         lines = result.stdout.splitlines()
         assert not [line for line in lines if line.strip() in ("promotes", "suppresses")]
-        assert "positive coefficients" in result.stdout or "at a coefficient below 0" in result.stdout
+        assert "positive activations" in result.stdout or "at a coefficient below 0" in result.stdout
 
 
 def silence(tensors: dict[str, torch.Tensor]) -> None:

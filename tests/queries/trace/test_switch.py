@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import neurothek
 from neurothek import Neurothek, main
 from neurothek.catalog.problems import Invalid, NeurothekError, NotFound
-from neurothek.catalog.spelling import visible
+from neurothek.catalog.spelling import quoted
 from neurothek.queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS, TEXT_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
@@ -99,13 +99,13 @@ def test_a_summary_says_what_makes_way(door: Neurothek) -> None:
     replaced = [page for page in layer_one if page.neurons["token"][0] != page.token]
     assert replaced
     for page in replaced:
-        assert f"The prediction changes from {visible(page.token)} (" in page.summary
-        assert f" to {visible(page.neurons['token'][0])} (" in page.summary
+        assert f"The prediction changes from {quoted(page.token)} (" in page.summary
+        assert f" to {quoted(page.neurons['token'][0])} (" in page.summary
         assert "; the median of one random neuron of its layer set to the same value is" in page.summary
         assert page.data()["switch"]["percentile"] is None
     off = door.switch("tiny", PROMPT, "L1N3", pre=True, set=-1)
     assert "before the non-linearity" in off.summary
-    assert f"{visible(off.token)} (" in off.summary
+    assert f"{quoted(off.token)} (" in off.summary
 
 
 @pytest.mark.parametrize(

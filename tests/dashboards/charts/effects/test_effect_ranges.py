@@ -1,5 +1,6 @@
 """Effects on the range of their random sets: every number that is drawn is a number of the rows."""
 
+from json import loads
 from typing import Any
 
 import altair as alt
@@ -70,7 +71,14 @@ def test_more_interventions_have_more_room() -> None:
     assert height(9) - height(8) == height(4) - height(3)
 
 
-def test_places_are_ranges_of_positions_in_order_beside_each_other_by_domain() -> None:
+def labels(layer: dict[str, Any]) -> dict[str, str]:
+    """Place of a row -> what the axis says of it."""
+    expression = layer["encoding"]["y"]["axis"]["labelExpr"]
+    parsed: dict[str, str] = loads(expression.removeprefix("(").removesuffix(")[datum.value]"))
+    return parsed
+
+
+def test_places_are_ranges_of_positions_in_order_under_each_other_by_domain() -> None:
     rows = pl.DataFrame(
         [
             row("mine", 0.5, domain=domain, position_from=start)
@@ -78,14 +86,23 @@ def test_places_are_ranges_of_positions_in_order_beside_each_other_by_domain() -
             for start in (64, 0, 8, 1)
         ]
     )
-    (_, _), (span, _), (dot, drawn) = layers(by_position(rows))
+    (_, _), (span, _), (dot, drawn) = layers(by_position(rows, "#2f5d8a"))
     order = ["0", "1 to 7", "8 to 63", "from 64"]
-    assert dot["encoding"]["x"]["sort"] == order
     assert {(one["position_from"], one["positions"]) for one in drawn} == set(zip((0, 1, 8, 64), order, strict=True))
-    assert dot["encoding"]["xOffset"] == span["encoding"]["xOffset"]
-    assert dot["encoding"]["color"]["scale"]["domain"] == ["code", "prose"]
-    assert (span["encoding"]["y"]["field"], span["encoding"]["y2"]["field"]) == RANGE
+    places = [f"{domain}, {name}" for domain in ("code", "prose") for name in order]
+    assert dot["encoding"]["y"]["sort"] == [one["row"] for one in drawn] == places
+    assert dot["encoding"]["y"] == span["encoding"]["y"]
+    # A group says its name once.
+    assert list(labels(dot).values()) == ["code, 0", *order[1:], "prose, 0", *order[1:]]
+    assert (span["encoding"]["x"]["field"], span["encoding"]["x2"]["field"]) == RANGE
+    assert (dot["mark"]["color"], span["mark"]["color"]) == ("#2f5d8a", GREY)
     assert {"domain", "positions", "n_tokens"} <= {tip["field"] for tip in dot["encoding"]["tooltip"]}
+
+
+def test_a_name_that_is_code_stays_a_name() -> None:
+    rows = pl.DataFrame([row("mine", 0.5, domain="a'\"})[0]", position_from=0)])
+    _, _, (dot, _) = layers(by_position(rows, "#000000"))
+    assert labels(dot) == {"a'\"})[0], from 0": "a'\"})[0], from 0"}
 
 
 @pytest.mark.parametrize(

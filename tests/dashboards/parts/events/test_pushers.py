@@ -189,7 +189,10 @@ def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None
         assert counts in plain_text
     # At a coefficient below 0 a neuron promotes the bottom of its list.
     assert (drawn.count(">·&lt;i&gt;<"), drawn.count(">·&lt;b&gt;<")) == (1, 3)
-    assert (drawn.count("mean score 0.250, mean raw score 0.500"), drawn.count("mean raw score 0.500")) == (6, 8)
+    assert (drawn.count("mean centred score 0.250, mean raw score 0.500"), drawn.count("mean raw score 0.500")) == (
+        6,
+        8,
+    )
 
 
 def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(whole_path: Path) -> None:

@@ -6,7 +6,12 @@ import duckdb
 import polars as pl
 import pytest
 
-from neurothek.dashboards.parts.events import extremes_caption, scores_sentence, shares_sentence
+from neurothek.dashboards.parts.events import (
+    extremes_caption,
+    scores_sentence,
+    shares_sentence,
+    without_twins,
+)
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, tiny
 
@@ -31,9 +36,28 @@ SHARES = pl.DataFrame(
 
 def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
     assert scores_sentence(SCORES, "a") == (
-        "In a, in the median event, a dominant neuron changes the score of the token that settles by +0.50 against the "
-        "mean token, and that of the one that is pushed down by -0.35; a random neuron by 0.00 and an unknown amount."
+        "In a, in the median event, a dominant neuron changes the centred score of the token that settles by +0.50, "
+        "and that of the one that is pushed down by -0.35; a random neuron by 0.00 and an unknown amount."
     )
+
+
+def test_random_active_neurons_have_a_row_where_they_are_not_all_random_ones() -> None:
+    def rows(model: str, active: float | None) -> list[dict[str, object]]:
+        numbers = {"dominant": 3.0, "random_active": active, "random": -0.25}
+        return [
+            {"model": model, "event": event, "kind": kind, "median_mean_centred": number, "median_min_centred": -1.0}
+            for event in ("saturation", "elimination")
+            for kind, number in numbers.items()
+        ]
+
+    # The same sum in another order.
+    frame = pl.DataFrame([*rows("gated", -0.25 * (1 + 1e-12)), *rows("relu", 0.25), *rows("unknown", None)])
+    left, alike = without_twins(frame)
+    assert alike == ["gated"]
+    of_model = left.group_by("model").agg(pl.col("kind").n_unique()).sort("model").rows()
+    assert of_model == [("gated", 2), ("relu", 3), ("unknown", 3)]
+    assert set(left.filter(model="gated")["kind"]) == {"dominant", "random"}
+    assert without_twins(frame.filter(kind="dominant"))[1] == []
 
 
 def test_shares_are_averaged_over_examples() -> None:
@@ -72,7 +96,7 @@ def test_a_word_is_answered_whatever_its_case(page: Opener, whole_path: Path, wo
     assert not opened.exception
     said = "\n".join(str(one.value).replace("\\", "") for one in (*opened.markdown, *opened.caption))
     if word == "School ":
-        assert "An FFN brings “school” to the top for good in " in said
+        assert "An FFN brings `school` to the top for good in " in said
     else:
         assert f'No FFN brought "{word}" to the top for good in these examples.' in said
 

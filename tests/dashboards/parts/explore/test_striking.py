@@ -156,7 +156,7 @@ def test_each_is_told_with_its_number() -> None:
     assert "12.5" in distinction({"what": "sharp", "number": 12.5, **row}, None)
     massive = {"what": "massive", "number": 3000.0, **row}
     assert distinction({**massive, "is_at_first_tokens": True}, None) == (
-        "Its largest coefficient is 3,000 times its layer's mean, at the first token, and one weight writes most of it"
+        "Its largest activation is 3,000 times its layer's mean, at the first token, and one weight writes most of it"
     )
     assert "first token" not in distinction({**massive, "is_at_first_tokens": False}, None)
 

@@ -48,7 +48,7 @@ def test_what_was_searched_for_is_found_on_both_sides() -> None:
     assert places_of(tokens, ["school"]).get_column("rank").to_list() == [1, 2, 3]
     assert places_of(tokens, ["teaer"]).select("side", "rank").rows() == [("suppressed", 4)]
     assert places_of_words(tokens, ["tea", "river"]) == [
-        "tea: ·tea promoted, rank 4 of 8, z 1.00",
+        "tea: ·tea promoted, rank 4 of 8, z-score 1.00",
         "river: not among the 8 tokens that it promotes most, nor among those that it suppresses most",
     ]
 
@@ -76,4 +76,4 @@ def test_a_token_is_text_and_tells_its_numbers() -> None:
     page = list_html(side("promoted"), [], colour="#123456", most=8)
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
-    assert "score 0.3000, z -1.00, 6,000 in the corpus" in page
+    assert "raw score 0.3000, z-score -1.00, 6,000 in the corpus" in page

@@ -77,7 +77,7 @@ def test_the_word_of_the_search_is_marked_and_the_way_back_is_there(page: Opener
     opened = page(full_path, "neuron", neuron="tiny-2m/L2N3", word="coffee", found=found)
     in_order(opened)
     shown = "".join(part.proto.body for part in opened.get("html"))
-    assert re.search(r"coffee: ·coffee promoted, rank \d+ of \d+, z ", shown)
+    assert re.search(r"coffee: ·coffee promoted, rank \d+ of \d+, z-score ", shown)
     assert 'class="nt-mark"' in shown
     assert 'href="/search?words=coffee&amp;side=promoted"' in shown
     bare = page(full_path, "neuron", neuron="tiny-2m/L2N3")

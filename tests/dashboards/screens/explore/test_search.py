@@ -81,7 +81,7 @@ def test_a_condition_of_the_address_is_asked_and_stays_there(page: Opener, full_
 
 
 def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> None:
-    told = plain("left out the variant tiny-2m-nopos; switch on “Include variants” to include them.")
+    told = plain("left out the variant tiny-2m-nopos; the switch Include variants adds them.")
     for more in ({}, {"beside": "yes"}):
         sizes = page(full_path, "search", words="school", **more)
         assert any(told in caption.value.replace("Left out", "left out") for caption in sizes.caption), more
