@@ -137,10 +137,10 @@ def listed(tokens: Sequence[str], letters: int | None) -> str:
         letters: what they may take with the blanks between them; the first stands there whatever it takes. None:
             without end.
     """
-    shown = [visible(token) for token in tokens]
-    ends = accumulate(len(token) + 1 for token in shown)
-    n = sum(end - 1 <= letters for end in ends) if letters is not None else len(shown)
-    return " ".join(shown) if n >= len(shown) else " ".join([*shown[: max(1, n)], "…"])
+    texts = [visible(token) for token in tokens]
+    ends = accumulate(len(token) + 1 for token in texts)
+    n = sum(end - 1 <= letters for end in ends) if letters is not None else len(texts)
+    return " ".join(texts) if n >= len(texts) else " ".join([*texts[: max(1, n)], "…"])
 
 
 def _is_empty(column: pl.Series) -> bool:
