@@ -17,6 +17,7 @@ from typing import Literal
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import BrowserContext, Download, Locator, Page, Playwright, Position, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from neurothek.dashboards.addresses import MENU
 
@@ -40,8 +41,35 @@ _REST_MS = 200
 _ROW = 31
 """Pixels of a table's row, of the names above as well."""
 
-_SETTLE_MS = 700
-"""Streamlit says that a run has ended before its tables listen to clicks."""
+_ANSWER_MS, _STILL_MS = 350, 150
+"""Without a change of the page: after what a person did, whose run begins a while later; and of one that has arrived.
+Streamlit says that a run has ended before its tables listen to clicks."""
+
+_STILL = """
+([quiet, most, patience]) => new Promise((done, fail) => {
+  const start = performance.now();
+  let last = start;
+  const changed = () => { last = performance.now(); };
+  const watch = new MutationObserver(changed);
+  watch.observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
+  const looking = setInterval(() => {
+    const app = document.querySelector("[data-testid=stApp]");
+    // A field whose script is still on its way is drawn as a grey box, after the page has run.
+    const isDrawn = app?.dataset.testScriptState === "notRunning" &&
+      !document.querySelector("[data-testid=stMain] [data-testid^=stSkeleton]");
+    if (!isDrawn) changed();
+    const now = performance.now();
+    if (now - start > patience) fail(new Error("the page still runs"));
+    else if (now - last < quiet && !(isDrawn && now - start > most)) return;
+    clearInterval(looking);
+    watch.disconnect();
+    done();
+  }, 20);
+})
+"""
+"""Waits until the page has run and nothing of it has changed for a while, which a clock on it must not hold up."""
+
+_MOST_MS = 5_000
 
 
 def chromium() -> Path:
@@ -122,15 +150,24 @@ class Visitor:
         self.page.goto(f"{self.base}/{path}{query}")
         # Before its first run a page is as still as after it.
         self.page.wait_for_selector("h1")
-        self.settle()
+        self.settle(_STILL_MS)
 
-    def settle(self) -> None:
-        """Wait until the page has run and listens."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        self.page.wait_for_timeout(_SETTLE_MS)
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        # A field whose script is still on its way is drawn as a grey box, after the page has run.
-        self.page.wait_for_function("() => !document.querySelector('[data-testid=stMain] [data-testid^=stSkeleton]')")
+    def settle(self, quiet_ms: int = _ANSWER_MS) -> None:
+        """Wait until the page has run and listens.
+
+        Args:
+            quiet_ms: without a change, in milliseconds.
+        """
+        while True:
+            self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+            try:
+                self.page.evaluate(_STILL, [quiet_ms, _MOST_MS, PATIENCE_MS])
+            except PlaywrightError as error:
+                # It was loaded again meanwhile.
+                if "context" not in str(error):
+                    raise
+            else:
+                return
 
     @contextmanager
     def runs_again(self) -> Iterator[None]:
@@ -148,12 +185,12 @@ class Visitor:
         )
         yield
         self.page.wait_for_function("() => window.ranAgain")
-        self.settle()
+        self.settle(_STILL_MS)
 
     def arrive(self, heading: str) -> None:
         """Wait for a page with this in its heading; what follows the heading is still the page before's for a while."""
         expect(self.page.locator("h1").first).to_contain_text(heading)
-        self.settle()
+        self.settle(_STILL_MS)
 
     def title(self) -> str:
         """The heading of the page."""
@@ -182,7 +219,7 @@ class Visitor:
         table: str,
         number: int = 0,
         *,
-        across: int = 90,
+        across: int = 60,
         modifiers: Sequence[Literal["Control", "Shift"]] = (),
     ) -> None:
         """Click a cell of a row: cells are drawn on a canvas, so it is a place and no element.
@@ -243,7 +280,7 @@ class Visitor:
         assert size is not None
         height = int(self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
         self.page.set_viewport_size({"width": size["width"], "height": min(4000, max(size["height"], height + 80))})
-        self.page.wait_for_timeout(_SETTLE_MS)
+        self.settle()
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
         self.page.set_viewport_size(size)

@@ -173,7 +173,7 @@ def _show_summary(page: NeuronPage, words: Sequence[str]) -> None:
 def _meaning(page: NeuronPage) -> None:
     """What it means in one line: an explanation with its score beside its controls, else what was measured of it."""
     if (explained := in_one_line(page.explanations)) is not None:
-        st.markdown(prose(explained), help=plain(SCORES_OF_WORDS))
+        st.markdown(plain(explained), help=plain(SCORES_OF_WORDS))
     elif page.label is not None:
         st.markdown(prose(f"Label: {marked_label(page.label)}."), help=WHOSE_LABEL)
 

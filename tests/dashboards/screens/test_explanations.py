@@ -5,7 +5,7 @@ from pathlib import Path
 
 import neurothek
 from neurothek.catalog.spelling import one_line
-from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import plain, prose
 from tests.support import planted_contexts
 from tests.support.chat_server import chat_server
 from tests.support.foreign import explanation, feature, write_neuronpedia
@@ -50,7 +50,7 @@ def test_explanations_stand_beside_their_controls(tmp_path: Path) -> None:
     # The blanks before tokens are marked, as everywhere.
     written = one_line(label).replace("“ ", "“·")
     assert "“·" in written
-    assert plain(f"Label: {written}.") in [one.value for one in page.markdown]
+    assert prose(f"Label: {written}.") in [one.value for one in page.markdown]
 
 
 def test_other_peoples_catalogs_are_named_with_what_they_say(tmp_path: Path) -> None:

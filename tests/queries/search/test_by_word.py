@@ -207,7 +207,7 @@ def test_a_word_is_all_its_spellings_and_exact_is_one(full: duckdb.DuckDBPyConne
 
 def test_a_word_of_several_tokens_is_split_and_all_are_needed(full: duckdb.DuckDBPyConnection) -> None:
     result = search(full, Question(words=("sun",), models=("tiny-1m", "tiny-2m"), limit=500))
-    assert result.notes[0] == "“sun” is not a token: split into ·s un, which must all be listed"
+    assert result.notes[0] == "“sun” is not a token: split into “·s” “un”, which must all be listed"
     s, un = TEXTS[0].index(" s"), TEXTS[0].index("un")
     expected = {
         address(neuron)
@@ -441,7 +441,7 @@ def test_a_token_spelled_in_two_ways_is_asked_for_once(full: duckdb.DuckDBPyConn
 def test_a_piece_that_a_word_has_twice_counts_once(full: duckdb.DuckDBPyConnection) -> None:
     models = ("tiny-1m", "tiny-2m")
     once, twice = (search(full, Question(words=(word,), models=models, limit=500)) for word in ("sun", "sunun"))
-    assert twice.notes[0] == "“sunun” is not a token: split into ·s un un, which must all be listed"
+    assert twice.notes[0] == "“sunun” is not a token: split into “·s” “un” “un”, which must all be listed"
     assert once.neurons.equals(twice.neurons)
     assert once.n_found
 
