@@ -134,7 +134,8 @@ _STYLE = (
     # Beside a field, as high as it is: the words above both stand on one line.
     "[data-testid=stButtonGroup] [data-variant=segmented_control] { min-height: 2.5rem !important; }"
     # Tokens in a sentence, as those beside it.
-    "[data-testid=stMarkdownContainer] :not(pre) > code { color: inherit !important; background: #8a8a8a26 !important;"
+    ":is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) :not(pre) > code {"
+    " color: inherit !important; background: #8a8a8a26 !important;"
     " padding: 0.05rem 0.25rem !important; border-radius: 0.2rem; font-size: 0.92em !important; }"
     # What moves takes a fifth of two cores from the model where no graphics card draws it: words say what runs, and
     # what waits for it turns pale at once.

@@ -195,11 +195,13 @@ function linkNeuron(bench, one) {
     hint.textContent = `${one.place}: among the ${HOVERED} strongest at ${n} of ${bench.data.columns.length} positions`;
 }
 
-function choose(bench, i, j) {
+function choose(bench, i, j, { screenX, screenY }) {
   mark(bench, [i, j]);
   bench.tip.hidden = true;
   bench.pending = [i, j];
   if (bench.data.cell) drawPane(bench, provisional(bench, i, j));
+  // Where the page is scrolled below it, a pointer that rests hovers over nothing.
+  bench.resting = [screenX, screenY];
   bringIntoSight(bench);
   bench.send("cell", [bench.data.rows[i].number, bench.data.columns[j].position]);
 }
@@ -227,9 +229,15 @@ function listen(bench) {
   buttons.forEach((row, i) =>
     row.forEach((button, j) => {
       if (data.is_fixed) button.style.cursor = "default";
-      else button.onclick = () => choose(bench, i, j);
-      button.onpointerenter = (event) => tell(i, j, event.clientX, event.clientY);
-      button.onpointermove = (event) => put(tip, event.clientX, event.clientY);
+      else button.onclick = (event) => choose(bench, i, j, event);
+      button.onpointerenter = button.onpointermove = (event) => {
+        const [x, y] = bench.resting ?? [NaN, NaN];
+        // Of a click places are whole pixels.
+        if (Math.max(Math.abs(event.screenX - x), Math.abs(event.screenY - y)) < 2) return;
+        bench.resting = null;
+        if (tip.hidden || event.type === "pointerenter") tell(i, j, event.clientX, event.clientY);
+        else put(tip, event.clientX, event.clientY);
+      };
       button.onpointerleave = leave;
       button.onfocus = () => {
         if (!button.matches(":focus-visible")) return;
