@@ -45,7 +45,7 @@ def _footprint(shape: Shape, extent: Extent) -> Footprint:
     # Where there are poles, the bits of both.
     bits = shape.d_ffn * extent.n_tokens // 8 * (1 + shape.has_poles)
     scores = shape.vocab_size * min(BLOCK, shape.d_ffn) * 4 + shape.d_ffn * shape.d_model * 4 * 2
-    counting = extent.n_tokens * 80 * torch.get_num_threads() + 3 * min(bits, READ_BYTES)
+    counting = max(extent.n_tokens, _BLOCK_BYTES) * 80 * _n_threads(extent.n_tokens) + 3 * min(bits, READ_BYTES)
     triggers = shape.d_ffn * 8_000
     return Footprint(
         observing=4 * chunk_bits,
@@ -57,9 +57,17 @@ def _footprint(shape: Shape, extent: Extent) -> Footprint:
     )
 
 
-# Counted positions from which on threads count faster than one: with two of them twice as slow at 18,000, 20% faster
-# at 285,000.
+# Bits that are counted at once, where the text is not longer: words of eight times as many stay in a core's cache.
+_BLOCK_BYTES = 128 << 10
+
+# Counted positions from which on threads count faster than one: on short texts what is done between two of NumPy's
+# calls, in which it lets go of the interpreter's lock, takes longer than the calls.
 _LONG = 200_000
+
+
+def _n_threads(n_counted: int) -> int:
+    return torch.get_num_threads() if n_counted > _LONG else 1
+
 
 LONGEST = 3
 """Length of the longest n-grams."""
@@ -97,18 +105,13 @@ class NgramsJob(RuleJob):
     def fold(self, layer: int, partials: Partials) -> Frames:
         """A layer's rows; what the layers share is made for the first of them."""
         opened, d_ffn = self._opened, self.context.units.width(layer)
-        numbers = shuffled_columns(d_ffn)
-        columns, shuffled = [], dict[int, Counted]()
-        for number, (counted, of_shuffled) in enumerate(opened.count(partials, self.context.corpus, shuffled=numbers)):
-            columns.append(counted)
-            if of_shuffled is not None:
-                shuffled[number] = of_shuffled
+        blocks = list(opened.count(partials, self.context.corpus, shuffled=shuffled_columns(d_ffn)))
         spectrum = opened.spectrum() if layer == 0 else NGRAM_SPECTRUM.empty()
         return {
-            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=d_ffn),
-            TRIGGERS.name: opened.triggers_frame(layer, columns, self.context.units),
+            NGRAMS.name: opened.ngrams_frame(layer, blocks, d_ffn=d_ffn),
+            TRIGGERS.name: opened.triggers_frame(layer, blocks, self.context.units),
             NGRAM_SPECTRUM.name: NGRAM_SPECTRUM.check(spectrum),
-            SHUFFLED_NGRAMS.name: opened.shuffled_frame(layer, shuffled, d_ffn=d_ffn),
+            SHUFFLED_NGRAMS.name: opened.shuffled_frame(layer, blocks, d_ffn=d_ffn),
         }
 
     @cached_property
@@ -142,7 +145,17 @@ def shuffled_positions(corpus: Corpus) -> np.ndarray:
 
 
 Counted = list[tuple[Coverage, Triggers]]
-"""Of eight neurons, for n = 1, 2, 3."""
+"""Of the neurons of some columns, for n = 1, 2, 3."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Counts of columns that stand beside each other."""
+
+    first: int  # number of the first of them
+    counted: Counted
+    shuffled: tuple[int, ...]  # numbers of those whose activations are shuffled, too
+    counted_shuffled: Counted | None  # of these; None where there are none
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,30 +165,32 @@ class _Opened:
     indexes: tuple[NgramIndex, ...]
     scores: TriggerScores
 
-    def count(
-        self, partials: Partials, corpus: Corpus, *, shuffled: Collection[int] = ()
-    ) -> Iterator[tuple[Counted, Counted | None]]:
-        """Counts of neurons 0-7, 8-15, ..., in order; with those of shuffled activations for the columns asked for."""
-        order = shuffled_positions(corpus) if shuffled else None
-        at_once = max(1, READ_BYTES // max(corpus.n_counted, 1))
-        # NumPy lets go of the interpreter's lock: columns are independent, and their order is kept. On short texts what
-        # is done between two of its calls takes longer than the calls, and threads would wait for one another.
-        with ThreadPoolExecutor(torch.get_num_threads() if corpus.n_counted > _LONG else 1) as pool:
+    def count(self, partials: Partials, corpus: Corpus, *, shuffled: Collection[int] = ()) -> Iterator[_Block]:
+        """Counts of all columns of eight neurons, in order; of shuffled activations for the columns asked for."""
+        order = shuffled_positions(corpus) if shuffled else np.arange(0)
+        n_counted = max(corpus.n_counted, 1)
+        width, at_once = max(1, _BLOCK_BYTES // n_counted), max(1, READ_BYTES // n_counted)
+
+        def count(first: int, columns: Sequence[Sequence[Mapping[str, Any]]]) -> _Block:
+            bits = np.stack([at_strongest_pole(parts) for parts in columns], axis=1)
+            chosen = tuple(number for number in range(first, first + len(columns)) if number in shuffled)
+            of_shuffled = self._counted(bits[order][:, [number - first for number in chosen]]) if chosen else None
+            return _Block(first, self._counted(bits), chosen, of_shuffled)
+
+        # Blocks are independent, and their order is kept.
+        with ThreadPoolExecutor(_n_threads(n_counted)) as pool:
             start = 0
             while rows := [part.slice(start, at_once).collect().rows(named=True) for part in partials.scans]:
-                if not rows[0]:
+                columns = list(zip(*rows, strict=True))
+                if not columns:
                     break
-                orders = [order if number in shuffled else None for number in range(start, start + len(rows[0]))]
-                yield from pool.map(self._count_column, zip(*rows, strict=True), orders)
+                places = range(0, len(columns), width)
+                yield from pool.map(
+                    count, [start + place for place in places], [columns[place : place + width] for place in places]
+                )
                 start += at_once
 
-    def _count_column(
-        self, parts: Sequence[Mapping[str, Any]], order: np.ndarray | None
-    ) -> tuple[Counted, Counted | None]:
-        bits = at_strongest_pole(parts)
-        return self._counted(bits), None if order is None else self._counted(bits[order])
-
-    def _counted(self, bits: np.ndarray) -> Counted:
+    def _counted(self, bits: UInt8[np.ndarray, "n_counted columns"]) -> Counted:
         counted, totals = [], active_totals(bits)
         for index in self.indexes:
             counts = NgramCounts.of(index, bits, totals)
@@ -183,11 +198,11 @@ class _Opened:
             counted.append((coverage, Triggers.of(counts, coverage)))
         return counted
 
-    def ngrams_frame(self, layer: int, columns: Sequence[Counted], *, d_ffn: int) -> pl.DataFrame:
+    def ngrams_frame(self, layer: int, blocks: Sequence[_Block], *, d_ffn: int) -> pl.DataFrame:
         """One row per neuron and n."""
         frames = []
         for number, index in enumerate(self.indexes):
-            totals = [column[number][0] for column in columns]
+            totals = [block.counted[number][0] for block in blocks]
             frame = {
                 "layer": np.full(d_ffn, layer, dtype=np.int16),
                 "neuron": np.arange(d_ffn, dtype=np.int32),
@@ -199,28 +214,32 @@ class _Opened:
             frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.schema))
         return NGRAMS.check(pl.concat(frames).sort("n", "neuron"))
 
-    def shuffled_frame(self, layer: int, columns: Mapping[int, Counted], *, d_ffn: int) -> pl.DataFrame:
+    def shuffled_frame(self, layer: int, blocks: Sequence[_Block], *, d_ffn: int) -> pl.DataFrame:
         """One row per neuron of a sample and n, of its shuffled activations."""
         rows = []
-        for column, counted in columns.items():
-            for index, (coverage, triggers) in zip(self.indexes, counted, strict=True):
+        for block in blocks:
+            neurons = [LANES * column + lane for column in block.shuffled for lane in range(LANES)]
+            for index, (coverage, triggers) in zip(self.indexes, block.counted_shuffled or (), strict=False):
                 occurrences = index.occurrences[triggers.rows]
                 is_detected = triggers.could_detect & (100 * triggers.counts >= DETECTED_PERCENT * occurrences)
-                active = np.bincount(triggers.lanes[is_detected], triggers.counts[is_detected], LANES)
+                active = np.bincount(triggers.lanes[is_detected], triggers.counts[is_detected], len(neurons))
                 covering = coverage.n_covering[COVERAGE.index(95)]
-                for lane in range(min(LANES, d_ffn - LANES * column)):
+                for lane, neuron in enumerate(neurons):
                     held = int(active[lane]) if covering[lane] <= trigger_scores.NARROW else None
                     numbers = (coverage.n_active[lane], coverage.n_distinct[lane], covering[lane])
-                    rows.append((layer, LANES * column + lane, index.n, *map(int, numbers), held))
+                    if neuron < d_ffn:
+                        rows.append((layer, neuron, index.n, *map(int, numbers), held))
         frame = pl.DataFrame(rows, schema=SHUFFLED_NGRAMS.schema, orient="row")
         return SHUFFLED_NGRAMS.check(frame.sort("n", "neuron"))
 
-    def triggers_frame(self, layer: int, columns: Sequence[Counted], units: Units) -> pl.DataFrame:
+    def triggers_frame(self, layer: int, blocks: Sequence[_Block], units: Units) -> pl.DataFrame:
         """One row a kept trigger."""
         frames = []
         for number, index in enumerate(self.indexes):
-            parts = [column[number][1] for column in columns]
-            neurons = np.concatenate([part.lanes + LANES * column for column, part in enumerate(parts)])
+            parts = [block.counted[number][1] for block in blocks]
+            neurons = np.concatenate(
+                [part.lanes + LANES * block.first for block, part in zip(blocks, parts, strict=True)]
+            )
             rows = np.concatenate([part.rows for part in parts])
             frame = pl.DataFrame(
                 {

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts
+from neurothek.ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, places_of
 from neurothek.ingest.jobs.ngrams.index import NgramIndex
 from neurothek.ingest.lens.vocabulary import Vocabulary
 from neurothek.ingest.models.tokenizer import Tokenizer
@@ -223,12 +223,12 @@ class Triggers:
 
     @classmethod
     def of(cls, counts: NgramCounts, coverage: Coverage) -> "Triggers":
-        """The kept triggers of eight neurons."""
+        """The kept triggers of the neurons of some columns."""
         is_narrow = coverage.n_covering[_95] <= NARROW
         brief = _brief(counts, np.flatnonzero(~is_narrow), n_kept=BRIEF.get(counts.index.n, 5))
-        by_lane = brief | {int(lane): _chosen(counts, int(lane)) for lane in np.flatnonzero(is_narrow)}
-        lists = [by_lane[lane] for lane in range(LANES)]
-        lanes = np.repeat(np.arange(LANES), [len(rows) for rows, _ in lists])
+        by_lane = brief | _chosen(counts, np.flatnonzero(is_narrow))
+        lists = [by_lane[lane] for lane in range(len(is_narrow))]
+        lanes = np.repeat(np.arange(len(lists)), [len(rows) for rows, _ in lists])
         rows, values = (np.concatenate([pair[part] for pair in lists]) for part in (0, 1))
         return cls(
             lanes,
@@ -239,36 +239,49 @@ class Triggers:
         )
 
 
-def _brief(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Lane -> (rows, counts) of its `n_kept` most frequent n-grams."""
+Lists = dict[int, tuple[np.ndarray, np.ndarray]]
+"""Lane -> (rows, counts) of n-grams, most frequent first, ties by ids."""
+
+
+def _brief(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> Lists:
+    """The `n_kept` most frequent n-grams of each of some lanes, rising."""
     index = counts.index
     guess = counts.row_counts(min(_HEAD, index.n_repeated))[:, lanes]
     if len(guess) < n_kept or not len(lanes):
         return _rarely(counts, lanes, n_kept=n_kept)
     # No n-gram of the list is below the kept-th of the guess; where that is 1 or 0, n-grams that occur once compete.
     least = np.partition(guess, len(guess) - n_kept, axis=0)[len(guess) - n_kept]
-    rare = lanes[least < 2]
-    by_lane = _rarely(counts, rare, n_kept=n_kept) if len(rare) else {}
-    lanes, least = lanes[least >= 2], least[least >= 2]
-    if not len(lanes):
-        return by_lane
-    # Nothing occurs so often as the floors of the other neurons.
-    floors = np.full(LANES, counts.index.n_positions + 1)
+    often = lanes[least >= 2]
+    lists = _by_lane(index, often, counts.at_least(_floors(counts, often, least[least >= 2])))
+    return {lane: _cut(ranked, n_kept) for lane, ranked in lists.items()} | _rarely(
+        counts, lanes[least < 2], n_kept=n_kept
+    )
+
+
+def _floors(counts: NgramCounts, lanes: np.ndarray, least: np.ndarray | int) -> np.ndarray:
+    """int64 [lanes of the counts], the `least` count of some lanes, and of the others more than any n-gram occurs."""
+    floors = np.full(len(counts.n_active), counts.index.n_positions + 1)
     floors[lanes] = least
-    rows, which, values = counts.at_least(floors)
+    return floors
+
+
+def _by_lane(index: NgramIndex, lanes: np.ndarray, counted: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Lists:
+    """The n-grams of each of some lanes, rising, from (rows, lanes, counts) of theirs in any order."""
+    rows, which, values = counted
     order = np.lexsort((index.lexical[rows], -values, which))
-    starts = np.searchsorted(which[order], lanes)
-    for lane, start in zip(lanes.tolist(), starts.tolist(), strict=True):
-        chosen = order[start : start + n_kept]
-        by_lane[lane] = rows[chosen], values[chosen]
-    return by_lane
+    rows, values, which = rows[order], values[order], which[order]
+    starts, stops = (np.searchsorted(which, lanes, side=side).tolist() for side in ("left", "right"))
+    bounds = zip(lanes.tolist(), starts, stops, strict=True)
+    return {lane: (rows[start:stop], values[start:stop]) for lane, start, stop in bounds}
 
 
-def _chosen(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, counts) of the most frequent n-grams of one neuron, and of all that could make it a detector."""
-    rows, values = _ranked(counts, lane)
-    is_kept = _could_detect(counts, rows, values) | (np.arange(len(rows)) < NARROW)
-    return rows[is_kept], values[is_kept]
+def _chosen(counts: NgramCounts, lanes: np.ndarray) -> Lists:
+    """The most frequent n-grams of each of some lanes, and all that could make it a detector."""
+    lists = {}
+    for lane, (rows, values) in _ranked(counts, lanes).items():
+        is_kept = _could_detect(counts, rows, values) | (np.arange(len(rows)) < NARROW)
+        lists[lane] = rows[is_kept], values[is_kept]
+    return lists
 
 
 def _could_detect(counts: NgramCounts, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -279,39 +292,36 @@ def _could_detect(counts: NgramCounts, rows: np.ndarray, values: np.ndarray) -> 
     return could_detect
 
 
-def _rarely(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Lane -> (rows, counts) of its `n_kept` most frequent n-grams, where a neuron fires on many of them only once."""
+def _rarely(counts: NgramCounts, lanes: np.ndarray, *, n_kept: int) -> Lists:
+    """The `n_kept` most frequent n-grams of each of some lanes, where a neuron fires on many of them only once."""
+    if not len(lanes):
+        return {}
     index = counts.index
     near = index.first_by_ids
     fired = counts.fired_once()
-    by_lane = {}
-    for lane in lanes.tolist():
-        often = np.flatnonzero(counts.narrow[:, lane] > 1) + index.n_wide
-        values = counts.narrow[often - index.n_wide, lane]
-        if index.n_wide:
-            wide = np.flatnonzero(counts.wide[:, lane] > 1)
-            often, values = np.concatenate([wide, often]), np.concatenate([counts.wide[wide, lane], values])
-        order = np.lexsort((index.lexical[often], -values.astype(np.int64)))[:n_kept]
+    lists, short = {}, []
+    for lane, ranked in _by_lane(index, lanes, counts.at_least(_floors(counts, lanes, 2))).items():
+        often, values = _cut(ranked, n_kept)
+        column, bit = divmod(lane, LANES)
         # The others are all as frequent: those of the smallest ids come first.
-        once = near[np.flatnonzero(fired & (1 << lane))[: n_kept - len(order)]]
-        if len(order) + len(once) < n_kept and len(near) < len(index.occurrences):
-            by_lane[lane] = _cut(_ranked(counts, lane), n_kept)
-        else:
-            ones = np.ones(len(once), dtype=np.int64)
-            by_lane[lane] = np.concatenate([often[order], once]), np.concatenate([values[order], ones])
-    return by_lane
+        once = near[np.flatnonzero(fired[column] & (1 << bit))[: n_kept - len(often)]]
+        if len(often) + len(once) < n_kept and len(near) < len(index.occurrences):
+            short.append(lane)
+        ones = np.ones(len(once), dtype=np.int64)
+        lists[lane] = np.concatenate([often, once]), np.concatenate([values, ones])
+    every = _ranked(counts, np.array(short, dtype=np.int64))
+    return lists | {lane: _cut(ranked, n_kept) for lane, ranked in every.items()}
 
 
-def _ranked(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, counts) of every n-gram on which one neuron was active."""
+def _ranked(counts: NgramCounts, lanes: np.ndarray) -> Lists:
+    """Every n-gram on which each of some lanes, rising, was active."""
     index = counts.index
-    repeated = np.concatenate([counts.wide[:, lane], counts.narrow[:, lane].astype(np.int64)])
-    places = np.flatnonzero(repeated)
-    once = np.flatnonzero(counts.bits[index.single_positions] >> lane & 1)
-    rows = np.concatenate([places, once + index.n_repeated])
-    values = np.concatenate([repeated[places], np.ones(len(once), dtype=np.int64)])
-    order = np.lexsort((index.lexical[rows], -values))
-    return rows[order], values[order]
+    rows, which, values = counts.at_least(_floors(counts, lanes, 1))
+    columns, places = np.divmod(lanes, LANES)
+    lane, once = places_of((counts.on_single[columns] & (1 << places).astype(np.uint8)[:, None]) != 0)
+    of_single = (once + index.n_repeated, lanes[lane], np.ones(len(once), dtype=np.int64))
+    both = [np.concatenate(pair) for pair in zip((rows, which, values), of_single, strict=True)]
+    return _by_lane(index, lanes, (both[0], both[1], both[2]))
 
 
 def _cut(ranked: tuple[np.ndarray, np.ndarray], n_kept: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from neurothek.catalog.tables.table import BIG, COUNTS, Table
@@ -82,9 +83,11 @@ class PositionsJob(RuleJob):
         folded = _Folded.of(partials, corpus, d_ffn=self.context.shape.d_ffn)
         blocks = [range(start, min(start + _BLOCK, folded.d_ffn)) for start in range(0, folded.d_ffn, _BLOCK)]
         # NumPy lets go of the interpreter's lock.
-        named = pl.concat(mapped(folded.rows, blocks, device=torch.device("cpu"))).with_columns(
+        frames = [frame for block in mapped(folded.frames, blocks, device=torch.device("cpu")) for frame in block]
+        named = pl.concat(frames).with_columns(
             pl.lit(layer, pl.Int16).alias("layer"),
             pl.lit(int(corpus.has_bos), pl.Int32).alias("first_position"),
+            pl.selectors.float().fill_nan(None),
         )
         # The quiet beside the quiet: DuckDB gives all counts of a page the bits of its largest.
         ordered = named.sort("domain", pl.col("counts_64").list.sum(), "neuron")
@@ -127,16 +130,16 @@ class _Folded:
                 total[:, below] = opposite[name][:, below]
         return cls(corpus.sequence_length, d_ffn, n_positions, counts, n_sequences)
 
-    def rows(self, neurons: range) -> pl.DataFrame:
-        """The rows of some neurons."""
+    def frames(self, neurons: range) -> list[pl.DataFrame]:
+        """The rows of some neurons, pooled and by domain; what is undefined is not a number."""
         profiles = {name: self._profiles(counts, neurons) for name, counts in sorted(self.counts.items())}
         pooled = sum(profiles.values(), start=np.zeros((len(neurons), self.n_positions), dtype=np.int64))
         everyone = np.arange(neurons.start, neurons.stop, dtype=np.int32)
         frames = [self._frame(POOLED, everyone, pooled, sum(self.n_sequences.values()))]
-        keeps = (frames[0]["mutual_information_corrected"].fill_null(0) >= KEPT_INFORMATION).to_numpy()
+        keeps = np.nan_to_num(frames[0]["mutual_information_corrected"].to_numpy()) >= KEPT_INFORMATION
         for name, profile in profiles.items():
             frames.append(self._frame(name, everyone[keeps], profile[keeps], self.n_sequences[name]))
-        return pl.concat(frames)
+        return frames
 
     @staticmethod
     def _profiles(counts: Int[np.ndarray, "positions d_ffn"], neurons: range) -> Int[np.ndarray, "neurons positions"]:
@@ -150,15 +153,25 @@ class _Folded:
         n_sequences: int,
     ) -> pl.DataFrame:
         measured = vars(measure_profiles(counts, n_sequences, sequence_length=self.sequence_length))
-        mask = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
-        columns = [pl.Series(name, values, POSITIONS.schema[name]) for name, values in measured.items()]
-        frame = pl.DataFrame([pl.Series("neuron", neurons), *columns]).with_columns(
-            pl.lit(domain).alias("domain"),
-            pl.lit(n_sequences, BIG).alias("n_sequences"),
-            pl.Series("counts_64", binned(counts)).cast(COUNTS),
+        is_kept = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
+        bins = binned(counts)
+        return pl.DataFrame(
+            [
+                pl.Series("neuron", neurons),
+                *[pl.Series(name, values, POSITIONS.schema[name]) for name, values in measured.items()],
+                pl.repeat(domain, len(neurons), dtype=pl.String, eager=True).alias("domain"),
+                pl.repeat(n_sequences, len(neurons), dtype=BIG, eager=True).alias("n_sequences"),
+                _lists("counts_64", bins, np.ones(len(bins), dtype=np.bool_)),
+                _lists("counts", counts[is_kept], is_kept),
+            ]
         )
-        every = pl.DataFrame([pl.Series("neuron", neurons[mask]), pl.Series("counts", counts[mask]).cast(COUNTS)])
-        return frame.join(every, on="neuron", how="left", maintain_order="left").fill_nan(None)
+
+
+def _lists(name: str, counts: Int[np.ndarray, "kept n"], is_kept: Bool[np.ndarray, " neurons"]) -> pl.Series:
+    """A list of counts for each neuron that is kept, null for the others."""
+    offsets = np.concatenate([[0], np.cumsum(is_kept * counts.shape[1])])
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(counts.ravel()), mask=pa.array(~is_kept))
+    return pl.Series(name, lists, COUNTS)
 
 
 # A block of flags is written and read once per sequence: it must stay in a core's second-level cache (about 1 MB).
