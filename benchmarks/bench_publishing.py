@@ -68,11 +68,11 @@ def measure() -> dict[str, float]:
 
 
 @contextmanager
-def made_up(warehouse: Warehouse) -> Iterator[Publication]:
-    """A staged run of made-up rows, sorted and ready to be published."""
-    manifest = RunManifest("k" * 64, "projections", 1, "opt-125m", None, {}, "float32", now())
+def made_up(warehouse: Warehouse, name: str = "opt-125m", *, n_layers: int = N_LAYERS) -> Iterator[Publication]:
+    """A staged run of made-up rows of a model, sorted and ready to be published."""
+    manifest = RunManifest(name.ljust(64, "k"), "projections", 1, name, None, {}, "float32", now())
     with staged_run(warehouse.staging, manifest) as run:
-        shards = [f"layer-{layer:04d}" for layer in range(N_LAYERS)]
+        shards = [f"layer-{layer:04d}" for layer in range(n_layers)]
         for layer, shard in enumerate(shards):
             run.write(shard, _rows(layer))
         postings = run.sort("sorted", POSTINGS, shards, memory_bytes=1 << 30)
@@ -114,7 +114,7 @@ def _rows(layer: int) -> dict[str, pl.DataFrame]:
 
 def _publication(run: StagedRun, shards: list[str], postings: Path) -> Publication:
     model = {name: ("made up" if dtype == pl.String else 1) for name, dtype in MODELS.schema.items()}
-    model |= {"name": "opt-125m", "has_exact_zeros": True, "n_layers": N_LAYERS, "d_ffn": D_FFN}
+    model |= {"name": run.manifest.model, "has_exact_zeros": True, "n_layers": len(shards), "d_ffn": D_FFN}
     tokenizer = {"name": "made up", "sha256": "0", "vocab_size": VOCAB, "bos_token_id": 2, "eos_token_id": 2}
     words = [f"token{i}" for i in range(VOCAB)]
     tokens = {"token_id": range(VOCAB), "piece": words, "text": words, "word": words, "is_special": [False] * VOCAB}

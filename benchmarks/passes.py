@@ -61,7 +61,9 @@ class _Timed:
         return self.profile.timed(f"{self.name}, staged", self.observer.result)
 
 
-def measured(context: JobContext, jobs: Mapping[str, SweepJob], n_layers: int, profile: Profile) -> None:
+def measured(
+    context: JobContext, jobs: Mapping[str, SweepJob], n_layers: int, profile: Profile, *, kept: Path | None = None
+) -> None:
     """One sweep over the first layers with staging files, and the folds of every layer.
 
     Args:
@@ -69,6 +71,7 @@ def measured(context: JobContext, jobs: Mapping[str, SweepJob], n_layers: int, p
         jobs: the jobs by name.
         n_layers: how many layers.
         profile: takes the time of each part.
+        kept: takes the rows; None: they go with the staging files.
     """
     text = context.corpus
     with TemporaryDirectory() as folder:
@@ -90,7 +93,7 @@ def measured(context: JobContext, jobs: Mapping[str, SweepJob], n_layers: int, p
         def fold(name: str, layer: int) -> None:
             parts = [pl.scan_parquet(path(name, layer, chunk)) for chunk in range(len(text.chunks()))]
             for of, frame in jobs[name].fold(layer, Partials(tuple(parts))).items():
-                write_parquet(frame, Path(folder) / f"{of}.{layer}.parquet")
+                write_parquet(frame, (kept or Path(folder)) / f"{of}.{layer}.parquet")
 
         def finish(layer: int) -> None:
             for name in jobs if layer < n_layers else ():

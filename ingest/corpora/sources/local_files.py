@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
-import pyarrow as pa
 
 from neurothek.catalog.arguments import expanded
 from neurothek.catalog.files import why_no_file
@@ -188,6 +187,8 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
         column: where the text stands in tables.
         memory: how much of it may be held at once.
     """
+    import pyarrow as pa
+
     try:
         yield from (document for document in format_of(path).read(path, column, memory) if document.n_bytes)
     # The last two are of what gzip packed, and of what is cut off.
