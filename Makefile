@@ -23,7 +23,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all test-series test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
-.PHONY: real real-catalog bench
+.PHONY: real real-catalog bench bench-cuda
 .PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
@@ -139,8 +139,14 @@ format: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m docs.generators.generate
 
+# SHAPE names a model's shape (smollm2, gemma3-270m, opt-125m, opt-1.3b), of which alone each job is measured then.
+SHAPE ?=
 bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(SHAPE),--shape $(SHAPE))
+
+# Needs a CUDA device, and a PyTorch that was built for it.
+bench-cuda: $(INSTALLED)
+	$(BIN)/python -m benchmarks gpu
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,7 +1,6 @@
-"""How time, bytes and memory grow: each axis at four sizes, with the exponents that fit, every size in a process of its own."""
+"""How time, bytes and memory grow: each axis at four sizes, and the exponents that fit."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -156,10 +155,10 @@ def _growth(axis: str, size: int) -> Growth:
     with TemporaryDirectory() as folder:
         AXES[axis][2](size, Path(folder))
         seconds = time.process_time() - started
-        kept = sum(path.stat().st_size for path in Path(folder).rglob("*.parquet")) or os.path.getsize(
-            Path(folder) / "w.duckdb"
-        )
-    return {"seconds": seconds, "bytes": kept, "memory": _resident() - imported}
+        warehouse = Path(folder) / "w.duckdb"
+        kept = [warehouse] if warehouse.exists() else list(Path(folder).glob("*.parquet"))
+        size_in_bytes = sum(path.stat().st_size for path in kept)
+    return {"seconds": seconds, "bytes": size_in_bytes, "memory": _resident() - imported}
 
 
 def _resident() -> int:

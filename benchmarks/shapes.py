@@ -1,14 +1,25 @@
-"""Models and texts of the OPT-125m shape with random weights: what is timed does not depend on what was learned."""
+"""Models and texts of well-known shapes with random weights: what is timed does not depend on what was learned."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import tokenizers
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, OPTConfig, OPTForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3TextConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    OPTConfig,
+    OPTForCausalLM,
+    PretrainedConfig,
+    PreTrainedTokenizerFast,
+)
 from transformers.utils import logging
 
 from neurothek.ingest.corpora.corpus import Corpus
@@ -51,6 +62,93 @@ def gpt2_small(*, n_layers: int) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _opt(n_layers: int, *, width: int, heads: int) -> PretrainedConfig:
+    return OPTConfig(
+        num_hidden_layers=n_layers,
+        hidden_size=width,
+        word_embed_proj_dim=width,
+        ffn_dim=4 * width,
+        num_attention_heads=heads,
+    )
+
+
+def _smollm2(n_layers: int) -> PretrainedConfig:
+    return LlamaConfig(
+        num_hidden_layers=n_layers,
+        hidden_size=576,
+        intermediate_size=1_536,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        vocab_size=49_152,
+        max_position_embeddings=CONTEXT_LENGTH,
+        tie_word_embeddings=True,
+    )
+
+
+def _gemma3(n_layers: int) -> PretrainedConfig:
+    return Gemma3TextConfig(
+        num_hidden_layers=n_layers,
+        hidden_size=640,
+        intermediate_size=2_048,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=256,
+        vocab_size=262_144,
+        max_position_embeddings=CONTEXT_LENGTH,
+        sliding_window=512,
+        layer_types=["full_attention" if layer % 6 == 5 else "sliding_attention" for layer in range(n_layers)],
+    )
+
+
+@dataclass(frozen=True)
+class KnownShape:
+    """The architecture of a published model."""
+
+    name: str  # of the model
+    n_layers: int  # of all of it
+    config: Callable[[int], PretrainedConfig]  # for so many layers
+
+
+SHAPES: Mapping[str, KnownShape] = {
+    "smollm2": KnownShape("SmolLM2-135M", 30, _smollm2),
+    "gemma3-270m": KnownShape("Gemma 3 270M", 18, _gemma3),
+    "opt-125m": KnownShape("OPT-125m", 12, lambda n_layers: _opt(n_layers, width=768, heads=12)),
+    "opt-1.3b": KnownShape("OPT-1.3b", 24, lambda n_layers: _opt(n_layers, width=2_048, heads=32)),
+}
+"""What `--shape` names."""
+
+_SENTENCE, _END = 12, "."
+
+
+@contextmanager
+def written(shape: KnownShape, *, n_layers: int) -> Iterator[Path]:
+    """A folder with a random model of a shape, cut to some layers, whose tokenizer knows the words w5, w6, ..."""
+    torch.manual_seed(0)
+    logging.disable_progress_bar()
+    with TemporaryDirectory() as name:
+        folder, config = Path(name), shape.config(n_layers)
+        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+        pieces = ["<pad>", "<s>", "</s>", "<unk>", _END, *_words(config.vocab_size)]
+        vocabulary = {piece: number for number, piece in enumerate(pieces)}
+        backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+        backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+        PreTrainedTokenizerFast(
+            tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+        ).save_pretrained(folder)
+        yield folder
+
+
+def written_text(n_words: int, vocabulary: int) -> str:
+    """Sentences of a dozen words of such a tokenizer, the one of rank r as often as 1 / r."""
+    words = _words(vocabulary)
+    drawn = [words[number] for number in _zipfian(n_words, len(words))]
+    return " ".join(" ".join([*drawn[start : start + _SENTENCE], _END]) for start in range(0, n_words, _SENTENCE))
+
+
+def _words(vocabulary: int) -> list[str]:
+    return [f"w{number}" for number in range(5, vocabulary)]
+
+
 def tokenizer(size: int = TOKENS) -> Tokenizer:
     """The ids of a tokenizer, OPT's unless asked, and nothing else of it."""
     return Tokenizer(
@@ -79,10 +177,14 @@ def random_text(n_sequences: int) -> Corpus:
 
 def zipfian_text(n_sequences: int) -> Corpus:
     """The same with the id of rank r as often as 1 / r, so that n-grams come again as they do in language."""
-    weights = 1 / np.arange(1, TOKENS - 3)
+    return _text(4 + _zipfian(n_sequences * CONTEXT_LENGTH, TOKENS - 4), n_sequences)
+
+
+def _zipfian(n: int, n_kinds: int) -> np.ndarray:
+    """int64 [n], numbers below `n_kinds`, number r - 1 as often as 1 / r."""
+    weights = 1 / np.arange(1, n_kinds + 1)
     bounds = np.cumsum(weights / weights.sum())
-    drawn = np.searchsorted(bounds, np.random.default_rng(0).random(n_sequences * CONTEXT_LENGTH))
-    return _text(4 + np.minimum(drawn, TOKENS - 5), n_sequences)
+    return np.minimum(np.searchsorted(bounds, np.random.default_rng(0).random(n)), n_kinds - 1)
 
 
 def _text(ids: np.ndarray, n_sequences: int) -> Corpus:
