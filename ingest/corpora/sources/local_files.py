@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
-
 from neurothek.catalog.arguments import expanded
 from neurothek.catalog.files import why_no_file
 from neurothek.catalog.problems import Unreadable
@@ -187,12 +186,10 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
         column: where the text stands in tables.
         memory: how much of it may be held at once.
     """
-    import pyarrow as pa
-
     try:
         yield from (document for document in format_of(path).read(path, column, memory) if document.n_bytes)
     # The last two are of what gzip packed, and of what is cut off.
-    except (OSError, pa.ArrowException, zlib.error, EOFError) as error:
+    except (OSError, zlib.error, EOFError) as error:
         raise _unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise no_text(path, f"a text of {column} is not UTF-8") from error

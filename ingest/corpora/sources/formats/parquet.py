@@ -21,8 +21,15 @@ ROWS_AT_ONCE = 1_024
 
 
 def read_parquet(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
-    """The texts of a column, row by row."""
-    return map(Document.of, _parquet(path, column, memory))
+    """The texts of a column, row by row.
+
+    Raises:
+        OSError: the file is no Parquet, or breaks off.
+    """
+    try:
+        yield from map(Document.of, _parquet(path, column, memory))
+    except pa.ArrowException as error:
+        raise OSError(str(error)) from error
 
 
 def _parquet(path: Path, column: str, memory: TextMemory) -> Iterator[str]:
