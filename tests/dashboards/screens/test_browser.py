@@ -233,6 +233,20 @@ def test_a_click_on_a_cell_leaves_the_rest_of_the_page_as_it_is(person: Visitor)
     assert page.locator(".pane h2").inner_text().startswith("Layer 1, position 2, after")
 
 
+def test_in_a_narrow_window_a_click_brings_the_neurons_of_the_cell_into_sight(person: Visitor) -> None:
+    page = person.page
+    page.set_viewport_size({"width": 800, "height": 600})
+    person.open("trace", model=LARGE, prompt="The river was wide and", layer="0", position="1")
+    last = page.locator(".pane tr[data-place]").last
+    expect(last).not_to_be_in_viewport()
+    page.locator(".grid .cell").nth(3).click()
+    expect(last).to_be_in_viewport()
+    person.settle()
+    expect(last).to_be_in_viewport()
+    # The pointer rests where it was, now on another cell: nothing of that one covers the list.
+    expect(page.locator(".tip")).to_be_hidden()
+
+
 def test_a_long_prompt_fits_the_window(person: Visitor) -> None:
     words = "the house near the river was quiet and children went to school " * 3
     person.open("trace", model=LARGE, prompt=words.strip())
