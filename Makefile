@@ -22,7 +22,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-series test-browser test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
+.PHONY: demo test test-all test-series test-browser test-browser-all test-cuda test-crash test-fuzz test-spark test-ray test-ray-kills test-real test-real-smollm2 test-python mutants
 .PHONY: real real-catalog bench bench-cuda
 .PHONY: docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
@@ -58,13 +58,18 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(PYTEST) -m "$(LOCAL)"
 
-# In full what test-all and test-browser do in samples: every text, field, page and command on each hostile file, the way
+# In full what test-all and test-browser-all do in samples: every text, field, page and command on each hostile file, the way
 # back on every page, and a model trained. Needs Chromium.
 test-series: $(INSTALLED)
 	$(PYTEST) -m series
 
-# Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
+# Each page by its address, and the ways that people take most. Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that
+# keeps what was seen.
 test-browser: $(INSTALLED)
+	$(PYTEST) --jaxtyping-packages= -m "browser and not series and not long" tests/dashboards/screens
+
+# With what a person does on each page, way by way.
+test-browser-all: $(INSTALLED)
 	$(PYTEST) --jaxtyping-packages= -m "browser and not series" tests/dashboards/screens
 
 # Needs a CUDA device, and a PyTorch that was built for it.

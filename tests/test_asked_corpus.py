@@ -87,6 +87,7 @@ def run(*arguments: str) -> str:
     return str(result.stdout)
 
 
+@pytest.mark.long
 def test_sections_are_those_of_a_warehouse_that_read_nothing_else(
     asked: Comparison, expected: Comparison, of_shown: Comparison, subtests: pytest.Subtests
 ) -> None:
@@ -186,6 +187,7 @@ def charts(warehouse: neurothek.Neurothek, comparison: Comparison) -> dict[str, 
     return {one.name: one.chart.to_dict() for one in figures if one.chart is not None}
 
 
+@pytest.mark.long
 def test_every_figure_is_of_the_asked_corpus(
     both: neurothek.Neurothek,
     alone: neurothek.Neurothek,
@@ -220,6 +222,7 @@ def test_shortcut_figures_draw_the_texts_own_fits(both: neurothek.Neurothek, dra
     assert all(one["precision_5"] == said[one["method"], one["state"]] for one in points)
 
 
+@pytest.mark.long
 def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Neurothek) -> None:
     comparison = both.compare(two.OTHER, MODEL, corpus=SHOWN)
     missing = [note for note in comparison.hints if note.startswith("not measured")]
@@ -312,6 +315,7 @@ VIEWS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", VIEWS)
 def test_sql_asks_views_that_tell_of_the_corpus(
     view: str, both: neurothek.Neurothek, alone: neurothek.Neurothek

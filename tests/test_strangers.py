@@ -368,6 +368,7 @@ def harm_of_calls(path: Path, canary: Canary, honest: Path, names: Sequence[str]
 SOME = ("search", "sql", "shown", "label")
 
 
+@pytest.mark.long
 def test_python_runs_nothing_of_a_strangers_file(honest: Path, canary: Canary, tmp_path: Path) -> None:
     wrong = []
     for kind, statements in at_once(canary).items():

@@ -36,6 +36,7 @@ def shown(cells: list[str]) -> list[Any]:
     return results
 
 
+@pytest.mark.long
 def test_every_cell_shows_an_answer_of_a_published_catalog(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,9 +18,9 @@ _PLACES = frozenset(
 """Modules whose functions and classes start a process, draw a page or a paper, or run a command."""
 
 _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "measure", "intervene", "train"}) | {
-    *("export", "import_folder", "merge", "sweep", "measure_all")
+    *("export", "import_folder", "merge", "sweep", "measure_all", "explain_neurons")
 }
-"""Names of functions that measure, train or move whole models."""
+"""Names of functions that measure, train or move whole models, or have a server judge hundreds of texts."""
 
 _CHILDREN = frozenset({"ask_people", "stream_people", "Limits", "plan_intervention", "run_intervention"}) | {
     *("CommandScorer", "open_scorer", "read_steering", "TypeCheckError", "Client")

@@ -34,6 +34,7 @@ def test_groups_are_as_large_as_asked(n_rows: int, most: int, tmp_path: Path) ->
     assert all(read.metadata.row_group(0).column(place).is_stats_set is (place == 0) for place in (0, 1))
 
 
+@pytest.mark.long
 def test_the_card_has_the_hours_of_each_measurement(local: Neurothek, whole: Path) -> None:
     runs = local.sql("select job, sum(epoch(finished_at - started_at)) as seconds from runs group by job")
     card = (whole / "README.md").read_text("utf-8").replace("\\", "")

@@ -19,6 +19,7 @@ from tests.support.models import build
 QUERY = "select * from store.neuron_facts order by set_id, layer, neuron"
 
 
+@pytest.mark.long
 def test_rebuilt_facts_are_those_computed_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "full.duckdb"
     made.create(path)

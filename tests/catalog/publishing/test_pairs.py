@@ -89,6 +89,7 @@ def test_a_pair_replaces_itself_alone(warehouse: Warehouse) -> None:
     assert rows(warehouse, "select count(*) from store.runs where job = 'counterparts'") == [(6,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", [None, "projections", "counterparts"])
 def test_a_pair_goes_with_either_model_and_with_its_lists(warehouse: Warehouse, job: str | None) -> None:
     assert remove(warehouse, "other", job=job)["counterparts"] == 2 * N_ROWS

@@ -73,6 +73,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_rows_follow_every_change(warehouse: Warehouse, change: str) -> None:
     before = n_rows(warehouse, "tiny")
@@ -105,6 +106,7 @@ def test_an_import_and_a_merge_bring_what_they_bring(warehouse: Warehouse, tmp_p
         assert shown(one) == expected
 
 
+@pytest.mark.long
 def test_a_publish_without_views_leaves_them_to_the_next_who_brings_them(tmp_path: Path) -> None:
     bare = Warehouse(tmp_path / "w.duckdb")
     made.publish_everything(bare)

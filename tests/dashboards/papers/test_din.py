@@ -36,6 +36,7 @@ def caption(figure: Figure) -> str:
     return " ".join(figure.chart.to_dict()["title"]["subtitle"])
 
 
+@pytest.mark.long
 def test_all_are_drawn_where_all_was_measured(rows: Rows) -> None:
     drawn_figures = draw_shortcuts(rows, Setting(LOOK))
     assert [figure.picture.slug for figure in drawn_figures] == SLUGS

@@ -22,6 +22,7 @@ from tests.dashboards.papers.conftest import Found
 pytestmark = pytest.mark.xdist_group("reproduce")
 
 
+@pytest.mark.long
 def test_the_folder_holds_every_picture_and_table(found: Found, tmp_path: Path) -> None:
     one = found["geva"]
     files = write_paper(one, tmp_path / "new" / "geva")

@@ -18,7 +18,7 @@ import neurothek
 from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor, served, visitor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 WITH_COUNTERPARTS = f"{LARGE}/L0N404"
 """It has some in the smaller model, which depends on the weights alone."""

@@ -55,6 +55,7 @@ def test_a_prompt_a_cell_and_a_neuron_that_is_switched_off(person: Visitor) -> N
     assert asked_of(person)["prompt"] == ["The capital of France is"]
 
 
+@pytest.mark.long
 def test_from_the_sizes_to_a_neuron_that_is_switched_off(person: Visitor) -> None:
     person.open("compare")
     person.page.locator("a.nt-link[href^='/model']").filter(has_text=LARGE).first.click()
@@ -94,6 +95,7 @@ def test_a_word_is_taken_along_to_the_neuron_and_back(person: Visitor) -> None:
     assert person.page.locator("a.nt-row").first.inner_text() == found
 
 
+@pytest.mark.long
 def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
     person.open("trace", model=SMALL, prompt="The capital of France is")
     person.page.get_by_role("grid").get_by_role("button", name="layer 1, position 2").click()
@@ -130,6 +132,7 @@ def test_the_box_takes_a_word_or_an_address(person: Visitor) -> None:
         assert person.page.url == before
 
 
+@pytest.mark.long
 def test_the_box_leads_afresh_to_the_page_it_stands_on(person: Visitor) -> None:
     person.open("search", words="school", side="suppressed")
     for word in ("river", "music"):
@@ -142,6 +145,7 @@ def test_the_box_leads_afresh_to_the_page_it_stands_on(person: Visitor) -> None:
         assert asked_of(person) == {"words": [word]}
 
 
+@pytest.mark.long
 def test_rows_are_walked_by_keys(person: Visitor) -> None:
     person.open("search", words="the")
     person.page.locator("h1").first.click()
@@ -173,6 +177,7 @@ def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
     assert asked_of(person) | {"model": [LARGE], "layer": ["3"]} == asked_of(person)
 
 
+@pytest.mark.long
 def test_another_name_of_a_page_finds_it(person: Visitor) -> None:
     person.open("neurons", model=LARGE)
     assert path_of(person) == "/neuron"
@@ -251,6 +256,7 @@ IN_SAMPLES = ("compare", "search", "trace", "events", "claims", "sql")
 """Pages of which something else is changed each: a list of models, words, a prompt, a row of buttons, a query."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [name if name in IN_SAMPLES else pytest.param(name, marks=pytest.mark.series) for name in CHANGES]
 )
@@ -276,6 +282,7 @@ def test_back_and_forward_lead_to_what_was_seen(person: Visitor, name: str) -> N
     assert person.page.evaluate(_SEEN) == after
 
 
+@pytest.mark.long
 def test_a_link_to_a_figure_of_another_page_leads_to_it(person: Visitor) -> None:
     person.open("search")
     person.page.evaluate(
@@ -322,6 +329,7 @@ def shifted(person: Visitor) -> list[tuple[float, list[str]]]:
     return sorted(shifts, reverse=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CONTROLS)
 def test_what_is_drawn_keeps_its_place(person: Visitor, name: str) -> None:
     parameters, change = CONTROLS[name]
@@ -337,6 +345,7 @@ def test_what_is_drawn_keeps_its_place(person: Visitor, name: str) -> None:
     assert sum(share for share, _ in moved) < MOST_SHIFTED / 10, moved
 
 
+@pytest.mark.long
 def test_a_page_that_moves_is_found(person: Visitor) -> None:
     person.page.add_init_script(SHIFTS)
     person.open("compare")
@@ -345,6 +354,7 @@ def test_a_page_that_moves_is_found(person: Visitor) -> None:
     person.page.wait_for_function("window.shifts.reduce((sum, [share]) => sum + share, 0) > 0.05")
 
 
+@pytest.mark.long
 def test_the_navigation_marks_the_place_of_a_page(person: Visitor) -> None:
     person.open("neuron")
     marked = person.page.locator("[data-testid=stTopNav] [aria-current]")

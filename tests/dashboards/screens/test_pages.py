@@ -447,7 +447,7 @@ def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page:
 def test_a_neuron_of_an_answer_is_opened(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql", query="select address from neurons where model = 'tiny-2m' order by address")
     addresses = table(opened, "address")["address"]
-    chosen = {"selection": {"rows": [3], "columns": [], "cells": []}}
+    chosen = {"selection": {"rows": [], "columns": [], "cells": [[3, "address"]]}}
     opened.session_state[table_key("answer", addresses)] = chosen
     opened.run()
     in_order(opened)

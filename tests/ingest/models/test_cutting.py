@@ -164,6 +164,7 @@ def assert_same(sort: str, text: str, every: int, chosen: Random) -> None:
     assert sort in UNSPLIT or pieces == whole
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sort", SORTS)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(

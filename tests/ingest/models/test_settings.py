@@ -273,6 +273,7 @@ def faults(base: Base, *, is_thorough: bool) -> list[str]:
     return [f"{base.family.architecture} {name} {value}: {fault}" for (name, value), fault in found.items() if fault]
 
 
+@pytest.mark.long
 def test_no_field_is_ignored_in_silence(base: Base) -> None:
     found = faults(base, is_thorough=False)
     assert not found, "\n".join(found)

@@ -129,6 +129,7 @@ def test_in_the_last_layer_both_effects_are_one(folder: Path) -> None:
     assert result.direct_total == pytest.approx(sum(row["direct"] for row in rows.values()), abs=CLOSE)
 
 
+@pytest.mark.long
 def test_ablation_is_that_of_edited_weights(folder: Path) -> None:
     transformer, tokenizer = opened(folder)
     toward, instead = tokens(tokenizer)

@@ -175,6 +175,7 @@ TRACE = "40002"
 """What one of the texts comes to if it is run as SQL, and stands in the file that another names."""
 
 
+@pytest.mark.long
 def test_what_is_admitted_reads_no_file_and_runs_no_text(tmp_path: Path) -> None:
     """Every admitted function that takes texts alone, on a connection that may do anything."""
     path = tmp_path / "secret.csv"

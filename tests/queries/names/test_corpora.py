@@ -55,6 +55,7 @@ def blank(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield connection
 
 
+@pytest.mark.long
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(texts, min_size=1, max_size=4), st.integers(-1, 3))
 def test_the_shown_corpus_is_one_rule_wherever_it_is_written(

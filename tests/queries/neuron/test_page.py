@@ -193,6 +193,7 @@ def test_position_profile(full: duckdb.DuckDBPyConnection) -> None:
     assert "Positional" not in silent.summary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("corpus", [None, "long"])
 def test_the_page_says_what_the_views_say(full: duckdb.DuckDBPyConnection, corpus: str | None) -> None:
     """The page reads tables at the neuron's place; the views, which are quick for no single neuron, are the oracle."""

@@ -19,6 +19,7 @@ def section(one: NeuronPage) -> pl.DataFrame:
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", reads.MODELS)
 def test_the_lists_are_those_of_the_postings(measured_reads: duckdb.DuckDBPyConnection, model: str) -> None:
     frame = page(measured_reads, model).data()["reads"]

@@ -23,6 +23,7 @@ def generally(
         return search(connection, question)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", SIDES)
 def test_both_ways_say_the_same(full: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, side: Side) -> None:
     """The general way is asked once for all; that it says the first of them where fewer are asked for is seen once."""

@@ -13,6 +13,7 @@ from neurothek.queries.views.install import View, all_views, parse_view
 DIALECTS = ("spark", "trino", "bigquery")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_view_is_a_statement_of_the_dialect(dialect: str) -> None:
     for view in all_views().values():
