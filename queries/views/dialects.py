@@ -49,11 +49,17 @@ def require_dialect(name: str) -> str:
 def in_dialect(view: View, dialect: str) -> str:
     """A statement of the dialect that creates the view, under its header."""
     header = "\n".join(line for line in view.text.splitlines() if line.startswith("--"))
-    query = sqlglot.parse_one(view.text, read="duckdb").transform(_portable, dialect=dialect)
+    query = _parsed(view.text).transform(_portable, dialect=dialect)
     create = exp.Create(this=exp.to_table(view.name), kind="VIEW", expression=query, replace=True)
     # What a dialect cannot say is written as near as sqlglot comes: only Spark's is held to the same rows by tests.
     written = create.sql(dialect=dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.IGNORE)
     return f"{header}\n{written}\n"
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    """A view's statement, which nobody changes: parsing is half of what writing it in a dialect takes."""
+    return sqlglot.parse_one(text, read="duckdb")
 
 
 def exported_views(dialects: Sequence[str] = ()) -> dict[str, str]:
@@ -82,7 +88,7 @@ def spark_tables() -> str:
     read = {
         table.name
         for view in all_views().values()
-        for table in sqlglot.parse_one(view.text, read="duckdb").find_all(exp.Table)
+        for table in _parsed(view.text).find_all(exp.Table)
         if table.db == "store"
     }
     lines = [
