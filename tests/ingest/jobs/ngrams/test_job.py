@@ -186,10 +186,14 @@ def test_chunks_and_parts_give_the_same_bits(opened: Opened, monkeypatch: pytest
     coefficients = torch.from_numpy(np.random.default_rng(3).random((corpus.n_tokens, 21)) < 0.2).float()
     whole = fold(opened, corpus, coefficients, chunks=[range(50)])
     cut = fold(opened, corpus, coefficients, chunks=[range(1), range(1, 7), range(7, 50)])
+    # Three columns of eight neurons: two of them counted together and one alone, then each alone.
+    monkeypatch.setattr(job_module, "_BLOCK_BYTES", 2 * corpus.n_counted)
+    by_two = fold(opened, corpus, coefficients, chunks=[range(25), range(25, 50)])
     monkeypatch.setattr(job_module, "READ_BYTES", 1)
     by_column = fold(opened, corpus, coefficients, chunks=[range(25), range(25, 50)])
     for name, frame in whole.items():
         assert frame.equals(cut[name])
+        assert frame.equals(by_two[name])
         assert frame.equals(by_column[name])
 
 
