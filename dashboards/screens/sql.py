@@ -51,8 +51,9 @@ def show() -> None:
 
 
 def _ask(models: dict[str, bool]) -> None:
-    """Below the title: the question with its answer, and beside them what there is to ask."""
-    editor, beside = st.columns([3, 1], gap="medium")
+    """Below the title: the question with its answer, and what there is to ask beside them, in a narrow window below."""
+    with st.container(key="beside-questions"):
+        editor, beside = st.columns([3, 1], gap="medium")
     with beside:
         _beside(models)
     with editor:

@@ -171,7 +171,7 @@ def _of_neurons() -> dict[str, Any]:
         "null_99": _number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
         "is_mutual": _text("mutual", help="Each is the other's best match."),
         "centre_cosine": _number(
-            "to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
+            "cosine to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
         ),
         "kurtosis": _number("kurtosis", format="%.2f"),
         "value_norm": _number("value norm", format="%.3f"),

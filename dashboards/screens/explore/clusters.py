@@ -16,7 +16,7 @@ from neurothek.dashboards.parts.muted import muted_of
 from neurothek.dashboards.widgets import tables
 from neurothek.dashboards.widgets.address import address_value, asked_among, asked_number, own_key, remember
 from neurothek.dashboards.widgets.figures import Data, Draw, data_of, data_of_query, show_figure, show_source, title_row
-from neurothek.dashboards.widgets.html import plain
+from neurothek.dashboards.widgets.html import plain, prose
 from neurothek.dashboards.widgets.links import link_html
 from neurothek.dashboards.widgets.memory import cached_answer
 from neurothek.dashboards.widgets.page import answer, heading, missing, show_command, show_preview, theme
@@ -179,7 +179,7 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
     muted = muted_of([model])[model]
     names = " ".join(map(quoted, cluster_cards.names_of(tokens.frame.to_dicts(), muted)))
     title = f"{names}: neurons of cluster" if names else "Neurons of cluster"
-    st.header(plain(f"{title} {row['cluster_id']}"), anchor=False)
+    st.header(prose(f"{title} {row['cluster_id']}"), anchor=False)
     sentence = (
         f"{cluster_cards.size_text(row)} in {cluster_cards.layers_text(row)}, {cluster_cards.cohesion_text(row)}."
     )
