@@ -70,6 +70,13 @@ def test_readers_share_a_connection_and_the_last_one_closes_it(path: Path) -> No
         assert len(opener.opened) == 2
 
 
+@pytest.fixture
+def nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No warehouse of another test is open: what Ctrl-C left open there is closed by who asks for that file next."""
+    monkeypatch.setattr(leases, "_INSTANCES", {})
+
+
+@pytest.mark.usefixtures("nothing_else")
 def test_a_link_and_its_file_are_one(path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(path)
@@ -80,6 +87,7 @@ def test_a_link_and_its_file_are_one(path: Path, tmp_path: Path) -> None:
         assert not has_other_leases(link)
 
 
+@pytest.mark.usefixtures("nothing_else")
 def test_another_file_is_another_lease(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
     assert not has_other_leases(other)
