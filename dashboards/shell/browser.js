@@ -160,12 +160,29 @@
   });
 
   // Dusk: colours that the server chose are those of the scheme that it was told of. When a person's scheme changes, the
-  // page runs again, as Streamlit's own key r has it, once Streamlit knows of the change.
-  const HEARD = 300; // milliseconds
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTimeout(() => {
-    document.dispatchEvent(new KeyboardEvent("keydown", { key: "r", code: "KeyR", keyCode: 82, which: 82 }));
+  // page runs again, as Streamlit's own key r has it, once Streamlit knows of the change; a key that comes while it is
+  // busy may be lost, so it is pressed until the page runs.
+  const HEARD = 300, ANSWERED = 1000; // milliseconds
+  const RUN_STATE = "data-test-script-state";
+  const runAgain = (tries) => {
+    let runs = false;
+    const watch = new MutationObserver((changes) => {
+      const states = changes.flatMap(({ target, oldValue }) => [oldValue, target.getAttribute(RUN_STATE)]);
+      runs ||= states.includes("running");
+    });
+    watch.observe(document, {
+      attributes: true, attributeFilter: [RUN_STATE], attributeOldValue: true, subtree: true,
+    });
+    for (const type of ["keydown", "keyup"]) {
+      document.dispatchEvent(new KeyboardEvent(type, { key: "r", code: "KeyR", keyCode: 82, which: 82 }));
+    }
     isByHand = false;
-  }, HEARD));
+    setTimeout(() => {
+      watch.disconnect();
+      if (!runs && tries > 1) runAgain(tries - 1);
+    }, ANSWERED);
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTimeout(runAgain, HEARD, 20));
 
   // The navigation lists the first page of each place and marks it there alone: on the other pages of a place it is
   // marked, too, by the place that the tabs name.

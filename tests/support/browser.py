@@ -172,16 +172,20 @@ class Visitor:
     @contextmanager
     def runs_again(self) -> Iterator[None]:
         """What is done in the block has the page run once more, which is waited for."""
-        state = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState"
+        # An observer is told of a run however short it is.
         self.page.evaluate(
-            f"""() => {{
+            """() => {
                 window.ranAgain = false;
-                const looking = setInterval(() => {{
-                    if ({state} !== "running") return;
-                    window.ranAgain = true;
-                    clearInterval(looking);
-                }}, 5);
-            }}"""
+                const name = "data-test-script-state";
+                const watch = new MutationObserver(changes => {
+                    for (const { target, oldValue } of changes) {
+                        if (oldValue === "running" || target.getAttribute(name) === "running") window.ranAgain = true;
+                    }
+                    if (window.ranAgain) watch.disconnect();
+                });
+                const all = { attributes: true, attributeFilter: [name], attributeOldValue: true, subtree: true };
+                watch.observe(document, all);
+            }"""
         )
         yield
         self.page.wait_for_function("() => window.ranAgain")
