@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 import duckdb
@@ -12,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from neurothek.catalog import advice
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.catalog.hub.addresses import Place
-from neurothek.catalog.problems import NeurothekError, NotMeasured, Unavailable
+from neurothek.catalog.problems import Busy, NeurothekError, NotMeasured, Unavailable
 from neurothek.catalog.spelling import spoken_corpus
 from neurothek.dashboards.addresses import PAGES
 from neurothek.dashboards.session import backend
@@ -96,6 +97,11 @@ def show_errors() -> Iterator[None]:
     try:
         yield
     except NeurothekError as error:
+        if isinstance(error, Busy):
+            st.error(as_sentence(error.message))
+            # Any press runs the page again, whatever its key: several parts of a page may say so at once.
+            st.button("Try again", key=f"again-{token_hex(4)}")
+            return
         show = st.info if _is_only_missing(error) else st.error
         show(as_sentence(str(error)))
 

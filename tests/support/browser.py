@@ -274,8 +274,13 @@ class Visitor:
             button.nth(number).click()
         return waiting.value
 
-    def shoot(self, name: str) -> None:
-        """Keep a screenshot of the whole page, where somebody asked for them."""
+    def shoot(self, name: str, *, is_running: bool = False) -> None:
+        """Keep a screenshot of the whole page, where somebody asked for them.
+
+        Args:
+            name: of the file.
+            is_running: whether the page is still on its way and is shown as it is.
+        """
         folder = os.environ.get(SCREENSHOTS)
         if not folder:
             return
@@ -284,7 +289,8 @@ class Visitor:
         assert size is not None
         height = int(self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
         self.page.set_viewport_size({"width": size["width"], "height": min(4000, max(size["height"], height + 80))})
-        self.settle()
+        if not is_running:
+            self.settle()
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
         self.page.set_viewport_size(size)

@@ -343,7 +343,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     with duckdb.connect(str(path)):
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("was still in use")).to_be_visible()
-        looking.shoot("flow-7-busy")
+        looking.shoot("flow-7-busy", is_running=True)
     looking.settle()
     expect(page.get_by_role("textbox", name="Concept")).to_have_value("third")
     page.get_by_role("button", name="Save").click()

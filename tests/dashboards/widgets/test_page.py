@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import neurothek
 from neurothek.catalog.advice import DEFAULT_WAREHOUSE
@@ -67,3 +68,26 @@ def test_markdown_in_a_sentence_is_text(text: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     set_backend(neurothek.open(Path(DEFAULT_WAREHOUSE)))
     assert as_sentence(text) != text
+
+
+def test_a_page_that_found_the_warehouse_in_use_is_tried_again_by_a_button(tmp_path: Path) -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from neurothek.catalog.problems import Busy
+        from neurothek.dashboards.widgets.page import show_errors
+
+        st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+        for part in ("list", "chart"):
+            with show_errors():
+                if st.session_state["runs"] == 1:
+                    raise Busy("w.duckdb was still in use after 60 s", "close it there and repeat the command", path="w")
+                st.text(part)
+
+    set_backend(neurothek.open(tmp_path / "w.duckdb"))
+    hand = AppTest.from_function(script).run()
+    assert [one.value.replace("\\", "") for one in hand.error] == ["w.duckdb was still in use after 60 s"] * 2
+    assert [one.label for one in hand.button] == ["Try again"] * 2
+    hand.button[1].click().run()
+    assert [one.value for one in hand.text] == ["list", "chart"]
+    assert not hand.error and not hand.button
