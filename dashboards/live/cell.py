@@ -28,6 +28,9 @@ WRITES = (
 
 _TOKENS = 8
 
+N_RAISING = 8
+"""Neurons of all layers that a cell's position shows."""
+
 
 def cell_data(
     page: GridPage,
@@ -46,8 +49,8 @@ def cell_data(
         page: the grid that the cell is one of.
         layer: the cell's layer.
         position: its position.
-        neurons: its dominant neurons with `added`, what each adds to the logit of `token`; None: those of
-            the grid, and what they add to that of the token predicted in the end.
+        neurons: the dominant neurons of every layer at its position, with `added`, what each adds to the logit of
+            `token`; None: those of the grid, and what they add to that of the token predicted in the end.
         token: text of a token that was chosen; None: the one predicted in the end.
         order: whether the neurons of the largest share come first, or those that add most to the token.
         pale: tokens to show pale.
@@ -55,7 +58,8 @@ def cell_data(
     """
     cell = page.cell(layer, position)
     if neurons is None:
-        neurons = page.neurons.filter(layer=layer, position=position).with_columns(added="direct_final")
+        neurons = page.neurons.filter(position=position).with_columns(added="direct_final")
+    everywhere, neurons = neurons, neurons.filter(layer=layer)
     about = cell["final"] if token is None else token
     shares = neurons.get_column("share").drop_nulls().to_list()
     alike = often_alike(neurons, is_gated=is_gated)
@@ -68,6 +72,7 @@ def cell_data(
         "order": order,
         "columns": _columns(neurons, about, alike, is_signed=_is_signed(page), is_gated=is_gated),
         "rows": [_row(row, pale) for row in neurons.sort("rank").to_dicts()],
+        "raising": _raising(everywhere, about, pale),
         "links": [_token(one) for one in dict.fromkeys([cell["predicted"], about])],
         "inspected": None,
     }
@@ -89,6 +94,20 @@ def added_little(neurons: pl.DataFrame, token: str) -> str:
     if not isinstance(most, float) or most > LEAST_ADDED:
         return ""
     return f"None of the ten adds more than {LEAST_ADDED} to the logit of {quoted(token)}: the most is {most:+.3f}."
+
+
+def _raising(neurons: pl.DataFrame, token: str, pale: Collection[str]) -> Mapping[str, Any]:
+    """Those of the dominant neurons of every layer that add most to a token's logit, and what all of them add."""
+    added = neurons.get_column("added")
+    above, below = (float(added.filter(sign).sum()) for sign in (added > 0, added < 0))
+    most = neurons.filter(pl.col("added") > 0).sort("added", descending=True).head(N_RAISING)
+    of_all = f"the ten dominant neurons of each layer, {neurons.height} in all, add {above:+.2f} and {below:+.2f}"
+    end = "to its logit; those that add most:" if most.height else "to its logit."
+    return {
+        "title": f"What all layers add to {quoted(token)} here",
+        "sentence": f"{of_all[0].upper()}{of_all[1:]} {end}",
+        "rows": [_row(row, pale) for row in most.to_dicts()],
+    }
 
 
 def cell_sentence(cell: Mapping[str, Any], final_probability: float, share: float | None) -> str:

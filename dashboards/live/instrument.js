@@ -168,6 +168,9 @@ function mark(bench, place) {
   focusOn(bench, place);
 }
 
+const layerOf = (place) => Number(place.slice(1, place.indexOf("N")));
+const rowOfLayer = (bench, layer) => bench.data.rows.findIndex(({ number }) => number === layer);
+
 // What a hovered cell has in the list, and a hovered neuron of the list in the grid.
 function linkCell(bench, i, j) {
   const among = new Set(neuronsOf(bench.data, i, j).map((one) => one.place));
@@ -183,7 +186,8 @@ function linkNeuron(bench, one) {
     if (hint) hint.textContent = "";
     return;
   }
-  const i = bench.chosen[0];
+  // A neuron of the list over all layers lights up in its own.
+  const i = rowOfLayer(bench, layerOf(one.place));
   let n = 0;
   bench.data.rows[i].cells.forEach((cell, j) => {
     const isAmong = (cell.neurons ?? []).some(([neuron]) => neuron === one.neuron);
@@ -271,6 +275,8 @@ function provisional(bench, i, j) {
       [key, key === "adds" ? `adds to “${data.rows[0].cells[j].shown}”` : text, title]),
     rows: neuronsOf(data, i, j),
     links: [],
+    // What the layers add is of a position.
+    raising: j === bench.raisingOf ? bench.cell.raising : null,
     inspected: null,
   };
 }
@@ -296,13 +302,25 @@ function headOf(bench, cell, key, text, title) {
   return head;
 }
 
+// A neuron of the list over all layers is opened in its layer's cell.
+function openElsewhere(bench, one) {
+  const [i, j] = [rowOfLayer(bench, layerOf(one.place)), bench.chosen[1]];
+  mark(bench, [i, j]);
+  bench.pending = [i, j];
+  const inspected = { place: one.place, is_waited_for: true };
+  drawPane(bench, { ...provisional(bench, i, j), inspected });
+  bench.send("place", [bench.data.rows[i].number, bench.data.columns[j].position, one.place]);
+}
+
 function rowOf(bench, cell, one, widest) {
   const row = make("tr");
   row.dataset.place = one.place;
+  const isElsewhere = layerOf(one.place) !== bench.data.rows[bench.chosen[0]].number;
   const isOpen = cell.inspected?.place === one.place;
   row.classList.toggle("open", isOpen);
   const name = make("td");
   const button = press(one.place, "neuron", () => {
+    if (isElsewhere) return openElsewhere(bench, one);
     cell.inspected = isOpen ? null : { place: one.place, is_waited_for: true };
     drawPane(bench, cell);
     bench.pane.querySelector(`tr[data-place="${one.place}"] button`)?.focus();
@@ -333,24 +351,38 @@ function rowOf(bench, cell, one, widest) {
   return row;
 }
 
-function tableOf(bench, cell) {
+function tableOf(bench, cell, rows, name, headOfColumn) {
   const table = make("table", undefined, "list");
-  table.setAttribute("aria-label", `Neurons of the cell: ${cell.title}`);
+  table.setAttribute("aria-label", name);
   const head = make("tr");
   for (const [key, text, title] of cell.columns) {
-    const field = headOf(bench, cell, key, text, title);
+    const field = headOfColumn(key, text, title);
     if (key === "writes") field.className = "words";
     if (key === "frequency") field.className = "often";
     head.append(field);
   }
-  const rows = [...cell.rows];
-  if (cell.order === "adds") rows.sort((one, other) => other.added - one.added);
   const widest = Math.max(...rows.map((one) => one.share ?? 0), 1e-9);
   const start = make("thead"), body = make("tbody");
   start.append(head);
   body.append(...rows.map((one) => rowOf(bench, cell, one, widest)));
   table.append(start, body);
   return table;
+}
+
+function neuronsTable(bench, cell) {
+  const rows = [...cell.rows];
+  if (cell.order === "adds") rows.sort((one, other) => other.added - one.added);
+  const head = (key, text, title) => headOf(bench, cell, key, text, title);
+  return tableOf(bench, cell, rows, `Neurons of the cell: ${cell.title}`, head);
+}
+
+// In the columns of the table above it.
+function raisingOf(bench, cell) {
+  const { title, sentence, rows } = cell.raising;
+  const part = make("section", undefined, "raising");
+  part.append(prose("h3", title), prose("p", sentence, "muted"));
+  if (rows.length) part.append(tableOf(bench, cell, rows, title, (key, text) => make("th", text)));
+  return part;
 }
 
 function windowOf(context) {
@@ -413,10 +445,11 @@ function drawPane(bench, cell) {
   bench.pane.replaceChildren(
     prose("h2", cell.title),
     prose("p", cell.sentence, "sentence"),
-    tableOf(bench, cell),
+    neuronsTable(bench, cell),
     make("p", "", "hint"),
     ...(cell.note ? [prose("p", cell.note, "muted")] : []),
     ...(cell.inspected ? [inspectedOf(bench, cell.inspected)] : [links]),
+    ...(cell.raising ? [raisingOf(bench, cell)] : []),
   );
 }
 
@@ -439,6 +472,7 @@ export default function (component) {
   if (bench.pending && String(bench.pending) !== String(data.selected)) return;
   bench.pending = null;
   if (isNew || String(bench.chosen) !== String(data.selected)) mark(bench, data.selected);
+  bench.raisingOf = data.selected?.[1];
   if (data.cell) drawPane(bench, data.cell);
   const chosen = data.selected && bench.buttons[data.selected[0]][data.selected[1]];
   // The end of a long prompt is what it is about.

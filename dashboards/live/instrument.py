@@ -76,6 +76,11 @@ def show_instrument(
     def sort() -> None:
         remember(by="adds" if st.session_state[key]["order"] == "adds" else None)
 
+    def open_place() -> None:
+        layer, position, neuron = st.session_state[key]["place"]
+        choose_cell(layer, position, side=side)
+        remember(**{f"inspect{side}": neuron})
+
     def inspect() -> None:
         remember(**{f"inspect{side}": st.session_state[key]["neuron"] or None})
 
@@ -92,6 +97,7 @@ def show_instrument(
             on_cell_change=choose,
             on_order_change=sort,
             on_neuron_change=inspect,
+            on_place_change=open_place,
             on_switch_change=switch,
         )
 

@@ -100,8 +100,10 @@ def measured_models(folder: Path, kinds: Sequence[Kind], **shape: Any) -> tuple[
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
     """Find the counterparts between models of the warehouse, given as on the command line."""
     asked = IngestRequest(**{"jobs": ("counterparts",), "device": "cpu", **fields})
-    found = pairs.asked_models(warehouse, asked, models)
-    return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
+    # As the command has it: a file is opened once for all that is read of it.
+    with warehouse.lingering():
+        found = pairs.asked_models(warehouse, asked, models)
+        return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 
 
 def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from neurothek.catalog.problems import NeurothekError
 from neurothek.catalog.spelling import quoted
-from neurothek.dashboards.live.answers import MOST_POSITIONS, MOST_RAISING, attribution_of, grid_of, switch_of, trace_of
+from neurothek.dashboards.live.answers import MOST_POSITIONS, attribution_of, grid_of, switch_of, trace_of
 from neurothek.dashboards.live.cell import SOURCE, WRITES, Order, cell_data
 from neurothek.dashboards.live.inspected import inspected_data
 from neurothek.dashboards.live.instrument import say_legend, show_instrument
@@ -51,8 +51,6 @@ RAISES = (
     "norm; rank: of the token among all tokens in what the neuron promotes. Off: that neuron alone set to 0 at every "
     "position. Scores: Geva et al. 2022, section 5; the rest: this project."
 )
-
-DOMINANT = ("address", "coefficient", "direct", "share", "frequency", "writes")
 
 EFFECTS = ("address", "relevance", "direct", "ablated", "coefficient", "writes")
 INSTEAD = (
@@ -219,7 +217,7 @@ def _pane(one: Seen) -> Mapping[str, Any]:
     order: Order = "adds" if address_value("by") == "adds" else "share"
     pale = muted_of([model])[model].reasons
     traced = _toward(one)
-    neurons = None if traced is None else traced.neurons.filter(layer=one.layer).with_columns(added="direct_token")
+    neurons = None if traced is None else traced.neurons.with_columns(added="direct_token")
     token = None if traced is None else traced.token
     cell = cell_data(
         one.grid,
@@ -284,7 +282,7 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
 def _raising(seen: list[Seen]) -> None:
     """The neurons of all layers that raise a token most, or raise it above another, and on request without each.
 
-    Without a request they are those that the grid has: nothing runs where another cell is chosen.
+    Without a request nothing runs: those of the grid stand beside it.
     """
     st.header("Neurons of all layers that raise a token", anchor=False, help=plain(RAISES))
     left, middle, right = st.columns([2, 2, 4], vertical_alignment="bottom")
@@ -329,34 +327,10 @@ def _raising(seen: list[Seen]) -> None:
                 _show_attribution(one, token or None, instead, ablate=effects)
             elif token or effects or is_whole:
                 _show_raising(_traced(one, token or None, effects=effects), one.choice.side)
-            else:
-                _show_dominant(one)
     if is_whole:
         for one in seen:
             with show_errors():
                 _every_layer(one)
-
-
-def _show_dominant(one: Seen) -> None:
-    """Those of the ten dominant neurons of each layer that raise the predicted token most, as the grid has them."""
-    side, position = one.choice.side, one.position
-    cell = one.grid.cell(one.grid.n_layers - 1, position)
-    raising = one.grid.neurons.filter((pl.col("position") == position) & (pl.col("direct_final") > 0))
-    rows = raising.sort("direct_final", descending=True).head(MOST_RAISING).rename({"direct_final": "direct"})
-    with title_row(f"trace_raising{side}"):
-        percent = f"{100 * cell['probability']:.1f}%"
-        title = f"{one.choice.model}: {quoted(cell['final'])} ({percent}) at position {position}"
-        st.markdown(f"**{prose(title)}**", help=plain(f"Promotes: {WRITES}."))
-        show_files(f"trace_raising{side}", rows)
-    everywhere = one.grid.neurons.filter(position=position).get_column("direct_final")
-    above, below = (float(everywhere.filter(sign).sum()) for sign in (everywhere > 0, everywhere < 0))
-    dominant = f"The ten dominant neurons of each layer, {everywhere.len()} in all, add {above:+.2f} and {below:+.2f}"
-    st.caption(plain(f"{dominant} to its logit; below are those that raise it."))
-    if rows.is_empty():
-        st.caption("No dominant neuron adds more to it than to the mean token.")
-        return
-    columns = [name for name in DOMINANT if rows.get_column(name).null_count() < rows.height]
-    tables.link_to_neurons(rows, columns, key=f"raising{side}", height=420, frequency=_frequency(one.choice.model))
 
 
 def _traced(one: Seen, token: str | None, *, effects: bool = False) -> TracePage:

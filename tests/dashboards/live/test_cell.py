@@ -143,3 +143,30 @@ def test_neurons_that_add_little_are_said_to() -> None:
         == "None of the ten adds more than 0.1 to the logit of “·yes”: the most is -0.500."
     )
     assert added_little(some.clear(), " yes") == ""
+
+
+def test_what_the_neurons_of_all_layers_add_at_a_position_is_listed_best_first() -> None:
+    places = [(layer, position, neuron) for layer in range(2) for position in range(2) for neuron in range(10)]
+    added = {place: (37 * n % 41 - 20) / 8 for n, place in enumerate(places)}
+    rows = pl.concat(
+        neurons(layer=layer, position=position, neuron=neuron, rank=1 + neuron, address=f"tiny/L{layer}N{neuron}")
+        for layer, position, neuron in places
+    ).with_columns(direct_final=pl.Series([added[place] for place in places], dtype=pl.Float32))
+    found = cell_data(page(rows), 1, 0)["raising"]
+    here = [(layer, neuron, added[layer, 0, neuron]) for layer in range(2) for neuron in range(10)]
+    best = sorted((one for one in here if one[2] > 0), key=lambda one: -one[2])[:8]
+    assert [(row["place"], row["added"]) for row in found["rows"]] == [(f"L{a}N{b}", c) for a, b, c in best]
+    assert found["title"] == "What all layers add to “·yes” here"
+    above, below = sum(c for *_, c in here if c > 0), sum(c for *_, c in here if c < 0)
+    assert found["sentence"] == (
+        f"The ten dominant neurons of each layer, 20 in all, add {above:+.2f} and {below:+.2f} to its logit; "
+        "those that add most:"
+    )
+    # The list of the cell has its own layer's alone.
+    assert [row["place"] for row in cell_data(page(rows), 1, 0)["rows"]] == [f"L1N{n}" for n in range(10)]
+
+
+def test_where_nothing_raises_the_token_there_is_no_list() -> None:
+    found = cell_data(page(neurons(direct_final=-0.5)), 0, 0)["raising"]
+    assert found["rows"] == []
+    assert found["sentence"] == ("The ten dominant neurons of each layer, 1 in all, add +0.00 and -0.50 to its logit.")

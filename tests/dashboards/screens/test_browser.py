@@ -189,26 +189,47 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
 def test_what_is_hovered_links_the_grid_and_the_list_without_the_server(person: Visitor) -> None:
     person.open("trace", model=LARGE, prompt="The capital of France is", layer="3", position="4")
     page = person.page
-    expect(page.locator(".pane tr[data-place]")).to_have_count(10)
+    expect(page.locator(".pane > table tr[data-place]")).to_have_count(10)
     # A neuron marks the cells of its layer in which it is among the strongest.
-    page.locator(".pane tr[data-place]").first.hover()
+    page.locator(".pane > table tr[data-place]").first.hover()
     marked = page.locator("[role=grid] button.linked")
     expect(marked.first).to_have_attribute("aria-label", re.compile("^layer 3, "))
     expect(page.locator(".hint")).to_have_text(re.compile(r"^L3N\d+: among the 5 strongest at \d of \d positions$"))
     assert marked.count() == int(page.locator(".hint").inner_text().split(" at ")[1].split()[0])
     # A cell of that layer marks its neurons in the list; of another layer there are none.
     page.get_by_role("grid").get_by_role("button", name="layer 3, position 4").hover()
-    expect(page.locator(".pane tr.linked")).to_have_count(5)
+    expect(page.locator(".pane > table tr.linked")).to_have_count(5)
     expect(marked).to_have_count(0)
     page.get_by_role("grid").get_by_role("button", name="layer 2, position 4").hover()
-    expect(page.locator(".pane tr.linked")).to_have_count(0)
+    expect(page.locator(".pane > table tr.linked")).to_have_count(0)
     # The order is another one at once, and the address holds it.
-    shares = page.locator(".pane tr[data-place] .neuron").all_inner_texts()
+    shares = page.locator(".pane > table tr[data-place] .neuron").all_inner_texts()
     page.locator(".pane .sort").nth(1).click()
-    added = [float(text) for text in page.locator(".pane tr[data-place] td:nth-child(4)").all_inner_texts()]
+    added = [float(text) for text in page.locator(".pane > table tr[data-place] td:nth-child(4)").all_inner_texts()]
     assert added == sorted(added, reverse=True)
-    assert sorted(page.locator(".pane tr[data-place] .neuron").all_inner_texts()) == sorted(shares)
+    assert sorted(page.locator(".pane > table tr[data-place] .neuron").all_inner_texts()) == sorted(shares)
     page.wait_for_url("**by=adds**")
+
+
+def test_a_neuron_that_another_layer_adds_with_is_opened_in_its_cell(person: Visitor) -> None:
+    person.open("trace", model=LARGE, prompt="The capital of France is", layer="3", position="4")
+    page = person.page
+    raising = page.locator(".raising .neuron")
+    place = next(name for name in raising.all_inner_texts() if not name.startswith("L3N"))
+    layer = place[1 : place.index("N")]
+    # Its own layer lights up.
+    raising.get_by_text(place, exact=True).hover()
+    expect(page.locator("[role=grid] th.linked")).to_have_text(f"layer {layer}")
+    raising.get_by_text(place, exact=True).click()
+    expect(page.locator(".pane h2")).to_contain_text(f"Layer {layer}, position 4, after")
+    page.wait_for_url(f"**inspect={place}**")
+    person.settle()
+    # Among that cell's neurons it is open, and can be switched off.
+    expect(page.locator(".pane > table tr.open")).to_have_attribute("data-place", place)
+    expect(page.locator(".inspected .switch").first).to_be_enabled()
+    expect(page.locator(".raising .neuron").first).to_have_text(raising.first.inner_text())
+    page.go_back()
+    expect(page.locator(".pane h2")).to_contain_text("Layer 3, position 4, after")
 
 
 def test_a_click_on_a_cell_leaves_the_rest_of_the_page_as_it_is(person: Visitor) -> None:
@@ -225,7 +246,7 @@ def test_a_click_on_a_cell_leaves_the_rest_of_the_page_as_it_is(person: Visitor)
     assert page.locator(".pane h2").inner_text().startswith("Layer 1, position 2, after")
     page.wait_for_url("**position=2**")
     person.settle()
-    expect(page.locator(".pane tr[data-place]")).to_have_count(10)
+    expect(page.locator(".pane > table tr[data-place]")).to_have_count(10)
     assert page.evaluate("window.runs") == runs
     assert page.evaluate("document.querySelector('h1').parentElement.dataset.mark") == "same"
     page.reload()
@@ -237,7 +258,7 @@ def test_in_a_narrow_window_a_click_brings_the_neurons_of_the_cell_into_sight(pe
     page = person.page
     page.set_viewport_size({"width": 800, "height": 600})
     person.open("trace", model=LARGE, prompt="The river was wide and", layer="0", position="1")
-    last = page.locator(".pane tr[data-place]").last
+    last = page.locator(".pane > table tr[data-place]").last
     expect(last).not_to_be_in_viewport()
     page.locator(".grid .cell").nth(3).click()
     expect(last).to_be_in_viewport()

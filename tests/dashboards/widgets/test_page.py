@@ -72,16 +72,19 @@ def test_markdown_in_a_sentence_is_text(text: str, tmp_path: Path, monkeypatch: 
 
 def test_a_page_that_found_the_warehouse_in_use_is_tried_again_by_a_button(tmp_path: Path) -> None:
     def script() -> None:
-        import streamlit as st
+        # It runs as a page of its own.
+        import streamlit as st  # noqa: PLC0415
 
-        from neurothek.catalog.problems import Busy
-        from neurothek.dashboards.widgets.page import show_errors
+        from neurothek.catalog.problems import Busy  # noqa: PLC0415
+        from neurothek.dashboards.widgets.page import show_errors  # noqa: PLC0415
 
         st.session_state["runs"] = st.session_state.get("runs", 0) + 1
         for part in ("list", "chart"):
             with show_errors():
                 if st.session_state["runs"] == 1:
-                    raise Busy("w.duckdb was still in use after 60 s", "close it there and repeat the command", path="w")
+                    raise Busy(
+                        "w.duckdb was still in use after 60 s", "close it there and repeat the command", path="w"
+                    )
                 st.text(part)
 
     set_backend(neurothek.open(tmp_path / "w.duckdb"))
@@ -90,4 +93,5 @@ def test_a_page_that_found_the_warehouse_in_use_is_tried_again_by_a_button(tmp_p
     assert [one.label for one in hand.button] == ["Try again"] * 2
     hand.button[1].click().run()
     assert [one.value for one in hand.text] == ["list", "chart"]
-    assert not hand.error and not hand.button
+    assert not hand.error
+    assert not hand.button
