@@ -253,7 +253,7 @@ def _extremes(rows: pl.DataFrame) -> Drawing:
 
 def _in_columns(models: Sequence[str], frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Each model with its rows, in a column of its own."""
-    n_columns = min(_MOST_COLUMNS, max(2, len(models)))
+    n_columns = min(_MOST_COLUMNS, len(models))
     for start in range(0, len(models), n_columns):
         for column, model in zip(st.columns(n_columns, gap="medium"), models[start : start + n_columns], strict=False):
             with column:

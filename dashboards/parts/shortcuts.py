@@ -81,7 +81,7 @@ SURPRISAL_BY_SIZE = (
     "mean, on {n} sentences of {corpus}."
 )
 PRECISION = (
-    "How often a shortcut's token is the model's first, or among its first 5 or 10, with Wilson 95% intervals, on {n} "
+    "How often a shortcut's token is the model's first, with Wilson 95% intervals, or among its first 5 or 10, on {n} "
     "sentences of {corpus}. From the last state every method is the model itself."
 )
 SURPRISAL = (

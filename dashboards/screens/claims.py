@@ -67,17 +67,20 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     say_first(_headline(judged), _rests_on(judged), rule=RULE)
     outcomes = _pick_outcomes(judged)
     chosen = [one for one in judged.judged if not outcomes or one.finding.outcome in outcomes]
-    # What is not about these models comes last.
-    chosen.sort(key=lambda one: one.finding.outcome in _OF_OTHERS)
+    of_others = [one for one in chosen if not outcomes and one.finding.outcome in _OF_OTHERS]
     with title_row("claims"):
         st.markdown(f"**{plain(PAPERS[paper].source)}**")
         show_files("claims", judged.claims)
-    st.html(claims_html(chosen))
+    st.html(claims_html([one for one in chosen if one not in of_others]))
+    if of_others:
+        with st.expander(f"{len(of_others)} that need another model beside these, or do not apply to them"):
+            st.html(claims_html(of_others))
     if unmeasured := _unmeasured_jobs(judged):
         what = "What some of these claims are about has not been measured yet."
         missing(connection, what, judged.models, jobs=unmeasured, corpus=corpus)
 
 
+# Of claims that these models cannot tell of; they are unfolded by hand.
 _OF_OTHERS: tuple[Outcome, ...] = ("needs another model", "does not apply")
 
 

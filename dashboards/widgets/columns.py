@@ -24,6 +24,9 @@ _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn
 _link = st.column_config.LinkColumn
 
+ADDRESS_WITHIN_MODEL = _link("neuron", pinned=True, display_text="([^/]+)$")
+"""Where all neurons of a table are of one model, which the page names: it takes half the width in every row."""
+
 IN_PERCENT = "%.2f%%"
 """As many digits in every row: Streamlit's own format drops zeros at the end."""
 

@@ -11,13 +11,23 @@ import streamlit as st
 from neurothek.catalog.spelling import visible
 from neurothek.catalog.terminal.cells import MISSING, TOKENS
 from neurothek.dashboards.addresses import script_of
-from neurothek.dashboards.widgets.columns import IN_PERCENT, Frequency, columns, in_percent, shares
+from neurothek.dashboards.widgets.columns import (
+    ADDRESS_WITHIN_MODEL,
+    IN_PERCENT,
+    Frequency,
+    columns,
+    in_percent,
+    shares,
+)
 
 _MOST_ROWS_WHOLE = 15
 """A longer table scrolls."""
 
 _LETTERS = 38
 """Of a list of tokens in a row; a cell cuts what has no room in the middle of a word."""
+
+_MODEL = "^(.*)/"
+"""Of an address, what is before the neuron's layer and number."""
 
 _ROW, _EDGES = 31, 3
 """Pixels of a row, of the names above as well, at the size of letters that the server asks for."""
@@ -45,7 +55,8 @@ def link_to_neurons(
 ) -> None:
     """Draw a table of neurons, of which a click on any row opens the neuron's page.
 
-    Its addresses look like links; in the dashboard's shell they lead to the neuron, too.
+    Its addresses look like links; in the dashboard's shell they lead to the neuron, too. The page names the model
+    where all are of one.
 
     Args:
         neurons: rows with an address.
@@ -55,9 +66,10 @@ def link_to_neurons(
         frequency: what the column of that name is called.
     """
     rows, alike = without_equal_shares(readable_columns(neurons.select(shown_columns)), frequency)
+    is_of_one = neurons.get_column("address").str.extract(_MODEL).n_unique() == 1
     picked = st.dataframe(
         with_percents(with_words(rows)),
-        column_config=columns(frequency),
+        column_config=columns(frequency) | ({"address": ADDRESS_WITHIN_MODEL} if is_of_one else {}),
         hide_index=True,
         placeholder=MISSING,
         key=table_key(key, neurons.get_column("address")),

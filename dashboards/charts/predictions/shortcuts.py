@@ -67,11 +67,17 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
         scale=alt.Scale(domain=list(_BEST), range=list(_BEST.values())),
         legend=alt.Legend(title="precision@", orient="top", symbolType="stroke", titleOrient="left"),
     )
-    lines = base.mark_line(strokeWidth=2).encode(_height("precision"), dash)
-    points = base.mark_point(size=24, filled=True, opacity=1).encode(
-        _height("precision"), tooltip=[alt.Tooltip("k:O"), *_tooltip("method", "precision")]
+    # The intervals of 5 and 10 would cover the others: they stand in the tips.
+    is_first = "datum.k === 1"
+    lines = base.mark_line().encode(
+        _height("precision"), dash, strokeWidth=alt.condition(is_first, alt.value(2), alt.value(1.2))
     )
-    return _together([_band(base, "precision"), lines, points])
+    points = base.mark_point(size=24, filled=True).encode(
+        _height("precision"),
+        opacity=alt.condition(is_first, alt.value(1), alt.value(0)),
+        tooltip=[alt.Tooltip("k:O"), *_tooltip("method", "precision")],
+    )
+    return _together([_band(base.transform_filter(is_first), "precision"), lines, points])
 
 
 def of_one_model(quality: pl.DataFrame, number: str) -> alt.LayerChart:

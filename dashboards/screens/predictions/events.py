@@ -1,6 +1,7 @@
 """The page of events: which neurons push a word to the top, in which texts, and how ten neurons score a token."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import duckdb
 import streamlit as st
@@ -13,7 +14,7 @@ from neurothek.dashboards.widgets.address import address_value, kept_model, own_
 from neurothek.dashboards.widgets.figures import data_of, data_of_models, data_of_query, show_source
 from neurothek.dashboards.widgets.html import SHEET, plain
 from neurothek.dashboards.widgets.links import link_html
-from neurothek.dashboards.widgets.page import answer, heading, missing, say_first, show_preview, theme
+from neurothek.dashboards.widgets.page import answer, beside, heading, missing, say_first, show_preview, theme
 from neurothek.dashboards.widgets.pickers import pick_corpus, pick_models
 from neurothek.dashboards.widgets.reading import Reading
 from neurothek.queries.names.models import choose_models
@@ -67,9 +68,20 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     about = _about(measured)
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
     subject = about or measured[-1]
-    events.show_scores(reader, measured, subject)
-    events.show_layers(reader, measured, subject)
-    events.show_extremes(reader, measured)
+    # What one model has fills half of a line.
+    left, right = _beside() if len(measured) == 1 else (nullcontext(), nullcontext())
+    with left:
+        events.show_scores(reader, measured, subject)
+    with right:
+        events.show_layers(reader, measured, subject)
+    with left:
+        events.show_extremes(reader, measured)
+
+
+def _beside() -> tuple[AbstractContextManager[object], AbstractContextManager[object]]:
+    with beside("figures"):
+        left, right = st.columns(2, gap="large")
+        return left, right
 
 
 def _about(measured: Sequence[str]) -> str | None:

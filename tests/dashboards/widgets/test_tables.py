@@ -1,7 +1,11 @@
 """Tables as pages draw them: shares in percent with as many digits in every row, small numbers as they are."""
 
+import json
+import re
+
 import polars as pl
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from neurothek.dashboards.widgets import tables
 
@@ -61,3 +65,24 @@ def test_short_tables_are_as_high_as_their_rows_and_long_ones_scroll() -> None:
     assert tables.whole_height(rows) == 16 * 31 + 3
     assert tables.whole_height(rows.head(0)) == 31 + 3
     assert tables.whole_height(pl.concat([rows, rows.head(1)])) is None
+
+
+@pytest.mark.parametrize("models", [("tiny",), ("tiny", "other")])
+def test_addresses_of_one_model_are_shown_without_it(models: tuple[str, ...]) -> None:
+    def script(addresses: list[str]) -> None:
+        # It runs as a page of its own.
+        import polars as pl  # noqa: PLC0415
+
+        from neurothek.dashboards.widgets import tables  # noqa: PLC0415
+
+        tables.link_to_neurons(pl.DataFrame({"address": addresses}), ["address"], key="neurons", height=100)
+
+    addresses = [f"{model}/L{layer}N7" for model in models for layer in (1, 2)]
+    (table,) = AppTest.from_function(script, args=(addresses,)).run().dataframe
+    # What is copied or opened is the whole address.
+    assert table.value["address"].to_list() == addresses
+    pattern = json.loads(table.proto.columns)["address"]["type_config"].get("display_text")
+    if len(models) > 1:
+        assert pattern is None
+    else:
+        assert [found[1] for one in addresses if (found := re.search(pattern, one))] == ["L1N7", "L2N7"]
