@@ -223,7 +223,7 @@ class Visitor:
         table: str,
         number: int = 0,
         *,
-        across: int = 60,
+        across: int = 28,
         modifiers: Sequence[Literal["Control", "Shift"]] = (),
     ) -> None:
         """Click a cell of a row: cells are drawn on a canvas, so it is a place and no element.
