@@ -29,6 +29,9 @@ _LETTERS = 38
 _MODEL = "^(.*)/"
 """Of an address, what is before the neuron's layer and number."""
 
+_FEW_COLUMNS = 3
+"""A table of so few is as wide as they are: a line's width would set them far apart."""
+
 _ROW, _EDGES = 31, 3
 """Pixels of a row, of the names above as well, at the size of letters that the server asks for."""
 
@@ -76,6 +79,7 @@ def link_to_neurons(
         on_select="rerun",
         selection_mode="single-cell",
         height=whole_height(neurons) or height,
+        width="stretch" if rows.width > _FEW_COLUMNS else "content",
     )
     st.caption(" ".join([*alike, "Click a row to open its neuron, the name of a column to sort by it."]))
     place = chosen_row(picked.selection)
