@@ -275,8 +275,8 @@ function provisional(bench, i, j) {
       [key, key === "adds" ? `adds to “${data.rows[0].cells[j].shown}”` : text, title]),
     rows: neuronsOf(data, i, j),
     links: [],
-    // What the layers add is of a position.
-    raising: j === bench.raisingOf ? bench.cell.raising : null,
+    // What the layers add is of a position: of another one it keeps its room until it is told.
+    raising: bench.cell?.raising && { ...bench.cell.raising, is_waited_for: j !== bench.positionListed },
     inspected: null,
   };
 }
@@ -379,7 +379,7 @@ function neuronsTable(bench, cell) {
 // In the columns of the table above it.
 function raisingOf(bench, cell) {
   const { title, sentence, rows } = cell.raising;
-  const part = make("section", undefined, "raising");
+  const part = make("section", undefined, cell.raising.is_waited_for ? "raising waited" : "raising");
   part.append(prose("h3", title), prose("p", sentence, "muted"));
   if (rows.length) part.append(tableOf(bench, cell, rows, title, (key, text) => make("th", text)));
   return part;
@@ -472,7 +472,7 @@ export default function (component) {
   if (bench.pending && String(bench.pending) !== String(data.selected)) return;
   bench.pending = null;
   if (isNew || String(bench.chosen) !== String(data.selected)) mark(bench, data.selected);
-  bench.raisingOf = data.selected?.[1];
+  bench.positionListed = data.selected?.[1];
   if (data.cell) drawPane(bench, data.cell);
   const chosen = data.selected && bench.buttons[data.selected[0]][data.selected[1]];
   // The end of a long prompt is what it is about.

@@ -89,7 +89,7 @@ def show_instrument(
         set_neuron(f"{page.model}/{place}", value)
 
     room = f"instrument{side}"
-    st.html(ROOM.format(room=room, least="29rem" if pane else "0px", layers=page.n_layers))
+    st.html(ROOM.format(room=room, least="41rem" if pane else "0px", layers=page.n_layers))
     with st.container(key=room):
         _mounted()(
             key=key,
